@@ -138,6 +138,7 @@ def test_every_line_of_every_bill_goes_into_a_file(topoopt: Topoopt) -> None:
 def test_network_servers_and_electricity_are_priced_together(topoopt: Topoopt) -> None:
     words = ["cost", "--fabrics", "topoopt", "--server-price", "50000", "--server-power", "3000"]
     words += ["--years", "4", "--electricity-price", "0.1", "--pue", "1.3", "--utilization", "1"]
+    words += ["--interest", "0", "--colocation", "0", "--maintenance", "0"]
     (row,) = json.loads(topoopt(*words, "--json").out)["fabrics"]
     owned = row["ownership"]
     # 128 servers of 3 kW and the network's 10.0864 kW, 35,040 h
@@ -145,7 +146,23 @@ def test_network_servers_and_electricity_are_priced_together(topoopt: Topoopt) -
     assert owned["total_usd"] == pytest.approx(6.4e6 + row["cost_usd"] + owned["electricity_usd"])
     assert owned["usd_per_hour"] == pytest.approx(owned["total_usd"] / 35_040)
     assert owned["usd_per_run"] is owned["usd_per_token"] is owned["usd_per_sample"] is None
-    assert "What it costs to own and to train" in topoopt(*words).out
+    page = topoopt(*words, "--staff", "250000").out
+    assert "What it costs to own and to train" in page
+    assert "$250,000 a year for staff" in page
+    assert "storage, of which nobody has said" in page
+
+
+def test_a_plan_is_priced_again_by_the_terms_that_it_was_made_with(topoopt: Topoopt) -> None:
+    small = ["plan", "dlrm", "--servers", "8", "--degree", "2", "--budget", "20", "--fabrics", "none"]
+    topoopt(*small, "--years", "3", "--interest", "0.2", "--out", "plan.json")
+    own, again = (
+        json.loads(topoopt("cost", "plan.json", "--fabrics", "topoopt", *words, "--json").out)
+        for words in ([], ["--years", "4"])
+    )
+    plan = json.loads(Path("plan.json").read_text())
+    assert own["terms"] == plan["terms"]
+    assert own["fabrics"][0]["ownership"]["usd_per_hour"] == pytest.approx(plan["ownership"]["usd_per_hour"])
+    assert (again["terms"]["running"]["years"], again["terms"]["running"]["interest_rate"]) == (4, 0.2)
 
 
 def test_an_accelerator_without_a_price_leaves_the_sum_open(topoopt: Topoopt) -> None:

@@ -57,6 +57,48 @@ def test_an_hour_a_run_a_sample_and_a_token_by_hand() -> None:
     assert found.high_usd_per_hour == pytest.approx(hour_usd + 1e6 / (35_040 * 0.8))
 
 
+def test_interest_building_maintenance_staff_and_storage_by_hand() -> None:
+    """4 equal payments at 10 % are 0.315471 of a price each (an annuity): 26.1883 % of it in all are interest."""
+    running = replace(
+        TERMS.running,
+        interest_rate=0.10,
+        colocation_usd_per_kw_month=150.0,
+        maintenance_rate=0.05,
+        staff_usd_per_year=200e3,
+        storage_usd=50e3,
+    )
+    found = ownership(replace(TERMS, running=running), 10, NetworkPrice(100e3, 2e3))
+    prices_usd = 10 * 200e3 + 100e3 + 50e3
+    assert found.interest_usd == pytest.approx(prices_usd * 0.2618832, rel=1e-6)
+    assert found.colocation_usd == pytest.approx(82 * 150 * 48)
+    assert found.maintenance_usd == pytest.approx(prices_usd * 0.05 * 4)
+    assert (found.staff_usd, found.storage_usd) == (800e3, 50e3)
+    parts = ("servers", "network", "electricity", "interest", "colocation", "maintenance", "staff", "storage")
+    assert found.total_usd == pytest.approx(sum(getattr(found, f"{name}_usd") for name in parts))
+    assert found.total_usd is not None
+    hour_usd = found.total_usd / (35_040 * 0.8)
+    assert found.usd_per_hour == pytest.approx(hour_usd)
+    shared_usd = 800e3 + 50e3 * running.capital_factor
+    assert found.servers_usd_per_hour + found.network_usd_per_hour == pytest.approx(  # type: ignore[operator]
+        hour_usd - shared_usd / (35_040 * 0.8)
+    )
+
+
+def test_what_is_left_out_is_none_and_in_no_sum() -> None:
+    found = ownership(TERMS, 10, NetworkPrice(100e3, 2e3))
+    assert TERMS.running.left_out == ("interest", "the building", "maintenance", "staff", "storage")
+    parts = (
+        found.interest_usd,
+        found.colocation_usd,
+        found.maintenance_usd,
+        found.staff_usd,
+        found.storage_usd,
+    )
+    assert parts == (None,) * 5
+    assert found.electricity_usd is not None
+    assert found.total_usd == pytest.approx(2.1e6 + found.electricity_usd)
+
+
 def test_a_run_has_one_price_however_its_size_is_given() -> None:
     one = Iteration(2.0, 1000, 4e6)
     runs = (TrainingRun(samples=5e6), TrainingRun(tokens=2e10), TrainingRun(hours=5000 * 2 / 3600))
@@ -109,7 +151,7 @@ TIMES = st.floats(1e-3, 10)
 def test_what_is_saved_less_what_is_lost_is_what_the_same_training_costs_less(
     own_usd: float, other_usd: float, own_s: float, other_s: float, utilization: float
 ) -> None:
-    running = Running(4, 0.1, 1.3, utilization)
+    running = Running(4, 0.1, 1.3, utilization, 0.1, 184.0, 0.05, 1e5, 1e5)
     terms = OwnershipTerms(
         running, SERVER, in_samples(TrainingRun(hours=running.training_hours), Iteration(own_s, 8))
     )

@@ -159,7 +159,9 @@ def test_a_range_comes_with_a_price_and_holds_it(tmp_path: Path) -> None:
     assert (row.low, row.value, row.high) == (1200, 2000, 3750)
     path = tmp_path / "mine.csv"
     path.write_text("item,bandwidth_gbps,usd,low_usd\nnic,100,500,600\n")
-    with pytest.raises(InvalidInput, match=r"mine\.csv: row 1: nic: 500 lies outside of its own range, 600 to 500"):
+    with pytest.raises(
+        InvalidInput, match=r"mine\.csv: row 1: nic: 500 lies outside of its own range, 600 to 500"
+    ):
         find_prices(str(path))
 
 

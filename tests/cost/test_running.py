@@ -2,21 +2,26 @@
 
 import pytest
 
-from topoopt.cost import Running, usual_figures
+from topoopt.cost import Running, usual_figures, usual_running
 from topoopt.errors import InvalidInput
 
 
 @pytest.mark.parametrize("name", usual_figures())
 def test_every_default_lies_in_its_range_and_says_where_it_is_from(name: str) -> None:
     figure = usual_figures()[name]
-    assert figure.low <= figure.usual <= figure.high
+    if None in (figure.low, figure.usual, figure.high):
+        assert figure.low is figure.usual is figure.high is None
+        assert figure.confidence == "unknown"
+    else:
+        assert figure.low <= figure.usual <= figure.high  # type: ignore[operator]
     assert figure.source
     assert figure.date
 
 
 def test_the_defaults_make_a_way_of_running() -> None:
-    usual = {name: figure.usual for name, figure in usual_figures().items() if name != "training_power"}
-    running = Running(**usual)
+    running = usual_running({})
+    assert running.left_out == ("staff", "storage")
+    assert usual_running({"years": 4, "staff_usd_per_year": 0.0}).left_out == ("storage",)
     assert running.training_hours == pytest.approx(0.8 * running.hours)
 
 
@@ -29,6 +34,11 @@ def test_the_defaults_make_a_way_of_running() -> None:
         ((4, 0.1, 0.9), "power_usage_effectiveness: expected a number >= 1, got 0.9"),
         ((4, 0.1, 1.2, 0), "utilization: expected a share above 0 and up to 1, got 0"),
         ((4, 0.1, 1.2, 1.01), "utilization: expected a share above 0 and up to 1, got 1.01"),
+        ((4, 0.1, 1.2, 1, 10), "interest: expected a share a year from 0 to 1, such as 0.1, got 10"),
+        ((4, 0.1, 1.2, 1, 0.1, -1), "colocation: expected dollars >= 0, got -1"),
+        ((4, 0.1, 1.2, 1, 0.1, 0, 2), "maintenance: expected a share a year from 0 to 1, such as 0.1, got 2"),
+        ((4, 0.1, 1.2, 1, 0.1, 0, 0, float("nan")), "staff: expected dollars >= 0, got nan"),
+        ((4, 0.1, 1.2, 1, 0.1, 0, 0, 0, float("inf")), "storage: expected dollars >= 0, got inf"),
     ],
 )
 def test_what_cannot_be_is_refused(values: tuple[float, ...], message: str) -> None:

@@ -79,7 +79,14 @@ def test_an_unknown_price_stays_unknown_and_says_why() -> None:
 def test_a_server_price_is_spread_over_the_hours_that_train() -> None:
     """4 servers of 100 k$ in one year at full use, with nothing else: 400 k$ over 8,760 h, and by tokens."""
     words = {"model": "llama3-8b", "servers": 4, "degree": 4, "bandwidth": "100Gbps", "prices": "2022"}
-    free = {"years": 1, "utilization": 1, "electricity_price": 0}
+    free = {
+        "years": 1,
+        "utilization": 1,
+        "electricity_price": 0,
+        "interest": 0,
+        "colocation": 0,
+        "maintenance": 0,
+    }
     cheap, dear = (row(answer(**words, **free, server_price=usd), "topoopt") for usd in (0, 100e3))
     assert cheap.network_usd is not None
     assert dear.usd_per_hour is not None

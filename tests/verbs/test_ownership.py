@@ -12,11 +12,12 @@ from topoopt.report.words import dollars
 
 SMALL: Any = {"servers": 8, "degree": 2, "budget": 20, "baseline_budget": 10}
 RUN: Any = {"samples": 1e9, "server_price": 100e3, "server_power": 4000.0, "years": 4, "utilization": 1.0}
+FREE: Any = {"interest": 0, "colocation": 0, "maintenance": 0}
 
 
 @pytest.fixture(scope="module")
 def plan() -> topoopt.Plan:
-    return topoopt.plan("dlrm", fabrics=("ideal-switch", "torus"), **SMALL, **RUN)
+    return topoopt.plan("dlrm", fabrics=("ideal-switch", "torus"), **SMALL, **RUN, **FREE)
 
 
 def test_a_plan_says_what_an_hour_a_run_and_a_sample_cost(plan: topoopt.Plan) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from topoopt.choice.decision import Decision, Limits
 from topoopt.choice.evaluated import DROPPED, LEFT_OUT, PLANNED, Evaluated
 from topoopt.choice.mix import Mix
+from topoopt.choice.money import OTHERS
 from topoopt.choice.network import Network
 from topoopt.choice.pricing import Owner
 from topoopt.choice.sensitivity import Turn
@@ -16,7 +17,7 @@ from topoopt.frame import Frame, frame
 
 COLUMNS = (
     *("network", "fabric", "degree", "bandwidth_bps", "link_technology", "status", "on_front", "chosen"),
-    *("network_usd", "servers_usd", "electricity_usd", "total_usd"),
+    *("network_usd", *(f"{name}_usd" for name in OTHERS), "total_usd"),
     *("relative_time", "relative_time_at_least", "usd_per_year_of_work"),
 )
 """Of a table of all networks; behind them an iteration time for each job, and the reason."""
@@ -65,7 +66,7 @@ class Choice:
 
     @property
     def with_servers(self) -> bool:
-        """Whether money is that of servers, network and electricity, or of the network alone."""
+        """Whether money is that of the cluster and of running it, or of the network alone."""
         return self.owner.with_servers
 
     def against(self, other: Evaluated) -> Ownership | None:

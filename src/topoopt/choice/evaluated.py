@@ -4,15 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from topoopt.choice.mix import Mix
-from topoopt.choice.money import Money
+from topoopt.choice.money import OTHERS, Money
 from topoopt.choice.network import Network
 
 PLANNED, DROPPED, LEFT_OUT = "planned", "dropped", "left-out"
 """``dropped``: a planned network costs no more and is no slower than this one can be. ``left-out``: it has no price, or
 cannot carry a job."""
-
-OTHERS = ("servers", "electricity")
-"""What is paid for beside the network."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +49,7 @@ class Evaluated:
 
     def parts_usd(self) -> dict[str, float]:
         """Return what is paid, by what for; empty where there is no price."""
-        return {} if self.money is None else {**self.money.network_usd, **self.money.other_usd}
+        return {} if self.money is None else self.money.by_part()
 
     def to_json(self, mix: Mix) -> dict[str, Any]:
         """Return the point as a mapping; what was dropped has no times, but the least that they can be."""

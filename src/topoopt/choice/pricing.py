@@ -1,10 +1,10 @@
-"""What every network of the grid costs: its bill, the servers, and the electricity of both over the years."""
+"""What every network of the grid costs: its bill, the servers, and what running both takes over the years."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from topoopt.choice.money import Money
+from topoopt.choice.money import OTHERS, Money
 from topoopt.choice.network import Network
 from topoopt.cost import (
     Iteration,
@@ -17,8 +17,6 @@ from topoopt.cost import (
     ownership,
 )
 from topoopt.errors import Infeasible, TopoOptError
-
-SERVERS, ELECTRICITY = "servers", "electricity"
 
 WIRED = frozenset(("topoopt", "topoopt-ocs", "topoopt-hybrid", "expander", "torus"))
 """Fabrics whose links lead from server to server, and stay."""
@@ -70,6 +68,12 @@ class Owner:
             "electricity_usd_per_kwh": running.electricity_usd_per_kwh,
             "power_usage_effectiveness": running.power_usage_effectiveness,
             "utilization": running.utilization,
+            "interest_rate": running.interest_rate,
+            "colocation_usd_per_kw_month": running.colocation_usd_per_kw_month,
+            "maintenance_rate": running.maintenance_rate,
+            "staff_usd_per_year": running.staff_usd_per_year,
+            "storage_usd": running.storage_usd,
+            "left_out": list(running.left_out),
             "server": server.basis,
             "server_usd": server.usd,
             "server_power_w": server.power_w,
@@ -114,6 +118,7 @@ def money_of(network: Network, owner: Owner) -> Money:
     if not owner.with_servers:
         return Money(parts, {}, owner.terms.running.years, missing, bill.power_w)
     owned = ownership(owner.terms, owner.servers, network_price(bill))
-    other: Mapping[str, float | None] = {SERVERS: owned.servers_usd, ELECTRICITY: owned.electricity_usd}
+    other: Mapping[str, float | None] = {name: getattr(owned, f"{name}_usd") for name in OTHERS}
     known = {name: usd for name, usd in other.items() if usd is not None}
-    return Money(parts, known, owner.terms.running.years, missing or owned.unknown, bill.power_w)
+    running = owner.terms.running
+    return Money(parts, known, running.years, missing or owned.unknown, bill.power_w, running.capital_factor)

@@ -71,6 +71,7 @@ from topoopt.cost.running import HOURS_OF_A_YEAR as HOURS_OF_A_YEAR
 from topoopt.cost.running import Running as Running
 from topoopt.cost.running import UsualFigure as UsualFigure
 from topoopt.cost.running import usual_figures as usual_figures
+from topoopt.cost.running import usual_running as usual_running
 from topoopt.cost.servers import ServerPrice as ServerPrice
 from topoopt.cost.servers import server_price as server_price
 from topoopt.cost.switch_choice import Plane as Plane

@@ -1,8 +1,9 @@
-"""What it costs to own a cluster and to train on it: network, servers and electricity over years.
+"""What it costs to own a cluster and to train on it: network, servers, and what running them takes over years.
 
-The price of everything and the electricity of all years are spread evenly over the hours in which the cluster
-trains. An iteration time makes dollars a sample and a token of them, and the size of a training dollars a run. A
-cheaper network is worth it if it saves more than its slower iterations lose of the servers: :func:`beside` says both.
+The price of everything with its interest and maintenance, and the electricity, the building and the staff of all
+years, are spread evenly over the hours in which the cluster trains. An iteration time makes dollars a sample and a
+token of them, and the size of a training dollars a run. A cheaper network is worth it if it saves more than its slower
+iterations lose of the servers: :func:`beside` says both.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -78,7 +79,8 @@ class Ownership:
         Of an hour in which it trains; ``low_usd_per_hour`` and ``high_usd_per_hour`` with servers at the ends of
         their range.
     servers_usd_per_hour, network_usd_per_hour : float or None
-        Its parts, each with its electricity.
+        Its parts, each with its interest, its maintenance, and the electricity and the building of its watts; staff
+        and storage are in neither.
     usd_per_run, usd_per_sample, usd_per_token : float or None
         None also where no run is given, or the model has no tokens.
     run_hours : float or None
@@ -88,6 +90,8 @@ class Ownership:
         lose of servers and network, and the first less the second; see :func:`beside`.
     unknown : tuple of str
         What nobody's figure says, so that sums are None.
+    interest_usd, colocation_usd, maintenance_usd, staff_usd, storage_usd : float or None
+        Over all years, each in the total; None also of what is left out (:attr:`Running.left_out`).
     """
 
     years: float
@@ -109,6 +113,11 @@ class Ownership:
     servers_lost_usd: float | None = None
     net_usd: float | None = None
     unknown: tuple[str, ...] = ()
+    interest_usd: float | None = None
+    colocation_usd: float | None = None
+    maintenance_usd: float | None = None
+    staff_usd: float | None = None
+    storage_usd: float | None = None
 
     @property
     def training_hours(self) -> float:
@@ -144,29 +153,45 @@ def ownership(
     (122.14, 16567)
     """
     running, one = terms.running, terms.server
-    servers_power_w = _times(servers, one.power_w)
-    servers_electricity_usd = _electricity(running, servers_power_w)
-    network_electricity_usd = _electricity(running, network.power_w)
-    electricity_usd = _sum(servers_electricity_usd, network_electricity_usd)
+    servers_usd, servers_power_w = _times(servers, one.usd), _times(servers, one.power_w)
+    power_w = _sum(servers_power_w, network.power_w)
+    prices_usd = _sum(servers_usd, network.usd, running.storage_usd or 0.0)
+    shared_usd = running.years * (running.staff_usd_per_year or 0.0)
+    shared_usd += running.capital_factor * (running.storage_usd or 0.0)
+
+    def over_years(price_usd: float | None, watts: float | None) -> float | None:
+        drawn = None if watts is None else running.electricity_usd(watts) + running.colocation_usd(watts)
+        return _sum(_times(running.capital_factor, price_usd), drawn)
 
     def hourly(*parts_usd: float | None) -> float | None:
         whole = _sum(*parts_usd)
         return None if whole is None else whole / running.training_hours
 
-    around = (network.usd, electricity_usd)
+    def whole(server_usd: float | None) -> tuple[float | None, ...]:
+        return over_years(_times(servers, server_usd), servers_power_w), of_network_usd, shared_usd
+
+    of_network_usd = over_years(network.usd, network.power_w)
     found = Ownership(
         running.years,
         running.utilization,
-        _times(servers, one.usd),
+        servers_usd,
         network.usd,
-        electricity_usd,
-        _sum(_times(servers, one.usd), *around),
-        hourly(_times(servers, one.usd), *around),
-        hourly(_times(servers, one.low_usd), *around),
-        hourly(_times(servers, one.high_usd), *around),
-        hourly(_times(servers, one.usd), servers_electricity_usd),
-        hourly(network.usd, network_electricity_usd),
+        None if power_w is None else running.electricity_usd(power_w),
+        _sum(*whole(one.usd)),
+        hourly(*whole(one.usd)),
+        hourly(*whole(one.low_usd)),
+        hourly(*whole(one.high_usd)),
+        hourly(over_years(servers_usd, servers_power_w)),
+        hourly(of_network_usd),
         unknown=_unknown(one, network),
+        interest_usd=_if_said(running.interest_rate, _times(running.interest_share, prices_usd)),
+        colocation_usd=_if_said(
+            running.colocation_usd_per_kw_month,
+            None if power_w is None else running.colocation_usd(power_w),
+        ),
+        maintenance_usd=_if_said(running.maintenance_rate, _times(running.maintenance_share, prices_usd)),
+        staff_usd=None if running.staff_usd_per_year is None else running.years * running.staff_usd_per_year,
+        storage_usd=running.storage_usd,
     )
     return found if iteration is None else _with_training(found, terms.run, iteration)
 
@@ -248,5 +273,5 @@ def _sum(*values: float | None) -> float | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _electricity(running: Running, power_w: float | None) -> float | None:
-    return None if power_w is None else running.electricity_usd(power_w)
+def _if_said(rate: float | None, usd: float | None) -> float | None:
+    return None if rate is None else usd

@@ -86,6 +86,7 @@ def server_price(
     else:
         low = high = given_usd
     draws = usual_figures()["training_power"].usual
+    assert draws is not None
     if power_w is None and row.rated_w is not None:
         power_w = row.rated_w * share * draws
     parts = [

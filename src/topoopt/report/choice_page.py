@@ -103,7 +103,7 @@ def _chart(choice: Choice) -> LineChart:
         *clouds,
         _series(choice, "taken", [choice.decision.point], joined=False),
     )
-    what = "network, servers and electricity" if choice.with_servers else "network"
+    what = "network, servers and running them" if choice.with_servers else "network"
     return LineChart(
         "money_and_time",
         "Money against time",

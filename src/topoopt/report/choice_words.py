@@ -50,7 +50,7 @@ def _taken(choice: Choice) -> str:
     price = usd(None if point.money is None else point.money.price_usd)
     whole = ""
     if choice.with_servers:
-        whole = f", {usd(point.usd())} with servers and electricity over {counted_years(years)}"
+        whole = f", {usd(point.usd())} with servers and what running them takes over {counted_years(years)}"
     return f"Buy {point.network.name}: the network costs {price}{whole}; {_time(choice, point)}."
 
 

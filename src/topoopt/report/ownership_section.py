@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from topoopt.cost import Ownership, OwnershipTerms, ServerPrice
+from topoopt.cost import Ownership, OwnershipTerms, Running, ServerPrice
 from topoopt.llm import OwnedCluster
 from topoopt.plan import ComparedFabric
 from topoopt.report.chart import BarChart
@@ -53,6 +53,7 @@ def ownership_sections(
         "electricity": f"${running.electricity_usd_per_kwh:g} a kWh, power usage effectiveness "
         f"{running.power_usage_effectiveness:g}",
         "over": f"{counted_years(running.years)}, training {running.utilization:.0%} of the hours",
+        **_running_entries(running),
         "range": _range(first),
         "run": _run(first, f" on {rows[0].name}" if len(rows) > 1 else ""),
     }
@@ -61,8 +62,9 @@ def ownership_sections(
         Section(
             "ownership",
             "What it costs to own and to train",
-            "Network, servers and electricity of all years, spread over the hours in which the cluster trains. What a "
-            "network saves stands beside what its iterations lose of the servers, for the same training.",
+            "Network, servers and what running them takes in all years, spread over the hours in which the cluster "
+            "trains. What a network saves stands beside what its iterations lose of the servers, for the same "
+            "training.",
             blocks,
             f"over {counted_years(running.years)}",
         )
@@ -74,7 +76,7 @@ def ownership_tiles(rows: Sequence[ComparedFabric]) -> list[Tile]:
     owned = rows[0].ownership if rows else None
     if owned is None or owned.usd_per_hour is None:
         return []
-    tiles = [Tile("An hour of training", dollars(owned.usd_per_hour), "servers, network and electricity")]
+    tiles = [Tile("An hour of training", dollars(owned.usd_per_hour), "servers, network and running them")]
     if owned.usd_per_run is not None and owned.run_hours is not None:
         tiles.append(Tile("The run", dollars(owned.usd_per_run), f"{owned.run_hours:,.4g} hours"))
     return tiles
@@ -101,6 +103,23 @@ def _servers(server: ServerPrice, servers: int) -> str:
     return f"{counted(servers, 'server')}, {price}, {draws} each; {server.basis}"
 
 
+def _running_entries(running: Running) -> Entries:
+    """Return what capital and building cost, who runs the cluster, and what is in no sum."""
+    said = {
+        "{:.3g}% interest a year": running.interest_rate and 100 * running.interest_rate,
+        "${:.4g} a kW and month for the building": running.colocation_usd_per_kw_month,
+        "{:.3g}% of all prices a year for maintenance": running.maintenance_rate
+        and 100 * running.maintenance_rate,
+        "${:,.4g} a year for staff": running.staff_usd_per_year,
+        "storage of ${:,.4g}": running.storage_usd,
+    }
+    out = " and ".join(running.left_out)
+    return {
+        "with": ", ".join(form.format(value) for form, value in said.items() if value is not None),
+        "left out": f"{out}, of which nobody has said what they cost" if out else "",
+    }
+
+
 def _range(owned: Ownership) -> str:
     low, high = owned.low_usd_per_hour, owned.high_usd_per_hour
     if low is None or high is None or low == high:
@@ -123,7 +142,9 @@ def _table(rows: Sequence[OwnedRow]) -> Block:
         number("an hour", "owned.usd_per_hour", dollars),
         *_of_training([row.owned for row in rows]),
     ]
-    return table("Dollars an hour of training, electricity included", rows, *columns)
+    return table(
+        "Dollars an hour of training, each part with its interest, watts and maintenance", rows, *columns
+    )
 
 
 def _chart(rows: Sequence[OwnedRow]) -> tuple[Block, ...]:
@@ -147,7 +168,7 @@ def _chart(rows: Sequence[OwnedRow]) -> tuple[Block, ...]:
         bars(known, "name", parts),
         stacked=True,
         horizontal=True,
-        note="Electricity is in both parts.",
+        note="Interest, maintenance and what watts cost are in both parts; staff and storage are in neither.",
     )
     return (chart,)
 

@@ -32,7 +32,7 @@ class FabricEstimate:
     configuration : str
         How the model is split, in a few words.
     network_usd, owned_usd : float or None
-        The network's price; with servers and electricity over the years. None where a price is not known.
+        The network's price; with servers and what running them takes over the years. None where a price is not known.
     usd_per_hour, usd_per_unit : float or None
         Of all that is owned; for a token or a sample.
     """

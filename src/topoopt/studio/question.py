@@ -19,6 +19,17 @@ FIRST_MODEL = "llama3-70b"
 """What a page asks about where nothing is said."""
 RANGE = ("low", "typical", "high")
 """Names of the catalogue's prices of a server."""
+RUNNING: Mapping[str, str] = {
+    "years": "years",
+    "utilization": "utilization",
+    "electricity_price": "electricity_usd_per_kwh",
+    "interest": "interest_rate",
+    "colocation": "colocation_usd_per_kw_month",
+    "maintenance": "maintenance_rate",
+    "staff": "staff_usd_per_year",
+    "storage": "storage_usd",
+}
+"""Words of how a cluster is run, and what the fields of the noun are called."""
 _LEAST = {"servers": 2, "seq": 1, "degree": 1}
 
 
@@ -30,7 +41,7 @@ class Question:
     ----------
     bandwidth_bps : float
         Of one port.
-    years, utilization, electricity_price, server_price
+    years, utilization, electricity_price, interest, colocation, maintenance, staff, storage, server_price
         As words of ownership, see :func:`topoopt.plan`.
     """
 
@@ -48,6 +59,11 @@ class Question:
     years: float | None = None
     utilization: float | None = None
     electricity_price: float | None = None
+    interest: float | None = None
+    colocation: float | None = None
+    maintenance: float | None = None
+    staff: float | None = None
+    storage: float | None = None
     server_price: str | float | None = None
 
     @property
@@ -109,14 +125,13 @@ def known_models() -> tuple[str, ...]:
 
 def machines_of(question: Question) -> Question:
     """Return the question without money: what it says of model, machines and network."""
+    no_money: Mapping[str, Any] = dict.fromkeys(RUNNING)
     return replace(
         question,
         prices=None,
         link_technology=None,
-        years=None,
-        utilization=None,
-        electricity_price=None,
         server_price=None,
+        **no_money,
     )
 
 

@@ -63,7 +63,7 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
     known = [row for row in others if row.usd_per_unit is not None]
     many = "a million tokens" if answer.unit == "token" else "a million samples"
     own = (best.usd_per_unit or 0.0) * 1e6
-    said = f"With servers and electricity that is {own:.3g} $ {many}"
+    said = f"With servers and what running them takes that is {own:.3g} $ {many}"
     ties = [row for row in known if _dearer(row, best) <= TIE]
     if ties:
         said += f", and so it is on {' and '.join(inside(row) for row in ties)}"

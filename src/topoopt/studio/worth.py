@@ -1,4 +1,4 @@
-"""What a fabric costs, and what network, servers and electricity come to an hour, a token or a sample."""
+"""What a fabric costs, and what everything comes to an hour, a token or a sample."""
 
 from dataclasses import dataclass, replace
 
@@ -12,13 +12,13 @@ from topoopt.cost import (
     network_price,
     ownership,
     server_price,
-    usual_figures,
+    usual_running,
 )
 from topoopt.errors import TopoOptError
 from topoopt.hardware import ClusterSpec
 from topoopt.studio.estimate import FabricEstimate
 from topoopt.studio.fabric_rules import FabricRule
-from topoopt.studio.question import Question
+from topoopt.studio.question import RUNNING, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +62,10 @@ def terms_of(question: Question, cluster: ClusterSpec) -> OwnershipTerms:
     InvalidInput
         If a number is out of range.
     """
-    given = {
-        "years": question.years,
-        "utilization": question.utilization,
-        "electricity_usd_per_kwh": question.electricity_price,
-    }
-    said = {name: value for name, value in given.items() if value is not None}
-    usual = {name: usual_figures()[name].usual for name in (*given, "power_usage_effectiveness")}
+    given = {field: getattr(question, word) for word, field in RUNNING.items()}
+    said = {field: value for field, value in given.items() if value is not None}
     server = server_price(cluster.accelerator, cluster.accelerators_per_server, price=question.server_price)
-    return OwnershipTerms(Running(**{**usual, **said}), server)
+    return OwnershipTerms(usual_running(said), server)
 
 
 def terms_words(terms: OwnershipTerms) -> str:
@@ -79,5 +74,20 @@ def terms_words(terms: OwnershipTerms) -> str:
     price = "an unknown price" if server.usd is None else f"{server.usd / 1e3:,.0f} k$"
     return (
         f"{server.name} at {price}, {running.years:g} years, {running.utilization:.0%} in use, "
-        f"{running.electricity_usd_per_kwh:g} $ a kWh"
+        f"{running.electricity_usd_per_kwh:g} $ a kWh{_capital(running)}"
     )
+
+
+def _capital(running: Running) -> str:
+    """Return interest, building and maintenance in a few words, and what is left out."""
+    said = {
+        "{:.3g} % interest": running.interest_rate and 100 * running.interest_rate,
+        "{:.4g} $ a kW and month": running.colocation_usd_per_kw_month,
+        "{:.3g} % maintenance a year": running.maintenance_rate and 100 * running.maintenance_rate,
+        "staff at {:,.4g} $ a year": running.staff_usd_per_year,
+        "storage of {:,.4g} $": running.storage_usd,
+    }
+    words = [form.format(value) for form, value in said.items() if value]
+    if running.left_out:
+        words.append(f"without {' and '.join(running.left_out)}")
+    return "".join(f", {one}" for one in words)

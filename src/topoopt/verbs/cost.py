@@ -7,6 +7,7 @@ from typing import Any, Unpack
 from topoopt.cost import (
     CostComparison,
     FabricOptions,
+    OwnershipTerms,
     PricedNetwork,
     Purchase,
     changed_accounting,
@@ -72,10 +73,11 @@ def cost(
     [('topoopt', 506030), ('fat-tree', 626135)]
     """
     settings = checked_words(words, CostWords)
-    network = _network(plan, settings)
+    whole = None if plan is None else _planned(plan, pick(settings, NetworkWords))
+    network = _network(settings) if whole is None else _network_of_plan(whole)
     return compare_costs(
         network,
-        _purchase(settings, network.cluster),
+        _purchase(settings, network.cluster, None if whole is None else whole.terms),
         settings.get("fabrics"),
         change_interval_s=amount(parse_time, settings.get("change_every", float("inf")), "change_every"),
         overhead=settings["overhead"],
@@ -83,10 +85,8 @@ def cost(
     )
 
 
-def _network(plan: PlanSource | None, words: Mapping[str, Any]) -> PricedNetwork:
-    """Return the network of a plan, or that of the words with the best rings for it."""
-    if plan is not None:
-        return _network_of_plan(plan, pick(words, NetworkWords))
+def _network(words: Mapping[str, Any]) -> PricedNetwork:
+    """Return the network of the words with the best rings for it."""
     settings = {**DEFAULT_CLUSTER, **pick(words, NetworkWords)}
     if "bandwidth" in settings:
         settings["link_bandwidth_bps"] = amount(parse_bandwidth, settings.pop("bandwidth"), "bandwidth")
@@ -118,13 +118,16 @@ def _network_of_wiring(path: str, words: Mapping[str, Any], settings: Mapping[st
     return PricedNetwork(cluster, wiring_hops(made).average_hops, f"the wiring of {path}", width)
 
 
-def _network_of_plan(plan: PlanSource, contradictions: Mapping[str, Any]) -> PricedNetwork:
+def _planned(plan: PlanSource, contradictions: Mapping[str, Any]) -> Plan:
     if contradictions:
         named = "this" if isinstance(plan, Plan) else plan
         raise InvalidInput(
             f"{next(iter(contradictions))}: {named} is a plan, whose cluster is fixed; give one or the other"
         )
-    whole, _ = plan_and_name(plan)
+    return plan_and_name(plan)[0]
+
+
+def _network_of_plan(whole: Plan) -> PricedNetwork:
     topology, cluster = whole.fabric.topology, whole.job.cluster
     on_one = None
     if whole.fabric.name == OWN:
@@ -140,8 +143,11 @@ def _network_of_plan(plan: PlanSource, contradictions: Mapping[str, Any]) -> Pri
     )
 
 
-def _purchase(words: Mapping[str, Any], cluster: ClusterSpec) -> Purchase:
-    """Return how it is bought; words that no fabric could use are refused."""
+def _purchase(words: Mapping[str, Any], cluster: ClusterSpec, before: OwnershipTerms | None) -> Purchase:
+    """Return how it is bought; a plan's terms of ownership are taken over where no word says another.
+
+    Words that no fabric could use are refused.
+    """
     options = FabricOptions(**pick(words, _OPTIONS))
     if options.ocs_interfaces is not None:
         options.hybrid_ocs_interfaces(cluster.degree)
@@ -162,5 +168,5 @@ def _purchase(words: Mapping[str, Any], cluster: ClusterSpec) -> Purchase:
         options,
         shards,
         technology,
-        ownership_terms(words, cluster.accelerator, cluster.accelerators_per_server),
+        ownership_terms(words, cluster.accelerator, cluster.accelerators_per_server, before),
     )

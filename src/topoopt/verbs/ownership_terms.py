@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from topoopt.cost import OwnershipTerms, Running, TrainingRun, server_price, usual_figures
+from topoopt.cost import OwnershipTerms, TrainingRun, server_price, usual_running
 from topoopt.words import OwnershipWords, pick
 
 _RUNNING = {
@@ -12,6 +12,11 @@ _RUNNING = {
     "electricity_price": "electricity_usd_per_kwh",
     "power_usage_effectiveness": "power_usage_effectiveness",
     "utilization": "utilization",
+    "interest": "interest_rate",
+    "colocation": "colocation_usd_per_kw_month",
+    "maintenance": "maintenance_rate",
+    "staff": "staff_usd_per_year",
+    "storage": "storage_usd",
 }
 """Words of how a cluster is run, and what the fields of the noun are called."""
 
@@ -46,8 +51,7 @@ def ownership_terms(
     if before is not None:
         run = run if pick(words, _RUN) else before.run
         return OwnershipTerms(replace(before.running, **given), server, run)
-    usual = {field: usual_figures()[field].usual for field in _RUNNING.values()}
-    return OwnershipTerms(Running(**{**usual, **given}), server, run)
+    return OwnershipTerms(usual_running(given), server, run)
 
 
 def asks_for_ownership(words: Mapping[str, Any]) -> bool:

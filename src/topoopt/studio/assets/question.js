@@ -4,14 +4,14 @@ import { element } from "./numbers.js";
 const LABELS = {
   model: "Model", accelerator: "Accelerator", servers: "Servers", accelerators_per_server: "Accelerators of a server",
   degree: "Ports of a server", bandwidth: "Bandwidth of a port", prices: "Price list", link_technology: "Links", years: "Years of use", utilization: "Share of hours in use",
-  electricity_price: "$ of a kWh", server_price: "$ of a server",
+  electricity_price: "$ of a kWh", interest: "Interest, a year", colocation: "$ of a kW and month", maintenance: "Maintenance, a year", staff: "$ of staff a year", storage: "$ of storage", server_price: "$ of a server",
   global_batch: "Sequences of an iteration", seq: "Tokens of a sequence", batch_per_accelerator: "Samples of an accelerator",
 };
 const SHOWN = ["model", "servers", "accelerator", "accelerators_per_server", "degree", "bandwidth", "link_technology", "prices"];
-const FOLDED = { Money: ["years", "server_price", "utilization", "electricity_price"], Batch: ["global_batch", "seq", "batch_per_accelerator"] };
+const FOLDED = { Money: ["years", "server_price", "utilization", "electricity_price", "interest", "colocation", "maintenance", "staff", "storage"], Batch: ["global_batch", "seq", "batch_per_accelerator"] };
 const SLIDERS = ["servers", "degree", "bandwidth"];
-const TYPED = { accelerators_per_server: 1, global_batch: 1, seq: 1, batch_per_accelerator: 1, years: 1, utilization: 1, electricity_price: 1 };
-const FRACTIONS = ["years", "utilization", "electricity_price"];
+const TYPED = { accelerators_per_server: 1, global_batch: 1, seq: 1, batch_per_accelerator: 1, years: 1, utilization: 1, electricity_price: 1, interest: 1, colocation: 1, maintenance: 1, staff: 1, storage: 1 };
+const FRACTIONS = ["years", "utilization", "electricity_price", "interest", "colocation", "maintenance", "staff", "storage"];
 
 export class Question {
   constructor(form, fields, onChange) {

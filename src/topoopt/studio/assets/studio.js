@@ -28,7 +28,7 @@ function show(next) {
     ["Network", dollars(best.network_usd), best.label],
   ];
   if (best.usd_per_hour !== null) tiles.push(["An hour", dollars(best.usd_per_hour), next.terms]);
-  if (best.usd_per_unit !== null) tiles.push([`A million ${next.unit}s`, dollars(best.usd_per_unit * 1e6), "network, servers and electricity"]);
+  if (best.usd_per_unit !== null) tiles.push([`A million ${next.unit}s`, dollars(best.usd_per_unit * 1e6), "network, servers and running them"]);
   $("tiles").replaceChildren(...tiles.map(([name, value, remark]) => element(
     "div", {}, element("dt", { text: name }), element("dd", { text: value }), element("dd", { class: "remark", text: remark }))));
   pictures();
