@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded.logs import WORLD, called, made, world
+from tests.recorded.logs import WORLD, called, made, split, world
 from topoopt.errors import InvalidInput
 from topoopt.recorded import read_recording, recorded_files, recorded_traffic
 from topoopt.traffic import AllReduceGroup, Traffic
@@ -58,6 +58,28 @@ def test_all_to_all_gather_and_scatter_are_transfers(tmp_path: Path) -> None:
     lines += [called(rank, "Gather", 30, 8, root=5) for rank in range(8)]
     moved = traffic_of(lines, tmp_path).mp_matrix()
     assert moved.tolist() == [[0, 16 * 400 + 4 * 120], [16 * 400, 0]]
+
+
+def test_communicators_that_were_split_are_known_by_parent_split_and_color(tmp_path: Path) -> None:
+    """PyTorch's groups since NCCL 2.23: no commId, and the same pointers of the parent in no two processes."""
+    halves = [line for rank in range(8) for line in split(rank, f"0xc{rank % 4}", rank % 4, rank // 4, 2)]
+    calls = [called(rank, "AllReduce", 10**6, 2, f"0xc{rank % 4}") for rank in range(8)]
+    assert traffic_of([*world(8), *halves, *calls], tmp_path).allreduce == (
+        AllReduceGroup((0, 1), 4 * 4 * 10**6),
+    )
+
+
+def test_the_words_that_rccl_adds_are_passed_over(tmp_path: Path) -> None:
+    lines = [*world(8), *(called(rank, "AllReduce", 1000, 8) for rank in range(8))]
+    plain = traffic_of(lines, tmp_path)
+    more = [
+        line.replace(" - Init", " localSize 0 used 32768 bytes on core 7 - Init")
+        .replace(" count ", " acc (nil) count ")
+        .replace("] NCCL", "] 1558545003174220 NCCL")
+        + " task 0 globalrank 3"
+        for line in lines
+    ]
+    assert traffic_of(more, tmp_path) == plain
 
 
 def test_messages_count_once_and_their_root_is_a_rank_of_the_communicator(tmp_path: Path) -> None:

@@ -76,6 +76,10 @@ class _Log:
     def made(self, line: MadeLine) -> None:
         """Take down a rank of a communicator."""
         self.processes.add(line.who)
+        if line.parent is not None and not line.name:
+            parent = self.known.get(line.parent)
+            if parent is not None and parent.name:
+                line = line._replace(name=f"{parent.name}/{line.split}")
         self.known[line.communicator] = line
         if line.name:
             self.ranks[line.name][line.rank] = line.who

@@ -110,8 +110,8 @@ def _running_entries(running: Running) -> Entries:
         "${:.4g} a kW and month for the building": running.colocation_usd_per_kw_month,
         "{:.3g}% of all prices a year for maintenance": running.maintenance_rate
         and 100 * running.maintenance_rate,
-        "${:,.4g} a year for staff": running.staff_usd_per_year,
-        "storage of ${:,.4g}": running.storage_usd,
+        "${:,.0f} a year for staff": running.staff_usd_per_year,
+        "storage of ${:,.0f}": running.storage_usd,
     }
     out = " and ".join(running.left_out)
     return {

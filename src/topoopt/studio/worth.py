@@ -84,8 +84,8 @@ def _capital(running: Running) -> str:
         "{:.3g} % interest": running.interest_rate and 100 * running.interest_rate,
         "{:.4g} $ a kW and month": running.colocation_usd_per_kw_month,
         "{:.3g} % maintenance a year": running.maintenance_rate and 100 * running.maintenance_rate,
-        "staff at {:,.4g} $ a year": running.staff_usd_per_year,
-        "storage of {:,.4g} $": running.storage_usd,
+        "staff at {:,.0f} $ a year": running.staff_usd_per_year,
+        "storage of {:,.0f} $": running.storage_usd,
     }
     words = [form.format(value) for form, value in said.items() if value]
     if running.left_out:
