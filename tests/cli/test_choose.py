@@ -53,13 +53,9 @@ def test_both_doors_give_one_answer(topoopt: Topoopt) -> None:
 def test_keys_of_json_end_in_their_unit(topoopt: Topoopt) -> None:
     document = json.loads(topoopt(*SMALL, "--json").out)
     row = document["choice"]
-    assert row["total_usd"] == pytest.approx(
-            sum(
-                row[f"{name}_usd"]
-                for name in ("network", "servers", "electricity", "interest", "colocation", "maintenance")
-            )
-        )
-        assert row["staff_usd"] is row["storage_usd"] is None
+    parts = ("network", "servers", "electricity", "interest", "colocation", "maintenance")
+    assert row["total_usd"] == pytest.approx(sum(row[f"{name}_usd"] for name in parts))
+    assert row["staff_usd"] is row["storage_usd"] is None
     assert row["usd_per_year_of_work"] == pytest.approx(row["total_usd"] / 5 * row["relative_time"])
     assert len(document["networks"]) == 4
     assert document["planned"] + document["dropped"] + document["left_out"] == 4

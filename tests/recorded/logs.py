@@ -26,8 +26,8 @@ def made(rank: int, name: str, place: int, size: int, per_host: int = 4) -> str:
 def split(rank: int, name: str, color: int, place: int, size: int, parent: str = WORLD) -> list[str]:
     """Return both lines of a rank of a communicator that was split from another, as NCCL 2.27 writes them."""
     about = (
-        f"{who(rank, 4)} ncclCommSplit comm {pointer(rank, name)} rank {place} nranks {size} cudaDev {rank % 4} nvmlDev "
-        f"{rank % 4} busId 1b000 parent {pointer(rank, parent)} splitCount 1 color {color} key {rank}"
+        f"{who(rank, 4)} ncclCommSplit comm {pointer(rank, name)} rank {place} nranks {size} "
+        f"cudaDev {rank % 4} nvmlDev {rank % 4} busId 1b000 parent {pointer(rank, parent)} splitCount 1 color {color} key {rank}"
     )
     return [f"{about}- Init START", f"{about} - Init COMPLETE"]
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 _WHO = r"([^\s:()\[\]]+):(\d+):\d+ \[(\d+)\] (?:\d+ )?NCCL INFO "
 """Host, process and device; RCCL may write a time behind them."""
 _CALL = re.compile(
-    _WHO + r"(\w+): opCount \w+ sendbuff \S+ recvbuff \S+ (?:acc \S+ )?count (\d+) datatype (\d+) op \d+ root (-?\d+) "
+    _WHO
+    + r"(\w+): opCount \w+ sendbuff \S+ recvbuff \S+ (?:acc \S+ )?count (\d+) datatype (\d+) op \d+ root (-?\d+) "
     r"comm (0x[0-9a-fA-F]+) \[nranks=(\d+)\]"
 )
 _MADE = re.compile(
