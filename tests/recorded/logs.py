@@ -27,7 +27,8 @@ def split(rank: int, name: str, color: int, place: int, size: int, parent: str =
     """Return both lines of a rank of a communicator that was split from another, as NCCL 2.27 writes them."""
     about = (
         f"{who(rank, 4)} ncclCommSplit comm {pointer(rank, name)} rank {place} nranks {size} "
-        f"cudaDev {rank % 4} nvmlDev {rank % 4} busId 1b000 parent {pointer(rank, parent)} splitCount 1 color {color} key {rank}"
+        f"cudaDev {rank % 4} nvmlDev {rank % 4} busId 1b000 "
+        f"parent {pointer(rank, parent)} splitCount 1 color {color} key {rank}"
     )
     return [f"{about}- Init START", f"{about} - Init COMPLETE"]
 
