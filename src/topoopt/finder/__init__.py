@@ -6,6 +6,8 @@ from topoopt.finder.circuits import first_circuits as first_circuits
 from topoopt.finder.coin_rings import coin_patterns as coin_patterns
 from topoopt.finder.degree_split import DEGREE_SPLITS as DEGREE_SPLITS
 from topoopt.finder.degree_split import LAYOUT_SPLITS as LAYOUT_SPLITS
+from topoopt.finder.degree_split import check_degree as check_degree
+from topoopt.finder.degree_split import wired_interfaces as wired_interfaces
 from topoopt.finder.direct_rings import direct_rings as direct_rings
 from topoopt.finder.fabric_request import FabricRequest as FabricRequest
 from topoopt.finder.fabric_request import FabricShape as FabricShape

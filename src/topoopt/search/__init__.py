@@ -35,6 +35,9 @@ from topoopt.search.options import preset as preset
 from topoopt.search.own_simulation import own_simulation as own_simulation
 from topoopt.search.planner import compare as compare
 from topoopt.search.planner import make_plan as make_plan
+from topoopt.search.port_estimate import PortEstimate as PortEstimate
+from topoopt.search.port_estimate import port_estimate as port_estimate
+from topoopt.search.port_network import PortNetwork as PortNetwork
 from topoopt.search.start import fullest_server as fullest_server
 from topoopt.search.start import starting_strategy as starting_strategy
 from topoopt.search.tables import CHANNEL_DIMS as CHANNEL_DIMS

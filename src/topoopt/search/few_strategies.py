@@ -21,7 +21,8 @@ def few_strategies(job: Job) -> Mapping[str, ParallelStrategy]:
     Infeasible
         If memory is enforced and nothing fits.
     """
-    servers, columns = job.cluster.servers, has_columns(job)
+    servers = job.cluster.servers
+    columns = has_columns(job) and servers % COLUMNS == 0
     tables = f", tables in {COLUMNS} columns" if columns else ""
     plain = data_parallel(operators_of(job).graph, servers)
     base = split_tables(job, plain, COLUMNS) if columns else plain

@@ -1,7 +1,7 @@
 """A job on a fixed fabric as the plain arrays of the search kernel, and back."""
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,24 +25,9 @@ class SearchProblem:
     fabric: Fabric
     arrays: Problem
 
-    @cached_property
-    def index_of_degree(self) -> dict[int, int]:
-        """Position of each divisor of the number of servers."""
-        return {int(degree): index for index, degree in enumerate(self.arrays.divisors)}
-
     def config(self, strategy: ParallelStrategy) -> Ints:
         """Return the strategy as the kernel's configuration array, shape (operators, 4)."""
-        index = self.index_of_degree
-        rows = [
-            (
-                index[s.batch_degree],
-                index[s.channel_degree],
-                tables.CHANNEL_DIMS.index(s.channel_dim),
-                s.start,
-            )
-            for s in strategy.splits
-        ]
-        return np.array(rows, np.int64)
+        return config_of(self.arrays.divisors, strategy)
 
     def strategy(self, config: Ints) -> ParallelStrategy:
         """Return the configuration array as a strategy."""
@@ -62,14 +47,33 @@ class SearchProblem:
 
     def evaluate(self, state: State) -> float:
         """Fill a state's caches from its configuration alone; return the kernel's estimate, in seconds."""
-        wait_for("chain")
-        state.times_s[:] = -1.0
-        run_chain(self.arrays, state, 0, 0, 0.0, False, 1, False)
-        return float(state.times_s[0])
+        return _filled_s(self.arrays, state)
 
     def iteration_time_s(self, strategy: ParallelStrategy) -> float:
         """Return the kernel's estimate for a strategy, in seconds."""
         return float(self.state(strategy).times_s[0])
+
+
+def config_of(divisors: Ints, strategy: ParallelStrategy) -> Ints:
+    """Return a strategy as the kernel's array, shape (operators, 4), its degrees as places in ``divisors``."""
+    index = {int(degree): place for place, degree in enumerate(divisors)}
+    rows = [
+        (index[s.batch_degree], index[s.channel_degree], tables.CHANNEL_DIMS.index(s.channel_dim), s.start)
+        for s in strategy.splits
+    ]
+    return np.array(rows, np.int64)
+
+
+def evaluated_s(arrays: Problem, config: Ints, accelerators: int) -> float:
+    """Return the kernel's estimate of a configuration, in seconds; ``accelerators`` is the number in a server."""
+    return _filled_s(arrays, new_state(arrays, config, accelerators))
+
+
+def _filled_s(arrays: Problem, state: State) -> float:
+    wait_for("chain")
+    state.times_s[:] = -1.0
+    run_chain(arrays, state, 0, 0, 0.0, False, 1, False)
+    return float(state.times_s[0])
 
 
 def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed: int = 0) -> SearchProblem:

@@ -1,6 +1,7 @@
 """The answer to a question at once: every fabric in closed form, priced, and the sentence that says which to take."""
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from topoopt.cost import DEFAULT_PRICES, LINK_TECHNOLOGIES, Pricing, pricing_of
@@ -8,9 +9,10 @@ from topoopt.errors import InvalidInput
 from topoopt.finder import select_permutations
 from topoopt.hardware import ClusterSpec
 from topoopt.search import is_transformer
+from topoopt.studio.closed_form import ClosedForm
 from topoopt.studio.estimate import FabricEstimate, Sketch, StudioAnswer
-from topoopt.studio.fabric_rules import fabric_rules
-from topoopt.studio.operators_estimate import plain_job, simulated_time, strategies_of
+from topoopt.studio.fabric_rules import FabricRule, fabric_rules
+from topoopt.studio.operators_estimate import estimated_job, estimated_times
 from topoopt.studio.question import Question, request_of_question
 from topoopt.studio.sentence import best_fabric, reason, sentence
 from topoopt.studio.transformer_estimate import contenders_of, least_time_s, on_fabric
@@ -18,6 +20,26 @@ from topoopt.studio.worth import Worth, terms_of, terms_words
 from topoopt.topology import moore_average_hops
 
 DEFAULT_TECHNOLOGY = next(iter(LINK_TECHNOLOGIES))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a kind of job says of itself and of each fabric; all else of an answer is the same for all kinds.
+
+    Attributes
+    ----------
+    times : function of rules
+        The closed form of each fabric, by the key of its rule.
+    """
+
+    kind: str
+    job: str
+    cluster: ClusterSpec
+    samples: float
+    tokens: float | None
+    bound_s: float
+    bound_words: str
+    times: Callable[[tuple[FabricRule, ...]], Mapping[str, ClosedForm]]
 
 
 @lru_cache(maxsize=512)
@@ -31,104 +53,77 @@ def answer_question(question: Question) -> StudioAnswer:
     Infeasible
         If no way of training fits in memory.
     """
-    whole = _of_transformer if is_transformer(request_of_question(question)) else _of_operators
-    answer = whole(question)
+    known = (_transformer if is_transformer(request_of_question(question)) else _operators)(question)
+    cluster, pricing = known.cluster, _pricing(question)
+    rules, skipped = fabric_rules(cluster, pricing)
+    terms = terms_of(question, cluster)
+    worth = Worth(cluster, pricing, terms, known.samples, known.tokens)
+    times = known.times(rules)
+    answer = StudioAnswer(
+        question,
+        known.kind,
+        known.job,
+        cluster.total_accelerators,
+        cluster.accelerator,
+        "sample" if known.tokens is None else "token",
+        known.samples if known.tokens is None else known.tokens,
+        known.bound_s,
+        known.bound_words,
+        pricing.name,
+        terms_words(terms),
+        tuple(worth.of(_row(rule, times[rule.key]), rule) for rule in rules),
+        _sketch(cluster),
+        skipped=skipped,
+    )
     best = best_fabric(answer)
     answer = replace(answer, best=best.fabric)
     return replace(answer, sentence=sentence(answer, best), reason=reason(answer, best))
 
 
-def _of_transformer(question: Question) -> StudioAnswer:
+def _row(rule: FabricRule, form: ClosedForm) -> FabricEstimate:
+    return FabricEstimate(
+        rule.fabric,
+        rule.key,
+        rule.label,
+        rule.server_bandwidth_bps,
+        form.iteration_time_s,
+        form.most_time_s,
+        form.parts_s,
+        form.configuration,
+    )
+
+
+def _transformer(question: Question) -> _Known:
     found = contenders_of(question)
-    cluster = _cluster(found.training.cluster, question)
+    cluster = replace(
+        found.training.cluster, degree=question.degree, link_bandwidth_bps=question.bandwidth_bps
+    )
     training = replace(found.training, cluster=cluster)
-    pricing = _pricing(question)
-    rules, skipped = fabric_rules(cluster, pricing)
     here = replace(found, training=training)
-    tokens = float(training.global_batch * training.model.sequence)
-    terms = terms_of(question, cluster)
-    worth = Worth(cluster, pricing, terms, float(training.global_batch), tokens)
-    rows = []
-    for rule in rules:
-        form = on_fabric(here, rule)
-        row = FabricEstimate(
-            rule.fabric,
-            rule.key,
-            rule.label,
-            rule.server_bandwidth_bps,
-            form.iteration_time_s,
-            form.most_time_s,
-            form.parts_s,
-            form.configuration,
-        )
-        rows.append(worth.of(row, rule))
-    return StudioAnswer(
-        question,
+    return _Known(
         "transformer",
         training.model.name,
-        cluster.total_accelerators,
-        cluster.accelerator,
-        "token",
-        tokens,
+        cluster,
+        float(training.global_batch),
+        float(training.global_batch * training.model.sequence),
         least_time_s(here),
         "the fastest split if servers reached each other in no time",
-        pricing.name,
-        terms_words(terms),
-        tuple(rows),
-        _sketch(cluster),
-        skipped=skipped,
+        lambda rules: {rule.key: on_fabric(here, rule) for rule in rules},
     )
 
 
-def _of_operators(question: Question) -> StudioAnswer:
-    job, strategies = plain_job(question), strategies_of(question)
-    cluster, pricing = job.cluster, _pricing(question)
-    rules, skipped = fabric_rules(cluster, pricing)
-    samples, terms = float(job.global_batch), terms_of(question, cluster)
-    worth = Worth(cluster, pricing, terms, samples)
-    rows: list[FabricEstimate] = []
-    free_s = float("inf")
-    for rule in rules:
-        try:
-            found = simulated_time(job, strategies, rule, pricing)
-        except InvalidInput as error:
-            skipped = (*skipped, (rule.fabric, str(error)))
-            continue
-        free_s = min(free_s, found.free_time_s)
-        row = FabricEstimate(
-            rule.fabric,
-            rule.key,
-            rule.label,
-            rule.server_bandwidth_bps,
-            found.iteration_time_s,
-            found.iteration_time_s,
-            found.parts_s,
-            found.strategy,
-        )
-        rows.append(worth.of(row, rule))
-    return StudioAnswer(
-        question,
+def _operators(question: Question) -> _Known:
+    found = estimated_job(question)
+    return _Known(
         "operators",
-        job.name,
-        cluster.total_accelerators,
-        cluster.accelerator,
-        "sample",
-        samples,
-        free_s if rows else 0.0,
+        found.job.name,
+        found.job.cluster,
+        float(found.job.global_batch),
+        None,
+        found.bound_s,
         "the fastest of these splits if servers reached each other in no time",
-        pricing.name,
-        terms_words(terms),
-        tuple(rows),
-        _sketch(cluster),
-        skipped=skipped,
-        warnings=(
-            "Estimated with the best of a few splits; a plan searches for a better one, and wires for it.",
-        ),
+        lambda rules: estimated_times(found, rules),
     )
-
-
-def _cluster(found: ClusterSpec, question: Question) -> ClusterSpec:
-    return replace(found, degree=question.degree, link_bandwidth_bps=question.bandwidth_bps)
 
 
 def _pricing(question: Question) -> Pricing:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from topoopt.cost import Pricing
 from topoopt.errors import InvalidInput
+from topoopt.finder import check_degree
 from topoopt.hardware import ClusterSpec
 from topoopt.search import BASELINE_RULES, BaselineRule
 from topoopt.topology import moore_average_hops
@@ -79,7 +80,7 @@ def fabric_rules(
     cluster: ClusterSpec, pricing: Pricing
 ) -> tuple[tuple[FabricRule, ...], tuple[tuple[str, str], ...]]:
     """Return the fabrics that can be built, the plan's own first, and why others cannot."""
-    hops = moore_average_hops(cluster.servers, cluster.degree)
+    hops = moore_average_hops(cluster.servers, cluster.degree, cluster.links)
     rows, skipped = [], []
     for key, label in LABELS.items():
         try:
@@ -90,6 +91,8 @@ def fabric_rules(
 
 
 def _rule(key: str, label: str, cluster: ClusterSpec, pricing: Pricing, hops: float) -> FabricRule:
+    if key in DIRECT:
+        check_degree(cluster.servers, cluster.degree, cluster.links)
     relays = {OWN: hops, "expander": hops, "oversub-fat-tree": OVERSUBSCRIPTION}.get(key, 1.0)
     if key == OWN:
         return FabricRule(key, OWN, label, cluster.degree, cluster.link_bandwidth_bps, relays)

@@ -1,150 +1,112 @@
-"""A graph of operators on a fabric: the best of a few strategies simulated, an answer that a search improves."""
+"""A graph of operators on every fabric in closed form: a few strategies, by the search's estimate of ports.
 
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+One switch of as many ports is the least that a network can take; so of all strategies only those are weighed on another
+fabric that are faster on the switch than the best so far is there.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
-from topoopt.cost import Pricing, pricing_of
-from topoopt.errors import Infeasible
-from topoopt.finder import LIFTED, USUAL_RULES, FinderRules, find_topology
-from topoopt.job import Job, job_traffic
-from topoopt.routing import Fabric
-from topoopt.search import (
-    BASELINE_RULES,
-    baseline_fabric,
-    few_strategies,
-    job_of,
-    ringed,
-    simulated,
-)
-from topoopt.simulate import SimResult
+from topoopt.job import Job
+from topoopt.search import PortEstimate, few_strategies, job_of, port_estimate
 from topoopt.strategy import ParallelStrategy
-from topoopt.studio.fabric_rules import DIRECT, OWN, RULES, FabricRule
+from topoopt.studio.closed_form import ClosedForm
+from topoopt.studio.fabric_rules import DIRECT, OWN, FabricRule
+from topoopt.studio.port_networks import port_networks
 from topoopt.studio.question import Question, machines_of, request_of_question
 
-SEED = 0
-PLAIN = "data parallel"
-"""What the first of the few strategies is called."""
-WAYS = tuple(
-    replace(USUAL_RULES, degree_split=split, wiring=LIFTED, group_rings=LIFTED)
-    for split in ("proportional", "by-group-but-one", "by-group")
-)
-"""How the finder wires a strategy here; a plan tries more, and searches."""
 SWITCH = "ideal-switch"
-CHOSEN_AT_DEGREE, CHOSEN_AT_BPS = 4, 100e9
-"""Of the switch on which the strategy of all fabrics is chosen, once for all ports of the same machines."""
+MANY, FEW = 256, 2
+"""Servers above which only so many strategies are weighed on each fabric: those that are the fastest on one switch."""
+LAYER_DIMS = ("in", "out")
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedTime:
-    """What a strategy takes on a fabric, and on one of which nothing has to be waited for."""
+@dataclass(frozen=True, eq=False, slots=True)
+class EstimatedJob:
+    """A job and its few strategies, by what they are called.
 
-    strategy: str
-    iteration_time_s: float
-    free_time_s: float
-    parts_s: dict[str, float]
+    Attributes
+    ----------
+    parts : tuple of int
+        In how many each strategy splits layers at most.
+    free_s : tuple of float
+        What each takes where servers reach each other in no time.
+    """
+
+    job: Job
+    names: tuple[str, ...]
+    parts: tuple[int, ...]
+    free_s: tuple[float, ...]
+    estimate: PortEstimate
+
+    @property
+    def bound_s(self) -> float:
+        """What no network goes below with these strategies."""
+        return min(self.free_s)
 
 
-def plain_job(question: Question) -> Job:
-    """Return the job of a question; what prices and years change is not in it.
+def estimated_job(question: Question) -> EstimatedJob:
+    """Return the job of a question with its strategies; what prices and years change is not in it.
 
     Raises
     ------
     InvalidInput
         If the model and the machines do not go together.
+    Infeasible
+        If memory is enforced and nothing fits.
     """
     return _job(machines_of(question))
 
 
-def strategies_of(question: Question) -> tuple[tuple[str, ParallelStrategy], ...]:
-    """Return data parallelism and the best of a few strategies on one switch, each with what it is called.
+@lru_cache(maxsize=64)
+def estimated_times(found: EstimatedJob, rules: tuple[FabricRule, ...]) -> Mapping[str, ClosedForm]:
+    """Return the best of the strategies on each fabric, by the key of its rule."""
+    switch = next(rule for rule in rules if rule.key == SWITCH)
+    least_s = [_time_s(found, index, switch) for index in range(len(found.names))]
+    return {rule.key: _best(found, rule, least_s) for rule in rules}
 
-    For other ports of the same machines they are the same.
 
-    Raises
-    ------
-    Infeasible
-        If memory is enforced and nothing fits.
-    """
-    return _chosen(
-        replace(
-            machines_of(question),
-            degree=min(CHOSEN_AT_DEGREE, question.degree),
-            bandwidth_bps=CHOSEN_AT_BPS,
-        )
+def _best(found: EstimatedJob, rule: FabricRule, least_s: Sequence[float]) -> ClosedForm:
+    best, best_s = -1, float("inf")
+    for index in _suited(found, rule, sorted(range(len(least_s)), key=least_s.__getitem__)):
+        if least_s[index] >= best_s:
+            break
+        time_s = least_s[index] if rule.key == SWITCH else _time_s(found, index, rule)
+        if time_s < best_s:
+            best, best_s = index, time_s
+    free_s = min(found.free_s[best], best_s)
+    return ClosedForm(
+        best_s, best_s, {"compute_s": free_s, "communication_s": best_s - free_s}, found.names[best]
     )
 
 
-def simulated_time(
-    job: Job, strategies: Sequence[tuple[str, ParallelStrategy]], rule: FabricRule, pricing: Pricing
-) -> SimulatedTime:
-    """Return the simulated iteration on a fabric: of the last strategy, where servers relay of the fastest.
+def _suited(found: EstimatedJob, rule: FabricRule, order: Sequence[int]) -> Sequence[int]:
+    """Leave out what is slow on one switch, of many servers, and layers in parts where servers are joined at random.
 
-    Raises
-    ------
-    InvalidInput
-        If the fabric cannot be built of these ports.
+    No ports are kept there for what the parts exchange. Simulated they were never faster there than data parallelism, and up to eight times slower than an even load of
+    all links would be.
     """
-    tried = strategies if rule.key in DIRECT else strategies[-1:]
-    rows = [
-        _simulated(job, name, one, fabric)
-        for name, one in tried
-        for fabric in _fabrics(job, one, rule, pricing, WAYS[:1] if name == PLAIN else WAYS)
-    ]
-    return min(rows, key=lambda found: found.iteration_time_s)
+    whole = [index for index in order if found.parts[index] == 1]
+    if whole and rule.key in DIRECT and rule.key != OWN:
+        return whole[:1] if found.job.cluster.servers > MANY else whole
+    return order[:FEW] if found.job.cluster.servers > MANY else order
 
 
-def _simulated(job: Job, name: str, strategy: ParallelStrategy, fabric: Fabric) -> SimulatedTime:
-    result = simulated(job, strategy, ringed(job, strategy, fabric, SEED))
-    free_s = float(result.compute_finish_s.max(initial=0.0))
-    return SimulatedTime(name, result.iteration_time_s, free_s, _parts(result))
-
-
-@lru_cache(maxsize=16)
-def _job(question: Question) -> Job:
-    return job_of(request_of_question(question))
+def _time_s(found: EstimatedJob, index: int, rule: FabricRule) -> float:
+    networks = port_networks(rule, found.job.cluster, found.parts[index])
+    times_s = (found.estimate.iteration_time_s(index, network) for network in networks)
+    return min(times_s, default=float("inf"))
 
 
 @lru_cache(maxsize=32)
-def _chosen(question: Question) -> tuple[tuple[str, ParallelStrategy], ...]:
-    job = plain_job(question)
+def _job(question: Question) -> EstimatedJob:
+    job = job_of(request_of_question(question))
     known = few_strategies(job)
-    switch = baseline_fabric(job, BASELINE_RULES[SWITCH], pricing_of(), SEED)
-    times_s = {
-        name: simulated(job, one, ringed(job, one, switch, SEED)).iteration_time_s
-        for name, one in known.items()
-    }
-    best = min(times_s, key=times_s.__getitem__)
-    return tuple((name, one) for name, one in known.items() if name in (PLAIN, best))
+    estimate = port_estimate(job, tuple(known.values()))
+    free_s = tuple(estimate.free_time_s(index) for index in range(len(known)))
+    return EstimatedJob(job, tuple(known), tuple(map(_parts, known.values())), free_s, estimate)
 
 
-def _fabrics(
-    job: Job, strategy: ParallelStrategy, rule: FabricRule, pricing: Pricing, ways: Sequence[FinderRules]
-) -> list[Fabric]:
-    """Return the fabric, or what the finder wires for the strategy in some ways."""
-    if rule.key != OWN:
-        return [baseline_fabric(job, RULES[rule.key], pricing, SEED)]
-    found = []
-    for rules in ways:
-        with suppress(Infeasible):  # a wiring that there is not for so many ports
-            found.append(_wired(job, strategy, rules))
-    return found or [_wired(job, strategy, USUAL_RULES)]
-
-
-def _wired(job: Job, strategy: ParallelStrategy, rules: FinderRules) -> Fabric:
-    cluster = job.cluster
-    return find_topology(
-        job_traffic(job, strategy),
-        degree=cluster.degree,
-        bandwidth_bps=cluster.link_bandwidth_bps,
-        latency_s=cluster.link_latency_s,
-        links=cluster.links,
-        rules=rules,
-        seed=SEED,
-    )
-
-
-def _parts(result: SimResult) -> dict[str, float]:
-    waiting_s = max(result.iteration_time_s - result.compute_time_s, 0.0)
-    return {"compute_s": result.compute_time_s, "communication_s": waiting_s}
+def _parts(strategy: ParallelStrategy) -> int:
+    return max((one.channel_degree for one in strategy.splits if one.channel_dim in LAYER_DIMS), default=1)

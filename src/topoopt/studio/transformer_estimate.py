@@ -25,6 +25,7 @@ from topoopt.llm import (
     weighed_s,
 )
 from topoopt.search import TrainingRequest, ranked_configurations, training_request
+from topoopt.studio.closed_form import ClosedForm
 from topoopt.studio.fabric_rules import FabricRule
 from topoopt.studio.question import Question, machines_of, request_of_question
 
@@ -53,16 +54,6 @@ class Contenders:
         system = replace(system_of(training.cluster), network_bandwidth_bps=network_bandwidth_bps)
         loads = find_loads(training.loads, training.model) if training.loads else None
         return estimate(training.model, self.table, system, self.calibration, loads)
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedForm:
-    """A fabric's time: of the best configuration, if everything is relayed, and where it goes."""
-
-    iteration_time_s: float
-    most_time_s: float
-    parts_s: dict[str, float]
-    configuration: str
 
 
 def contenders_of(question: Question) -> Contenders:

@@ -10,6 +10,10 @@ from topoopt.llm.columns import Bools, Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.transformer import TransformerModel
 
+_DENSE = 16
+"""Times as many numbers as keys, above which sorting is faster than counting: stages times chunks times what is in
+flight are millions of numbers for thousands of configurations."""
+
 
 @dataclass(frozen=True, eq=False)
 class Stage:
@@ -133,18 +137,32 @@ def _layers(
     flying = np.rint(in_flight * table.vpp).astype(np.int64)
     most = int(flying.max(initial=0)) + 1
     key = ((table.pp * turns + table.vpp) * stages + index) * most + flying
-    present = np.flatnonzero(np.bincount(key, minlength=1))
-    row_of = np.zeros(int(present.max(initial=0)) + 1, np.int64)
-    row_of[present] = np.arange(len(present))
+    present, row = _distinct(key)
     experts = _experts_before(model)
     rows = np.empty((4, len(present)))
     for place, one in enumerate(present.tolist()):
         rest, held = divmod(one, most)
         rest, stage = divmod(rest, stages)
         rows[:, place] = _of_stage(experts, (*divmod(rest, turns), stage, held), ends)
-    row = row_of[key]
     layers, moe_layers, kept, kept_moe = (of[row] for of in rows)
     return layers, moe_layers, kept, kept_moe
+
+
+def _distinct(keys: Ints) -> tuple[Ints, Ints]:
+    """Return the different keys, ascending, and which of them each one is; small ones are counted, not sorted.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in _distinct(np.array([7, 3, 7]))]
+    [[3, 7], [1, 0, 1]]
+    """
+    if int(keys.max(initial=0)) > _DENSE * len(keys):
+        present, row = np.unique(keys, return_inverse=True)
+        return present, row
+    present = np.flatnonzero(np.bincount(keys, minlength=1))
+    row_of = np.zeros(int(present.max(initial=0)) + 1, np.int64)
+    row_of[present] = np.arange(len(present))
+    return present, row_of[keys]
 
 
 @lru_cache

@@ -90,8 +90,13 @@ def _ranking(seconds: Floats, needed_bytes: Floats, capacity_bytes: float) -> In
 
 
 def _is_variant(table: ConfigurationTable) -> Bools:
-    keys = np.stack([getattr(table, name) for name in SPLIT], axis=1)
-    _, first = np.unique(keys, axis=0, return_index=True)
+    key = np.zeros(
+        len(table), np.int64
+    )  # one number for each row of columns: sorted ten times as fast as rows
+    for name in SPLIT:
+        values, place = np.unique(getattr(table, name), return_inverse=True)
+        key = key * len(values) + place
+    _, first = np.unique(key, return_index=True)
     variant = np.ones(len(table), bool)
     variant[first] = False
     return variant
