@@ -1,8 +1,8 @@
 """How near the studio's estimates come to plans, and how often they order two fabrics the other way.
 
 ``python -m benchmarks.studio_estimates`` plans every row with its usual search, which takes ten minutes, and prints
-for each the estimate over the plan by fabric; then the errors together, and the pairs of fabrics whose times differ by more
-than 1 % in the plan and that the estimate orders otherwise.
+for each the estimate over the plan by fabric; then the errors together, and the pairs of fabrics whose times differ by
+more than 1 or 5 % in the plan and that the estimate orders otherwise.
 """
 
 import argparse

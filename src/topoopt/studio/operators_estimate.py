@@ -84,8 +84,8 @@ def _best(found: EstimatedJob, rule: FabricRule, least_s: Sequence[float]) -> Cl
 def _suited(found: EstimatedJob, rule: FabricRule, order: Sequence[int]) -> Sequence[int]:
     """Leave out what is slow on one switch, of many servers, and layers in parts where servers are joined at random.
 
-    No ports are kept there for what the parts exchange. Simulated they were never faster there than data parallelism, and up to eight times slower than an even load of
-    all links would be.
+    No ports are kept there for what the parts exchange. Simulated they were never faster there than data parallelism,
+    and up to eight times slower than an even load of all links would be.
     """
     whole = [index for index in order if found.parts[index] == 1]
     if whole and rule.key in DIRECT and rule.key != OWN:
