@@ -1,0 +1,35 @@
+"""One run of the simulator: requests and a fleet in, what happened to each request out."""
+
+from topoopt.serving.requests import Requests
+from topoopt.serving.simulator.fleet import Fleet
+from topoopt.serving.simulator.kernel import simulate
+from topoopt.serving.simulator.kernel.layout import Count
+from topoopt.serving.simulator.result import ServingRun
+from topoopt.serving.simulator.state import first_state
+
+
+def simulate_serving(fleet: Fleet, requests: Requests, log_rows: int = 0) -> ServingRun:
+    """Serve requests until all are answered.
+
+    Replicas take requests first come, first served, into pages that must be free; where an answer finds none, the
+    youngest request loses its pages and is read anew. Prompts are read before anything is answered (prefill-first),
+    in pieces beside the answers (chunked), or by replicas of their own (disaggregated), whose caches are sent to
+    those that answer, where they wait outside of the pages. Steps in which only answers are made go by together until
+    somebody comes or goes. In pipelines as many groups of requests are under way as there are stages.
+
+    Parameters
+    ----------
+    log_rows
+        Steps to log, from the first one on.
+
+    Raises
+    ------
+    InvalidInput
+        If a request fits into no replica.
+    """
+    state = first_state(fleet, requests, log_rows)
+    simulate(state)
+    assert state.count[Count.DONE] == len(requests), (
+        "the simulation stopped before all requests were answered"
+    )
+    return ServingRun(fleet, requests, state)

@@ -1,0 +1,88 @@
+"""The compiled simulator beside one that goes step by step: equal to the last bit, on small random cases."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.serving.simulator.reference import Reference
+from tests.serving.tables import SMALL, replicas
+from topoopt.serving import EngineSettings
+from topoopt.serving.requests import BLOCK_TOKENS, Requests
+from topoopt.serving.simulator import ROUTERS, Failure, Fleet, ServingRun, simulate_serving, uniform_transfer
+from topoopt.serving.simulator.kernel.layout import Log, Request, Time
+
+PAGE = 16
+MOST_TOKENS = 1200
+
+
+@st.composite
+def some_requests(draw: st.DrawFn) -> Requests:
+    count = draw(st.integers(1, 14))
+    whole = st.lists(st.integers(0, 400), min_size=count, max_size=count)
+    arrival_s = np.sort(np.array(draw(whole))) / 256
+    inputs = np.array(draw(st.lists(st.integers(1, MOST_TOKENS), min_size=count, max_size=count)))
+    outputs = np.array(draw(st.lists(st.integers(1, 60), min_size=count, max_size=count)))
+    names = [
+        [draw(st.integers(0, 1)), draw(st.integers(2, 4))][: tokens // BLOCK_TOKENS] for tokens in inputs
+    ]
+    first = np.cumsum([0, *map(len, names)])
+    clients = draw(st.sampled_from([0, 0, 0, 3]))
+    return Requests(
+        np.zeros(count) if clients else arrival_s,
+        inputs,
+        outputs,
+        first,
+        np.array([name for row in names for name in row], np.int64),
+        clients,
+    )
+
+
+@st.composite
+def some_fleets(draw: st.DrawFn) -> Fleet:
+    mode = draw(st.sampled_from(["prefill-first", "chunked", "disaggregated"]))
+    pages = draw(st.integers((MOST_TOKENS + 60) // PAGE + 1, 160))
+    batch, budget = draw(st.integers(1, 6)), draw(st.sampled_from([64, 256, 1024, 4096]))
+    table = replace(SMALL, stages=draw(st.sampled_from([1, 2])))
+    decode = replicas(table, draw(st.integers(1, 3)), pages, batch, budget)
+    engine = EngineSettings(page_tokens=PAGE, prefix_cache=draw(st.booleans()))
+    router = draw(st.sampled_from(ROUTERS))
+    if mode != "disaggregated":
+        down = draw(st.lists(st.integers(1, 300), min_size=2, max_size=2, unique=True).map(sorted))
+        failures = (
+            (Failure(0, down[0] / 256 + 2**-12, down[1] / 256 + 2**-12),) if draw(st.booleans()) else ()
+        )
+        return Fleet(mode, decode, settings=engine, router=router, failures=failures)
+    prefill = replicas(table, draw(st.integers(1, 2)), pages, batch, budget)
+    count = prefill.pool.replicas + decode.pool.replicas
+    way = uniform_transfer(count, 2.0**-9, 2.0**22, 2.0**12, draw(st.sampled_from([1, 8])))
+    way.bytes_per_s[:, -1] = draw(st.sampled_from([2.0**20, 2.0**22, 2.0**24]))
+    return Fleet(mode, decode, prefill, engine, router, way)
+
+
+@settings(max_examples=150, deadline=None)
+@given(some_fleets(), some_requests())
+def test_equal_to_one_that_goes_step_by_step(fleet: Fleet, requests: Requests) -> None:
+    run, slow = simulate_serving(fleet, requests, log_rows=20_000), Reference(fleet, requests).run()
+    for column, name in ((Time.BEGIN, "begin"), (Time.FIRST, "first"), (Time.LAST, "last")):
+        assert run.state.time[:, column].tolist() == [getattr(q, name) for q in slow.asked], name
+    if not fleet.failures:
+        assert run.preempted.tolist() == [q.preempted for q in slow.asked]
+    assert run.arrival_s.tolist() == [q.came for q in slow.asked]
+    check_laws(run)
+
+
+def check_laws(run: ServingRun) -> None:
+    """Tokens are conserved, pages are never more than there are, times are in order, nothing is left over."""
+    time, rows = run.state.time, run.state.request
+    assert (rows[:, Request.STEPS] == run.requests.output_tokens - 1).all()
+    assert (time[:, Time.BEGIN] >= run.arrival_s).all()
+    assert (time[:, Time.READ] >= time[:, Time.BEGIN]).all()
+    assert (time[:, Time.FIRST] >= time[:, Time.READ]).all()
+    assert (time[:, Time.LAST] >= time[:, Time.FIRST]).all()
+    assert (run.peak_share <= 1).all()
+    log = run.state.log[: int(run.state.count[4])]
+    pages = run.fleet.decode.pages
+    assert (log[:, Log.USED] + log[:, Log.CACHED] <= pages).all()
+    assert (log[:, Log.RUNNING] <= run.fleet.decode.pool.max_batch).all()

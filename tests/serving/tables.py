@@ -1,0 +1,29 @@
+"""Step tables by hand, whose numbers are sums of few powers of two: sums of such times are exact."""
+
+import numpy as np
+
+from topoopt.serving import Parallelism, Pool, StepTable
+from topoopt.serving.simulator import Replicas
+
+SMALL = StepTable(
+    tokens=np.array([1, 64, 1024, 4096]) // 1 + np.array([0, 1, 1, 1]),
+    base_s=np.array([16.0, 32.0, 272.0, 1040.0]) / 1024,
+    prefill_base_s=np.array([24.0, 32.0, 272.0, 1040.0]) / 1024,
+    head_s=np.array([1.0, 1.0, 2.0, 4.0]) / 1024,
+    decode_s_per_token=2.0**-20,
+    prefill_s_per_pair=2.0**-24,
+)
+"""Of a small model: 1/64 s for one token, a second for 4,097."""
+
+
+def constant_table(step_s: float, stages: int = 1) -> StepTable:
+    """Return steps that all take as long."""
+    each = np.full(2, step_s)
+    return StepTable(np.array([1, 2]), each, each, np.zeros(2), 0.0, 0.0, stages)
+
+
+def replicas(
+    table: StepTable, count: int = 1, pages: int = 10**6, batch: int = 256, budget: int = 8192
+) -> Replicas:
+    """Return replicas of one accelerator."""
+    return Replicas(Pool(Parallelism(), count, batch, budget), table, pages)
