@@ -1,13 +1,14 @@
 """The config.json of Hugging Face becomes a model with every parameter, or a line that says what it lacks."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from topoopt.errors import InvalidInput
-from topoopt.transformer import FAMILIES, config_to_model, count_parameters, read_config
+from topoopt.transformer import FAMILIES, config_to_model, count_parameters, left_out_of_config, read_config
 
 CONFIGS = Path(__file__).parent / "configs"
 # As Hugging Face transformers 5.23.0 counts the parameters of a model made from the same keys, on no device; it keeps
@@ -208,7 +209,37 @@ def test_numbers_that_are_slips_of_the_keyboard() -> None:
 
 def test_a_file_without_a_family_and_one_of_more_than_text() -> None:
     assert "model_type: missing" in refusal({"layers": 3})
-    assert "text_config" in refusal({"model_type": "llava", "text_config": {"model_type": "llama"}})
+    assert "text_config: num_hidden_layers: missing" in refusal(
+        {"model_type": "llava", "text_config": {"model_type": "llama"}}
+    )
+    assert "use_diff=False" in refusal({"model_type": "llava", "text_config": {"model_type": "llama"}})
+
+
+@pytest.mark.parametrize("key", ["text_config", "llm_config", "language_config"])
+def test_of_a_model_that_sees_its_language_model_is_read_and_the_rest_is_named(
+    key: str, tmp_path: Path
+) -> None:
+    text = config("llama2-7b")
+    eyes = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24}
+    folder = tmp_path / "llava"
+    folder.mkdir()
+    path = folder / "config.json"
+    path.write_text(json.dumps({"model_type": "llava", key: text, "vision_config": eyes}))
+    found = read_config(path)
+    assert replace(found, name="") == replace(config_to_model(text, "here"), name="")
+    assert found.name == "llava-text"
+    # 24 layers of 4 · 1,024² and 2 · 1,024 · 4,096 parameters
+    assert left_out_of_config(path) == "vision_config (about 302 M parameters)"
+    path.write_text(json.dumps(text))
+    assert left_out_of_config(path) == ""
+
+
+def test_a_language_model_at_the_top_of_its_file_is_that_of_its_family(tmp_path: Path) -> None:
+    text = config("qwen2-7b")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**text, "model_type": "qwen2_5_vl", "vision_config": {"depth": 32}}))
+    assert replace(read_config(path), name="") == replace(config_to_model(text, "here"), name="")
+    assert left_out_of_config(path) == "vision_config"
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,17 @@ def test_other_examples(tmp_path: Path) -> None:
     assert file_kind(os.fspath(tmp_path / "missing")) is None
 
 
-MODELS = {"job", "operators", "program", "onnx", "matrix", "recording", "device-profile", "config"}
+MODELS = {
+    "job",
+    "operators",
+    "program",
+    "onnx",
+    "matrix",
+    "recording",
+    "execution-trace",
+    "device-profile",
+    "config",
+}
 VERBS: dict[str, tuple[Callable[[str], Any], set[str]]] = {
     "plan": (topoopt.plan, MODELS),
     "compare": (

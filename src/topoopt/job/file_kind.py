@@ -65,9 +65,7 @@ KINDS: Mapping[str, FileKind] = {
     "weights": FileKind(
         "weights without a model", "export the model with torch.export.save, or give its config.json"
     ),
-    "execution-trace": FileKind(
-        "an execution trace of PyTorch", "Chakra's converter makes traces of it that topoopt plan takes"
-    ),
+    "execution-trace": FileKind("an execution trace of PyTorch", _MODELS),
     "page": FileKind("a page for browsers", "the plan that it shows was written by topoopt plan as out=FILE"),
 }
 """By name, in the order of the way of the data."""

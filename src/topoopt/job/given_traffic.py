@@ -8,8 +8,16 @@ from typing import Any
 from topoopt.errors import InvalidInput, check_known
 from topoopt.job.job import Job, traffic_job
 from topoopt.job.request import JobRequest, requested_cluster
-from topoopt.recorded import Recording, folded_matrix, read_recording, recorded_traffic
+from topoopt.recorded import (
+    IterationTimes,
+    Recording,
+    folded_matrix,
+    read_recording,
+    recorded_times,
+    recorded_traffic,
+)
 from topoopt.traffic import Traffic, traffic_from_matrix
+from topoopt.units import format_time
 from topoopt.workload import read_traffic_matrix
 
 MATRICES = (".csv", ".npy")
@@ -29,14 +37,17 @@ def given_traffic_job(request: JobRequest) -> Job:
     """
     what = request.traffic or "the traffic"
     _refuse_settings(request, what)
-    traffic, origin, per_server = _traffic(request, what)
+    traffic, origin, per_server, times = _traffic(request, what)
     _refuse_words(request, what)
     servers = request.cluster.get("servers", traffic.servers)
     if servers != traffic.servers:
         raise InvalidInput(f"servers: {what} is for {traffic.servers} servers, got {servers}")
     said = request.cluster if per_server is None else {**request.cluster, PER_SERVER: per_server}
     cluster = requested_cluster(replace(request, cluster=said), traffic.servers)
-    return traffic_job(Path(request.traffic).name or "traffic", traffic, cluster, origin)
+    name = Path(request.traffic).name or "traffic"
+    if times is None:
+        return traffic_job(name, traffic, cluster, origin)
+    return traffic_job(name, traffic, cluster, origin, times.compute_s, times.hidden_share)
 
 
 def is_recording(request: JobRequest) -> bool:
@@ -45,19 +56,22 @@ def is_recording(request: JobRequest) -> bool:
     return isinstance(request.described, Recording) or (bool(request.traffic) and suffix not in MATRICES)
 
 
-def _traffic(request: JobRequest, what: str) -> tuple[Traffic, str, int | None]:
-    """Return the traffic, what it was read from in words, and the accelerators of a server where the file says them."""
+_Given = tuple[Traffic, str, int | None, IterationTimes | None]
+"""The traffic, what it was read from in words, the accelerators of a server and the times, where the file says them."""
+
+
+def _traffic(request: JobRequest, what: str) -> _Given:
     if isinstance(request.described, Traffic):
-        return request.described, "a traffic matrix", None
+        return request.described, "a traffic matrix", None, None
     if is_recording(request):
         recording = request.described if isinstance(request.described, Recording) else read_recording(what)
         return _recorded(recording, request)
     matrix = read_traffic_matrix(what)
     per_server = _folds(request.cluster, len(matrix))
     if per_server is None:
-        return traffic_from_matrix(matrix, what), "a traffic matrix", None
+        return traffic_from_matrix(matrix, what), "a traffic matrix", None, None
     folded = traffic_from_matrix(folded_matrix(matrix, per_server, what), what)
-    return folded, f"a matrix of {len(matrix)} accelerators, {per_server} on a server", None
+    return folded, f"a matrix of {len(matrix)} accelerators, {per_server} on a server", None, None
 
 
 def _folds(cluster: Mapping[str, Any], rows: int) -> int | None:
@@ -68,17 +82,20 @@ def _folds(cluster: Mapping[str, Any], rows: int) -> int | None:
     return int(per_server) if servers is None or servers * per_server == rows else None
 
 
-def _recorded(recording: Recording, request: JobRequest) -> tuple[Traffic, str, int | None]:
+def _recorded(recording: Recording, request: JobRequest) -> _Given:
     iterations = request.hyperparameters.get("iterations")
     traffic = recorded_traffic(recording, request.cluster.get(PER_SERVER), iterations)
+    times = recorded_times(recording, request.cluster.get(PER_SERVER), iterations)
     of_one = [recording.servers.count(server) for server in set(recording.servers)]
     count = int(iterations or recording.iterations or 1)
     spread = f"one of {count} iterations" if count > 1 else "all of it as one iteration"
     silent = recording.accelerators - len(recording.recorded)
     others = f", {silent} of whom are taken to do as the others" if silent else ""
     origin = f"{recording.what} of {recording.accelerators} accelerators{others}; {spread}"
+    if times is not None and times.exposed_s:
+        origin += f", which took {format_time(times.compute_s + times.exposed_s)} there"
     said = PER_SERVER in request.cluster or not of_one
-    return traffic, origin, None if said else max(of_one)
+    return traffic, origin, None if said else max(of_one), times
 
 
 def _refuse_settings(request: JobRequest, what: str) -> None:

@@ -64,8 +64,18 @@ def make_job(
     return Job(operators_work(graph, cluster, settings, profiles), cluster, settings)
 
 
-def traffic_job(name: str, traffic: Traffic, cluster: ClusterSpec, origin: str = "a traffic matrix") -> Job:
-    """Return the job of known traffic: no operators, all bytes ready at once; ``origin`` is what was read, in words.
+def traffic_job(
+    name: str,
+    traffic: Traffic,
+    cluster: ClusterSpec,
+    origin: str = "a traffic matrix",
+    compute_s: float = 0.0,
+    hidden_share: float = 0.0,
+) -> Job:
+    """Return the job of known traffic and no operators: ``origin`` is what was read, in words.
+
+    All bytes are ready at once; where an iteration computes for ``compute_s``, too, a share of each transfer may move
+    beside that and the rest after it.
 
     Raises
     ------
@@ -77,7 +87,7 @@ def traffic_job(name: str, traffic: Traffic, cluster: ClusterSpec, origin: str =
     demand = with_pairs(traffic)
     if not len(demand.transfers) and not demand.allreduce:
         raise InvalidInput(f"{name}: no server sends another one anything; there is nothing to plan")
-    return Job(TrafficWork(name, demand, origin), cluster, JobSettings())
+    return Job(TrafficWork(name, demand, origin, compute_s, hidden_share), cluster, JobSettings())
 
 
 def training_job(work: TransformerWork, cluster: ClusterSpec, precision: str) -> Job:

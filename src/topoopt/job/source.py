@@ -18,6 +18,7 @@ WORDS: Mapping[str, str] = {
     "program": "program",
     "onnx": "program",
     "recording": "traffic",
+    "execution-trace": "traffic",
     "chakra": "traffic",
     "matrix": "traffic",
     "device-profile": "profile",

@@ -1,4 +1,4 @@
-"""The work that is known by its traffic alone: no operators, no strategy, all bytes ready at once."""
+"""The work that is known by its traffic: no operators; all bytes ready at once, or beside a computation."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,6 +22,10 @@ class TrafficWork:
         Without all-to-all groups: they are transfers here.
     origin : str
         What was read, in words: a matrix where nothing is said.
+    compute_s : float
+        What an iteration takes on every server beside the network; 0 where nothing says so.
+    hidden_share : float
+        Of all bytes: as much may move during that time, the others after it.
     """
 
     kind: ClassVar[str] = "traffic"
@@ -29,6 +33,8 @@ class TrafficWork:
     name: str
     demand: Traffic
     origin: str = "a traffic matrix"
+    compute_s: float = 0.0
+    hidden_share: float = 0.0
 
     @property
     def plain_words(self) -> str:

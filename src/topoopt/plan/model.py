@@ -279,6 +279,12 @@ class PlanFile(Strict):
     fixed_allreduce: list[tuple[Annotated[list[Count], Field(min_length=2)], Count]] = Field(
         default=[], description="servers and bytes of the AllReduces of a job known by its traffic"
     )
+    fixed_compute_s: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="what an iteration of such a job takes on every server beside the network"
+    )
+    fixed_hidden_share: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0, description="of its bytes: what may move during that time"
+    )
     gradients: GradientChoice = Field(
         default=GradientChoice(), description="iteration times with other buckets and other algorithms"
     )

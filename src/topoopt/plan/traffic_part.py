@@ -26,6 +26,8 @@ def traffic_to_mapping(plan: Plan) -> dict[str, Any]:
         "graph": OperatorGraph(work.name, (), 1),
         "fixed_traffic": np.stack([moved.src, moved.dst, moved.size_bytes], axis=1).tolist(),
         "fixed_allreduce": [(list(group.members), group.size_bytes) for group in work.demand.allreduce],
+        "fixed_compute_s": work.compute_s,
+        "fixed_hidden_share": work.hidden_share,
         "memory": {
             "server": 0,
             **NO_MEMORY,
@@ -57,4 +59,7 @@ def traffic_from_file(file: model.PlanFile) -> TrafficWork:
         raise InvalidInput("fixed_traffic: is of a job without operators, and graph has some")
     rows = np.array(file.fixed_traffic, np.int64).reshape(-1, 3)
     groups = [AllReduceGroup(tuple(members), size) for members, size in file.fixed_allreduce]
-    return TrafficWork(file.graph.name, merged_traffic(servers, groups, (), Transfers(*rows.T)))
+    demand = merged_traffic(servers, groups, (), Transfers(*rows.T))
+    return TrafficWork(
+        file.graph.name, demand, compute_s=file.fixed_compute_s, hidden_share=file.fixed_hidden_share
+    )

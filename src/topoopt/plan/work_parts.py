@@ -17,6 +17,8 @@ EMPTY: Mapping[str, Any] = {
     "device_profiles": [],
     "fixed_traffic": [],
     "fixed_allreduce": [],
+    "fixed_compute_s": 0.0,
+    "fixed_hidden_share": 0.0,
     "training": None,
 }
 """Keys of a plan file that are of one kind of work, where it is another."""

@@ -2,7 +2,10 @@
 
 from topoopt.recorded.calls import Call as Call
 from topoopt.recorded.calls import Calls as Calls
+from topoopt.recorded.device_times import DeviceTimes as DeviceTimes
+from topoopt.recorded.device_times import IterationTimes as IterationTimes
 from topoopt.recorded.folded import folded_matrix as folded_matrix
+from topoopt.recorded.folded import recorded_times as recorded_times
 from topoopt.recorded.folded import recorded_traffic as recorded_traffic
 from topoopt.recorded.read import is_recorded as is_recorded
 from topoopt.recorded.read import read_recording as read_recording

@@ -17,6 +17,7 @@ from topoopt.errors import InvalidInput
 from topoopt.limits import LARGEST, MOST, whole_or_digits
 from topoopt.memory import refuse_too_large
 from topoopt.recorded.calls import ALL_REDUCE, ALL_TO_ALL, GATHER, SCATTER
+from topoopt.recorded.device_times import IterationTimes, iteration_times
 from topoopt.recorded.recording import Recording
 from topoopt.recorded.whole_run import GroupCall, group_bytes, message_bytes
 from topoopt.traffic import AllReduceGroup, Traffic, Transfers, merged_traffic
@@ -44,8 +45,7 @@ def recorded_traffic(
         If all accelerators are on one server, they do not fill the servers, or ranks are missing.
     """
     servers = servers_of_ranks(recording, accelerators_per_server)
-    said = recording.iterations or 1 if iterations is None else iterations
-    times = whole_or_digits("iterations", said, 1, MOST["iterations"])
+    times = _iterations(recording, iterations)
     count = max(servers) + 1
     refuse_too_large(f"{recording.place}: {count} servers", _BYTES_OF_A_PAIR * count**2, "use fewer servers")
     matrix = np.zeros((count, count))
@@ -64,6 +64,19 @@ def recorded_traffic(
     senders, receivers = np.nonzero(matrix)
     sizes = np.rint(matrix[senders, receivers] / times).astype(np.int64)
     return merged_traffic(len(matrix), groups, (), Transfers(senders, receivers, sizes))
+
+
+def recorded_times(
+    recording: Recording, accelerators_per_server: int | None = None, iterations: int | str | None = None
+) -> IterationTimes | None:
+    """Return what an iteration takes beside the network, None where the recording holds no times; see there."""
+    servers = servers_of_ranks(recording, accelerators_per_server)
+    return iteration_times(recording.devices, servers, _iterations(recording, iterations))
+
+
+def _iterations(recording: Recording, iterations: int | str | None) -> int:
+    said = recording.iterations or 1 if iterations is None else iterations
+    return whole_or_digits("iterations", said, 1, MOST["iterations"])
 
 
 def servers_of_ranks(recording: Recording, accelerators_per_server: int | None) -> tuple[int, ...]:

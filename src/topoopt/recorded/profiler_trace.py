@@ -7,8 +7,12 @@ References
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
+
+import numpy as np
 
 from topoopt.errors import InvalidInput, shown
 from topoopt.recorded.calls import (
@@ -25,6 +29,7 @@ from topoopt.recorded.calls import (
     Call,
     Calls,
 )
+from topoopt.recorded.device_times import DeviceTimes
 from topoopt.recorded.element_bytes import TORCH_BYTES
 from topoopt.recorded.recording import Recording
 
@@ -44,6 +49,12 @@ OPERATIONS: Mapping[str, str] = {
     "recv": RECEIVE,
 }
 """What the profiler calls collectives, by our names."""
+
+DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
+"""Categories of events in which an accelerator works."""
+_COMMUNICATES = re.compile(r"(nccl|rccl)", re.IGNORECASE)
+_MICRO = 1e-6
+"""Times of a trace are microseconds."""
 
 SILENT = ("wait", "init", "barrier", "monitored_barrier", "start_coalescing", "end_coalescing", "coalesced")
 """Notes that move nothing, or a few bytes; what is coalesced has notes of its own."""
@@ -66,6 +77,7 @@ def profiler_recording(traces: Sequence[tuple[str, Mapping[str, Any]]], place: s
         said.
     """
     calls, seen, accelerators, steps = Calls(), dict[int, str](), 0, set[int]()
+    devices = []
     for name, content in traces:
         trace = _Trace(name, content)
         if trace.rank in seen:
@@ -75,6 +87,8 @@ def profiler_recording(traces: Sequence[tuple[str, Mapping[str, Any]]], place: s
         steps.add(trace.steps())
         for call, size_bytes in trace.calls():
             calls[call] += size_bytes
+        if (times := trace.times()) is not None:
+            devices.append(times)
     if not calls:
         raise InvalidInput(
             f"{place}: no collectives: no event has a {NAME!r}; record with torch.profiler on accelerators, over NCCL"
@@ -84,7 +98,9 @@ def profiler_recording(traces: Sequence[tuple[str, Mapping[str, Any]]], place: s
             f"{place}: the traces are of {min(steps)} to {max(steps)} steps; record as many on all"
         )
     what = "torch.profiler's traces" if len(traces) > 1 else "torch.profiler's trace"
-    return Recording(what, place, accelerators, calls, frozenset(seen), iterations=steps.pop())
+    return Recording(
+        what, place, accelerators, calls, frozenset(seen), iterations=steps.pop(), devices=tuple(devices)
+    )
 
 
 class _Trace:
@@ -111,6 +127,38 @@ class _Trace:
         noted = [event for event in self.events if NAME in _arguments(event)]
         by_host = [event for event in noted if event.get("name") == "record_param_comms"]
         return [call for event in by_host or noted for call in self._of_event(_arguments(event))]
+
+    def times(self) -> DeviceTimes | None:
+        """Return when the kernels ran; None where the trace has none, such as one of a CPU."""
+        compute, sent = [], defaultdict[tuple[int, ...], list[tuple[float, float]]](list)
+        for event in self.events:
+            when = _interval_s(event)
+            if when is None or event.get("cat") not in DEVICE_WORK:
+                continue
+            said = _arguments(event)
+            if NAME in said or _COMMUNICATES.match(str(event.get("name", ""))):
+                sent[self._members_or_none(said)].append(when)
+            else:
+                compute.append(when)
+        if not compute:
+            return None
+        steps = [
+            when
+            for event in self.events
+            if str(event.get("name", "")).startswith("ProfilerStep#")
+            and not str(event.get("cat", "")).startswith("gpu")
+            and (when := _interval_s(event)) is not None
+        ]
+        whole = steps or [*compute, *(when for group in sent.values() for when in group)]
+        span_s = max(end for _, end in whole) - min(begin for begin, _ in whole)
+        groups = tuple((members, np.array(kernels)) for members, kernels in sent.items())
+        return DeviceTimes(np.array(compute), groups, span_s)
+
+    def _members_or_none(self, said: Mapping[str, Any]) -> tuple[int, ...]:
+        try:
+            return self._members(said, NAME)
+        except InvalidInput:
+            return ()  # older traces do not say it with a kernel
 
     def _of_event(self, said: Mapping[str, Any]) -> list[tuple[Call, int]]:
         name = str(said[NAME])
@@ -195,6 +243,16 @@ class _Trace:
         if type(value) is not int or value < 0:
             raise InvalidInput(f"{self.place}: {key}: expected a whole number >= 0, got {shown(value)}")
         return value
+
+
+def _interval_s(event: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return begin and end of an event in seconds; None of what has no duration."""
+    begin, duration = event.get("ts"), event.get("dur")
+    if not isinstance(begin, int | float) or not isinstance(duration, int | float):
+        return None
+    if not (isfinite(begin) and 0 <= duration < float("inf")):
+        return None
+    return begin * _MICRO, (begin + duration) * _MICRO
 
 
 def _arguments(event: Mapping[str, Any]) -> Mapping[str, Any]:

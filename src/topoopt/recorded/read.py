@@ -7,6 +7,7 @@ from pathlib import Path
 
 from topoopt.errors import InvalidInput
 from topoopt.files import is_file, parse_json, read_bytes
+from topoopt.recorded.execution_trace import as_profiler_trace, is_execution_trace
 from topoopt.recorded.nccl_lines import is_nccl_log
 from topoopt.recorded.nccl_log import nccl_recording
 from topoopt.recorded.profiler_trace import is_profiler_trace, profiler_recording
@@ -17,7 +18,7 @@ _GZIP = b"\x1f\x8b"
 _MOST_PACKING = 100
 """Traces pack about 20 to 1."""
 _SMALLEST_LIMIT_BYTES = 64 << 20
-_EXPECTED = "expected NCCL's logs, or traces of torch.profiler"
+_EXPECTED = "expected NCCL's logs, or traces of PyTorch"
 
 
 def recorded_files(path: str) -> tuple[str, ...]:
@@ -102,6 +103,8 @@ def _traces(texts: Sequence[tuple[str, str]]) -> list[tuple[str, dict[str, objec
     traces = []
     for name, text in texts:
         content = parse_json(text, name, "expected a trace of torch.profiler", foreign=True)
+        if isinstance(content, dict) and is_execution_trace(content):
+            content = as_profiler_trace(name, content)
         if not is_profiler_trace(content):
             raise InvalidInput(f"{name}: expected a trace of torch.profiler, with a list traceEvents")
         traces.append((name, content))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from topoopt.errors import InvalidInput
 from topoopt.recorded.calls import Calls
+from topoopt.recorded.device_times import DeviceTimes
 
 MOST_RANKS = 100_000
 """Of a run; more are taken for damage."""
@@ -28,6 +29,8 @@ class Recording:
         Iterations that were recorded; 0 where nothing says so.
     servers : tuple of int
         The server of each rank; empty where nothing says so.
+    devices : tuple of DeviceTimes
+        When the kernels of recorded ranks ran; empty where nothing says so.
     """
 
     what: str
@@ -37,6 +40,7 @@ class Recording:
     recorded: frozenset[int]
     iterations: int = 0
     servers: tuple[int, ...] = ()
+    devices: tuple[DeviceTimes, ...] = ()
 
     def __post_init__(self) -> None:
         if self.accelerators > MOST_RANKS:

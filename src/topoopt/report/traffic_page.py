@@ -1,11 +1,12 @@
 """What the page of a plan says of a job known by its traffic: its bytes, and how often it was wired."""
 
+from topoopt.job import TrafficWork
 from topoopt.plan import Plan
 from topoopt.report.laid_traffic_page import allreduce_words
 from topoopt.report.rows import Entries
 from topoopt.report.words import counted
 from topoopt.report.work_page import WorkPage, cluster_words, spread_words
-from topoopt.units import format_bytes
+from topoopt.units import format_bytes, format_time
 
 
 def job_facts(plan: Plan) -> Entries:
@@ -15,6 +16,12 @@ def job_facts(plan: Plan) -> Entries:
     if traffic.allreduce:
         moved.append(f"AllReduce of {allreduce_words(traffic)}")
     said = f"{' and '.join(moved)}, all of it ready at once; no strategy to search"
+    work = plan.job.work
+    if isinstance(work, TrafficWork) and work.compute_s:
+        beside = f"{work.hidden_share:.0%} of it beside computation, the rest after it"
+        said = f"{' and '.join(moved)}, {beside}; no strategy to search"
+        computes = f"{format_time(work.compute_s)} an iteration, by the kernels of the recording"
+        return {"bytes": said, "computes": computes, "cluster": cluster_words(plan.job.cluster)}
     return {"bytes": said, "cluster": cluster_words(plan.job.cluster)}
 
 

@@ -1,16 +1,18 @@
 """Task graphs by kind of work: what the simulators run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
 import numpy as np
 
+from topoopt.arrays import Ints
 from topoopt.job import Job, OperatorsWork, TrafficWork, operators_of, transformer_of
 from topoopt.pipelined_step import PipelinedStep
 from topoopt.simulate import (
     COLLECTIVE,
     COLLECTIVES,
+    COMPUTE,
     TRANSFER,
     TaskGraph,
     TaskRows,
@@ -20,6 +22,7 @@ from topoopt.simulate import (
     task_graph_from_edges,
 )
 from topoopt.strategy import ParallelStrategy
+from topoopt.traffic import Traffic
 
 LARGEST_TO_KEEP = 256
 """Servers up to which the last task graphs are kept: one strategy is simulated on every fabric of a comparison. Above
@@ -70,17 +73,50 @@ _last_task_graph = lru_cache(maxsize=1)(_known_task_graph)
 
 
 def _of_traffic(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
-    """Return all transfers and all AllReduces at once."""
-    assert isinstance(job.work, TrafficWork)
-    moved, groups = job.work.demand.transfers, job.work.demand.allreduce
-    rows = [TaskRows(TRANSFER, len(moved), src=moved.src, dst=moved.dst, size_bytes=moved.size_bytes)]
-    if groups:
-        sizes = np.array([group.size_bytes for group in groups], np.int64)
-        members = tuple(group.members for group in groups)
+    """Return all transfers and AllReduces at once; where servers compute, too, a part beside that, the rest after."""
+    work = job.work
+    assert isinstance(work, TrafficWork)
+    servers = job.cluster.servers
+    if not work.compute_s:
+        nothing = np.zeros(0, np.int64)
+        return task_graph_from_edges(servers, _moved(work.demand, 1.0), nothing, nothing)
+    hidden, after = _moved(work.demand, work.hidden_share), _moved(work.demand, 1.0, work.hidden_share)
+    compute = TaskRows(COMPUTE, servers, duration_s=work.compute_s, server=np.arange(servers))
+    # nothing of the rest moves before every server that takes part has computed
+    waiting = servers + sum(row.count for row in hidden)
+    ends = [end for rows in after for end in _ends(rows)]
+    edges = [(server, waiting + task) for task, at in enumerate(ends) for server in at]
+    before, behind = np.array(edges, np.int64).reshape(-1, 2).T
+    return task_graph_from_edges(servers, [compute, *hidden, *after], before, behind)
+
+
+def _moved(demand: Traffic, until: float, begin: float = 0.0) -> list[TaskRows]:
+    """Return the part of all transfers and AllReduces from one share of their bytes to another, without empty ones."""
+
+    def part(sizes: Ints) -> Ints:
+        whole: Ints = np.rint(sizes * until).astype(np.int64) - np.rint(sizes * begin).astype(np.int64)
+        return whole
+
+    moved, groups = demand.transfers, demand.allreduce
+    sizes = part(moved.size_bytes)
+    kept = sizes > 0
+    rows = [
+        TaskRows(TRANSFER, int(kept.sum()), src=moved.src[kept], dst=moved.dst[kept], size_bytes=sizes[kept])
+    ]
+    of_groups = part(np.array([group.size_bytes for group in groups], np.int64))
+    members = tuple(group.members for group, size in zip(groups, of_groups, strict=True) if size > 0)
+    if members:
         alike = COLLECTIVES.index("allreduce")
-        rows.append(TaskRows(COLLECTIVE, len(groups), size_bytes=sizes, collective=alike, members=members))
-    nothing = np.zeros(0, np.int64)
-    return task_graph_from_edges(job.cluster.servers, rows, nothing, nothing)
+        reduced = of_groups[of_groups > 0]
+        rows.append(TaskRows(COLLECTIVE, len(members), size_bytes=reduced, collective=alike, members=members))
+    return rows
+
+
+def _ends(rows: TaskRows) -> Sequence[tuple[int, ...]]:
+    """Return the servers that take part in each task of some rows."""
+    if rows.members:
+        return rows.members
+    return [(int(src), int(dst)) for src, dst in zip(rows.src, rows.dst, strict=True)]  # type: ignore[arg-type]
 
 
 def _of_transformer(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:

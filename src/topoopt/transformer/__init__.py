@@ -4,6 +4,7 @@ from topoopt.transformer.adapters import ADAPTERS as ADAPTERS
 from topoopt.transformer.adapters import AdapterParameters as AdapterParameters
 from topoopt.transformer.adapters import adapter_parameters as adapter_parameters
 from topoopt.transformer.config import config_to_model as config_to_model
+from topoopt.transformer.config import left_out_of_config as left_out_of_config
 from topoopt.transformer.config import read_config as read_config
 from topoopt.transformer.families import FAMILIES as FAMILIES
 from topoopt.transformer.flops import ForwardFlops as ForwardFlops

@@ -2,6 +2,7 @@
 
 from topoopt.job import Job, JobRequest, TrafficWork, program_words
 from topoopt.search import is_transformer
+from topoopt.transformer import left_out_of_config
 from topoopt.workload import MODELS, resolve_variant
 
 Origin = tuple[tuple[str, str], ...]
@@ -10,7 +11,11 @@ Origin = tuple[tuple[str, str], ...]
 def origin_of(request: JobRequest, job: Job) -> Origin:
     """Return where the model and its times come from, as facts."""
     if is_transformer(request):
-        return (("model", f"from {request.config}"),) if request.config else ()
+        if not request.config:
+            return ()
+        others = left_out_of_config(request.config)
+        beside = f": its language model alone; left out: {others}" if others else ""
+        return (("model", f"from {request.config}{beside}"),)
     if isinstance(job.work, TrafficWork) and request.traffic:
         return (("traffic", f"from {request.traffic}: {job.work.origin}"),)
     if request.described is not None:

@@ -1,10 +1,21 @@
-"""From Chakra's traces to what all ranks send, with no word of when: collectives and messages of one iteration."""
+"""From Chakra's traces to what all ranks send, and how long each computes: one iteration."""
 
-from topoopt.recorded import Call, Calls, Recording
-from topoopt.simulate.chakra.schema import COLL, COLLECTIVE_TYPES, EXACT_SIZE, RECV, SEND
-from topoopt.simulate.chakra.tasks import whole
+import numpy as np
+
+from topoopt.recorded import Call, Calls, DeviceTimes, Recording
+from topoopt.simulate.chakra.schema import (
+    COLL,
+    COLLECTIVE_TYPES,
+    COMP,
+    EXACT_DURATION,
+    EXACT_SIZE,
+    RECV,
+    SEND,
+)
+from topoopt.simulate.chakra.tasks import seconds, whole
 from topoopt.simulate.chakra.trace import ChakraNode, ChakraTrace, ChakraTraces
 
+_MICRO = 1e-6
 BARRIER = "barrier"
 """Moves nothing."""
 KINDS = {
@@ -44,7 +55,27 @@ def chakra_recording(traces: ChakraTraces) -> Recording:
             elif node.type in (SEND, RECV):
                 end, name = ("comm_dst", "send") if node.type == SEND else ("comm_src", "receive")
                 calls[Call(rank, name, (), whole(trace, node, end))] += whole(trace, node, "comm_size")
-    return Recording("Chakra's traces", traces.place, len(everyone), calls, frozenset(everyone), iterations=1)
+    devices = tuple(_device_times(trace) for trace in traces.ranks)
+    return Recording(
+        "Chakra's traces",
+        traces.place,
+        len(everyone),
+        calls,
+        frozenset(everyone),
+        iterations=1,
+        devices=devices,
+    )
+
+
+def _device_times(trace: ChakraTrace) -> DeviceTimes:
+    """Return the computation of a rank one after the other: traces say how long nodes take, and not when they ran."""
+    computing = [
+        seconds(trace, node, EXACT_DURATION, node.duration_micros * _MICRO)
+        for node in trace.nodes
+        if node.type == COMP and not node.attributes.get("is_cpu_op")
+    ]
+    whole_s = sum(computing)
+    return DeviceTimes(np.array([[0.0, whole_s]]), (), whole_s)
 
 
 def _kind(trace: ChakraTrace, node: ChakraNode) -> str:
