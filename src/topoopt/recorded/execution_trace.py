@@ -29,15 +29,19 @@ _ATTRIBUTES = {
     "pg_name": "Process Group Name",
 }
 """Attributes of a node, and what the profiler calls them."""
-_OWN_RANK = (
-    "allreduce",
-    "all_reduce",
-    "all_gather",
-    "_allgather_base",
-    "reduce_scatter",
-    "_reduce_scatter_base",
+_OWN_RANK = frozenset(
+    {
+        *(
+            "allreduce",
+            "all_reduce",
+            "all_gather",
+            "_allgather_base",
+            "reduce_scatter",
+            "_reduce_scatter_base",
+        ),
+        *("all_to_all", "all_to_allv", "barrier", "wait", "init"),
+    }
 )
-_OWN_RANK += ("all_to_all", "all_to_allv", "barrier", "wait", "init")
 """Collectives of which the rank is the caller's own."""
 
 
