@@ -116,9 +116,46 @@ def test_a_plan_is_frozen_as_the_file_that_its_command_makes(studio: Running, tm
             document["search"].pop(name, None)
     assert frozen == again
     assert state["plan"]["iteration_time_s"] == again["iteration_time_s"]
+    assert state["plan"]["topology"]["servers"] == 4
     report = studio.ask(f"/api/plans/{state['id']}/report.html")
     assert report.headers["content-type"].startswith("text/html")
     assert "dlrm" in report.text
+
+
+def test_a_page_is_the_estimate_and_its_charts(studio: Running) -> None:
+    """Charts are those of the report: every fabric with a price is a point, every fabric a bar that adds up."""
+    words = "model=llama3-8b&servers=8&degree=4&bandwidth=400Gbps"
+    said = studio.ask(f"/api/page?{words}")
+    jsonschema.validate(said.json, schema_of(studio, "Page"))
+    answer, figures = said.json["answer"], said.json["figures"]
+    assert answer == studio.ask(f"/api/estimate?{words}").json
+    times_s = {row["name"]: row["iteration_time_s"] for row in answer["fabrics"]}
+    points = {one["name"]: one["y"][0] for one in figures["money"]["series"] if one["name"] in times_s}
+    assert points == pytest.approx(times_s)
+    sums_s = [sum(parts) for parts in zip(*(one["y"] for one in figures["parts"]["series"]), strict=True)]
+    assert dict(zip(figures["parts"]["words"], sums_s, strict=True)) == pytest.approx(times_s)
+
+
+def test_a_plan_tells_its_best_answer_while_it_is_made(start: Callable[..., Any]) -> None:
+    """It is above the bound of its strategy, and the last stays when it is called off."""
+    with start() as studio:
+        key = studio.ask("/api/plans", "POST", {**LONG, "servers": 16}).json["id"]
+        met: dict[int, float] = {}
+
+        def has_one() -> bool:
+            draft = studio.ask(f"/api/plans/{key}").json["draft"]
+            if draft is not None:
+                assert draft["iteration_time_s"] >= draft["lower_bound_s"]
+                assert draft["wiring"]
+                met[draft["number"]] = draft["iteration_time_s"]
+            return bool(met)
+
+        until(has_one)
+        state = studio.ask(f"/api/plans/{key}", "DELETE").json
+        assert state["status"] == "cancelled"
+        assert state["draft"]["number"] >= max(met)
+        assert state["draft"]["iteration_time_s"] <= min(met.values())
+        jsonschema.validate(state, schema_of(studio, "Plan"))
 
 
 def test_equal_questions_are_one_plan(studio: Running) -> None:

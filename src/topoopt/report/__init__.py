@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.report.page import Section as Section
     from topoopt.report.page import Table as Table
     from topoopt.report.page import Tile as Tile
+    from topoopt.report.plan_network import topology_of_plan as topology_of_plan
     from topoopt.report.plan_traffic import heatmap as heatmap
     from topoopt.report.screen import figure as figure
     from topoopt.report.subject import make_page as make_page
@@ -45,6 +46,8 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.report.terminal import page_text as page_text
     from topoopt.report.wiring_circle import topology_chart as topology_chart
     from topoopt.report.wiring_words import wiring_words as wiring_words
+    from topoopt.report.words import dollars as dollars
+    from topoopt.report.words import listed as listed
     from topoopt.report.written_report import WrittenReport as WrittenReport
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

@@ -11,22 +11,19 @@ from topoopt.report.chart import Chart
 from topoopt.report.fabrics import time_by_fabric
 from topoopt.report.html import lines_html, table_html
 from topoopt.report.page import Block, Facts, Notes, Section, Table
-from topoopt.report.plan_network import topology_circle
-from topoopt.search import simulated
+from topoopt.report.plan_network import topology_of_plan
 
 ROW = ' style="text-align:left;vertical-align:top"'
 NUMBER = ' style="text-align:right;vertical-align:top;white-space:nowrap"'
-
-
-def _topology(plan: Plan) -> Chart:
-    return topology_circle(plan, simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator))
 
 
 def _times(comparison: Comparison) -> Chart:
     return time_by_fabric(comparison.fabrics)
 
 
-PICTURES: Mapping[type, Callable[[Any], Chart]] = MappingProxyType({Comparison: _times, Plan: _topology})
+PICTURES: Mapping[type, Callable[[Any], Chart]] = MappingProxyType(
+    {Comparison: _times, Plan: topology_of_plan}
+)
 """The chart that stands for an answer, by its kind."""
 
 

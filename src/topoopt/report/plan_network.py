@@ -7,6 +7,7 @@ import numpy as np
 from topoopt.plan import Plan
 from topoopt.report.chart import BarChart, CircleChart, RingLine, Route, Series
 from topoopt.report.circle import ring_cables
+from topoopt.search import simulated
 from topoopt.simulate import SimResult
 
 MOST_RINGS = 8
@@ -49,6 +50,11 @@ def topology_circle(plan: Plan, result: SimResult) -> CircleChart:
         tuple(_routes(plan, pairs, most_nodes)),
         turned=turned,
     )
+
+
+def topology_of_plan(plan: Plan) -> CircleChart:
+    """Return the same of a plan alone, simulated once more."""
+    return topology_circle(plan, simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator))
 
 
 def ring_lines(plan: Plan) -> Iterator[RingLine]:

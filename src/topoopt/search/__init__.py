@@ -16,6 +16,7 @@ from topoopt.search.caveats import time_sources as time_sources
 from topoopt.search.comparison import checked_fabrics as checked_fabrics
 from topoopt.search.comparison import checked_simulators as checked_simulators
 from topoopt.search.comparison import compare_fabrics as compare_fabrics
+from topoopt.search.draft import Draft as Draft
 from topoopt.search.few_strategies import few_strategies as few_strategies
 from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
 from topoopt.search.fidelity import Fidelity as Fidelity

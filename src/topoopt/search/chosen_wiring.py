@@ -22,6 +22,13 @@ def best_strides(candidates: Iterable[Candidate]) -> Candidate | None:
     return min(along, key=lambda row: row.time_s, default=None)
 
 
+def wiring_name(row: Candidate) -> str:
+    """Return the family of wirings that a candidate is of."""
+    if row.fabric.wiring is not None:
+        return row.fabric.wiring.family
+    return GROUPS if by_groups(row) else STRIDES
+
+
 def chosen_wiring(job: Job, best: Candidate, looked_at: Iterable[Candidate]) -> ChosenWiring:
     """Return it; ``looked_at`` is what was simulated before gradient buckets were settled, as they are in ``job``."""
     made, topology = best.fabric.wiring, best.fabric.topology

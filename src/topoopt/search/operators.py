@@ -1,6 +1,6 @@
 """The search for a job of operators: chains of proposals, strategy and wiring in turn; all answers on all wirings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -13,6 +13,7 @@ from topoopt.search.affordable import LARGEST_FOR_ALL, affordable, as_many_as_fi
 from topoopt.search.alternating import forget_problems
 from topoopt.search.candidate import WHOLE, Candidate, candidate_on
 from topoopt.search.compile_ahead import use_loads
+from topoopt.search.draft import Found
 from topoopt.search.good_starts import simulated_starts
 from topoopt.search.markov_chains import Beginning, run_chains
 from topoopt.search.options import SearchOptions
@@ -34,7 +35,7 @@ NEAR_ENOUGH = 1.08
 
 
 def search_operators(
-    job: Job, options: SearchOptions, on_progress: Progress
+    job: Job, options: SearchOptions, on_progress: Progress, found: Found
 ) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
     """Return the starts, data parallelism first, and what was found, all simulated."""
     made, options = 0, replace(options, budget=affordable(options.budget, job.cluster.servers))
@@ -44,7 +45,7 @@ def search_operators(
         made += proposals
         on_progress("searching strategy and topology", made, options.budget)
 
-    starts = simulated_starts(job, options)
+    starts = _told(simulated_starts(job, options), found)
     wait_for("chain", use_loads)
     chains = run_chains(job, options, tick, _beginnings(job, options, starts))
     if job.cluster.servers > MANY:
@@ -54,11 +55,20 @@ def search_operators(
         lambda row: candidate_on(job, row.strategy, row.fabric, row.rules or options.rules, options.seed),
         (chains.best,) if large else chains.answers,
     )
-    times_s = tuple(row.time_s for row in searched)
+    times_s = tuple(row.time_s for row in _told(searched, found))
     because, convergence = chains.best.stopped_because, chains.best.convergence
     if because != "interrupted":
-        searched += _on_all_wirings(job, options, [*searched, *starts])
+        searched += _told(_on_all_wirings(job, options, [*searched, *starts]), found)
     return starts, searched, SearchRecord(chains.proposals, because, times_s, convergence, chains.cpu_s)
+
+
+def _told(rows: Iterable[Candidate], found: Found) -> list[Candidate]:
+    """Return candidates after each was told of."""
+    told = []
+    for row in rows:
+        found(row)
+        told.append(row)
+    return told
 
 
 def _beginnings(job: Job, options: SearchOptions, starts: list[Candidate]) -> list[Beginning]:

@@ -21,6 +21,7 @@ from topoopt.search.baselines import (
 from topoopt.search.best_candidate import best_candidate
 from topoopt.search.candidate import Candidate
 from topoopt.search.chosen_wiring import chosen_wiring
+from topoopt.search.draft import Draft, Found, drafts_for
 from topoopt.search.fidelity import ANALYTIC, Fidelity
 from topoopt.search.gap_parts import gap_parts
 from topoopt.search.gradients import for_search, settled, sizes_elsewhere
@@ -35,7 +36,8 @@ from topoopt.strategy import ParallelStrategy
 from topoopt.workers import in_threads
 
 SEARCHES: Mapping[
-    str, Callable[[Job, SearchOptions, Progress], tuple[list[Candidate], list[Candidate], SearchRecord]]
+    str,
+    Callable[[Job, SearchOptions, Progress, Found], tuple[list[Candidate], list[Candidate], SearchRecord]],
 ] = {"operators": search_operators, "traffic": wire_traffic, "transformer": wire_layouts}
 """By kind of work: the search that returns what it starts from, what it has found, and how it went."""
 
@@ -48,6 +50,7 @@ def make_plan(
     prices: Pricing | None = None,
     inputs: Mapping[str, str] | None = None,
     on_progress: Progress = silent,
+    on_draft: Callable[[Draft], None] | None = None,
     weigh_routes: bool = True,
 ) -> Plan:
     """Co-optimize strategy, topology and routing for a job, and say what the answer is worth.
@@ -59,6 +62,8 @@ def make_plan(
     prices : Pricing, optional
         By which list, accounting and choices networks are priced; the usual ones where not given.
     inputs : digests by input, for the plan's provenance
+    on_draft : function of a Draft, optional
+        Called with each answer that is faster than all before it, while the search goes on.
     weigh_routes : bool
         Whether the best routing of the plan's transfers is looked for, to say how far its own is from it.
 
@@ -73,7 +78,7 @@ def make_plan(
     names = DEFAULT_BASELINES if fabrics is None else fabrics
     check_fabrics(names)
     table = pricing_of() if prices is None else prices
-    starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress)
+    starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))
     best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
     searched_for, answer = job, settled_answer(job, asked, best)
     skipped: list[tuple[str, str]] = []

@@ -14,6 +14,7 @@ from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
 from topoopt.job import Job, job_traffic
 from topoopt.plan import SearchRecord
 from topoopt.search.candidate import Candidate, candidate_on, fabric_for, simulated_candidate, wired_candidate
+from topoopt.search.draft import Found
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
 from topoopt.search.recommended import recommended
@@ -28,22 +29,23 @@ MOST_OTHERS = 4
 
 
 def wire_traffic(
-    job: Job, options: SearchOptions, on_progress: Progress
+    job: Job, options: SearchOptions, on_progress: Progress, found: Found
 ) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
     """Return the wiring by the degree split that was asked for, and those by each, all simulated."""
     on_progress("wiring", 0, 0)
     began = time.process_time()
-    first, *others = _wirings(job, job.work.plain_strategy(job.cluster.servers), options)
+    first, *others = _wirings(job, job.work.plain_strategy(job.cluster.servers), options, found)
     rows = sorted((first, *others), key=lambda row: list(DEGREE_SPLITS).index(row.rules.degree_split))
     best = min(rows, key=lambda row: row.time_s)
     for rules, fabric in other_wirings(job, best.strategy, best.fabric, options, MOST_OTHERS):
         rows.append(candidate_on(job, best.strategy, fabric, rules, options.seed))
+        found(rows[-1])
     times_s = tuple(row.time_s for row in rows)
     return [first], rows, SearchRecord(0, "fixed traffic", times_s, (), time.process_time() - began)
 
 
 def wire_layouts(
-    job: Job, options: SearchOptions, on_progress: Progress
+    job: Job, options: SearchOptions, on_progress: Progress, found: Found
 ) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
     """Return the first layout and the one that is to be recommended, both simulated, and how it went.
 
@@ -76,6 +78,7 @@ def wire_layouts(
             continue
         if not convergence or best.time_s < convergence[-1][1]:
             convergence.append((wired, best.time_s))
+        found(best)
         first = first or best
         chosen = [recommended(job, [*chosen, best])]
     cpu_s = time.process_time() - began
@@ -119,9 +122,13 @@ def _raced(
     return wirings, min(beaten_s, default=0.0), len(splits)
 
 
-def _wirings(job: Job, strategy: ParallelStrategy, options: SearchOptions) -> list[Candidate]:
+def _wirings(job: Job, strategy: ParallelStrategy, options: SearchOptions, found: Found) -> list[Candidate]:
     """Return a strategy wired by every degree split, the one that was asked for first."""
-    return [wired_candidate(job, strategy, rules, options.seed) for rules in _rules(options)]
+    rows = []
+    for rules in _rules(options):
+        rows.append(wired_candidate(job, strategy, rules, options.seed))
+        found(rows[-1])
+    return rows
 
 
 def _rules(options: SearchOptions) -> list[FinderRules]:

@@ -11,7 +11,7 @@ from topoopt.hardware import ClusterSpec
 from topoopt.search import is_transformer
 from topoopt.studio.closed_form import ClosedForm
 from topoopt.studio.estimate import FabricEstimate, Sketch, StudioAnswer
-from topoopt.studio.fabric_rules import FabricRule, fabric_rules
+from topoopt.studio.fabric_rules import NAMES, FabricRule, fabric_rules
 from topoopt.studio.operators_estimate import estimated_job, estimated_times
 from topoopt.studio.question import Question, request_of_question
 from topoopt.studio.sentence import best_fabric, reason, sentence
@@ -84,6 +84,7 @@ def _row(rule: FabricRule, form: ClosedForm) -> FabricEstimate:
     return FabricEstimate(
         rule.fabric,
         rule.key,
+        NAMES[rule.key],
         rule.label,
         rule.server_bandwidth_bps,
         form.iteration_time_s,

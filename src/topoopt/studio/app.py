@@ -23,6 +23,7 @@ from topoopt.provenance import digest
 from topoopt.studio.access import Guard
 from topoopt.studio.answer import answer_question
 from topoopt.studio.fields import page_fields
+from topoopt.studio.figures import figures
 from topoopt.studio.openapi import openapi
 from topoopt.studio.plan_desk import PlanDesk
 from topoopt.studio.plan_state import FILES, UnknownPlan
@@ -68,10 +69,11 @@ def make_app(studio: Studio) -> Starlette:
     routes = [
         Route("/", places.page),
         Route("/api", places.page),
-        Route("/assets/{name}", places.asset),
+        Route("/assets/{name:path}", places.asset),
         Route("/api/openapi.json", places.openapi),
         Route("/api/fields", places.fields),
         Route("/api/estimate", places.estimate),
+        Route("/api/page", places.answer_page),
         Route("/api/plans", places.ask, methods=["POST"]),
         Route("/api/plans/{key}", places.plan),
         Route("/api/plans/{key}", places.cancel, methods=["DELETE"]),
@@ -109,6 +111,10 @@ class _Places:
     async def estimate(self, request: Request) -> Response:
         question = self._studio.question(request.query_params)
         return JSONResponse(await self._in_thread(partial(_estimated, question)))
+
+    async def answer_page(self, request: Request) -> Response:
+        question = self._studio.question(request.query_params)
+        return JSONResponse(await self._in_thread(partial(_page, question)))
 
     async def ask(self, request: Request) -> Response:
         words = await _body(request)
@@ -159,6 +165,11 @@ class _Places:
 
 def _estimated(question: Question) -> dict[str, Any]:
     return answer_question(question).to_json()
+
+
+def _page(question: Question) -> dict[str, Any]:
+    answer = answer_question(question)
+    return {"answer": answer.to_json(), "figures": figures(answer)}
 
 
 async def _events(desk: PlanDesk, key: str) -> AsyncIterator[str]:
@@ -217,9 +228,15 @@ async def _unknown_plan(request: Request, error: Exception) -> Response:
 
 
 def _assets() -> dict[str, tuple[bytes, str]]:
+    """Return the page's files, and the report's modules that draw its charts, with a tag of what is in them."""
+    own, charts = (
+        files("topoopt.studio").joinpath("assets"),
+        files("topoopt.report").joinpath("assets", "charts"),
+    )
     found = {}
-    for one in files("topoopt.studio").joinpath("assets").iterdir():
-        if one.name.rsplit(".", 1)[-1] in KINDS:
-            content = one.read_bytes()
-            found[one.name] = (content, f'"{digest(content)[7:23]}"')
+    for folder, before in ((own, ""), (charts, "charts/")):
+        for one in folder.iterdir():
+            if one.name.rsplit(".", 1)[-1] in KINDS:
+                content = one.read_bytes()
+                found[f"{before}{one.name}"] = (content, f'"{digest(content)[7:23]}"')
     return found

@@ -27,6 +27,18 @@ LABELS: Mapping[str, str] = MappingProxyType(
 )
 """By rule of a baseline: what people call it."""
 
+NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        OWN: "TopoOpt",
+        "rail": "Rails",
+        "ideal-switch": "Non-blocking",
+        HALF: "Half the ports",
+        "oversub-fat-tree": "Fat-tree 2:1",
+        "expander": "Expander",
+    }
+)
+"""The same in a word or two, for charts."""
+
 
 def _half(cluster: ClusterSpec, pricing: Pricing) -> tuple[int, float]:
     if cluster.degree == 1:

@@ -44,6 +44,13 @@ def openapi() -> dict[str, Any]:
                     parameters=_parameters(),
                 )
             },
+            "/api/page": {
+                "get": _operation(
+                    "The same answer, with its charts as the report describes them",
+                    {"200": _answer("Answer and charts.", "Page"), "422": _answer(REFUSED, "Refusal")},
+                    parameters=_parameters(),
+                )
+            },
             "/api/plans": {
                 "post": _operation(
                     "Ask for a wired plan; equal questions are one plan",
@@ -133,6 +140,7 @@ def _schemas() -> dict[str, Any]:
         "best",
         "sentence",
         "reason",
+        "accuracy",
     )
     return {
         "Question": {"type": "object", "properties": question},
@@ -157,6 +165,14 @@ def _schemas() -> dict[str, Any]:
             "required": ["question", *texts, "accelerators", "units", "bound_s", "fabrics", "sketch"],
             "additionalProperties": False,
         },
+        "Page": {
+            "type": "object",
+            "properties": {
+                "answer": {"$ref": "#/components/schemas/Answer"},
+                "figures": {"type": "object", "description": "Charts by name, for drawChart(place, figure)."},
+            },
+            "required": ["answer", "figures"],
+        },
         "Fabric": {**fabric, "additionalProperties": False},
         "Sketch": _of_noun(Sketch),
         "Plan": _plan_schema(),
@@ -174,9 +190,20 @@ def _plan_schema() -> dict[str, Any]:
             **{name: dict(INTEGER) for name in ("done", "total", "ahead")},
             "question": {"$ref": "#/components/schemas/Question"},
             "files": {"type": "array", "items": {"enum": [*FILES]}},
+            "draft": {
+                "type": ["object", "null"],
+                "description": "The best answer so far, while a plan is made.",
+                "properties": {
+                    "iteration_time_s": dict(NUMBER),
+                    "wiring": dict(TEXT),
+                    "lower_bound_s": {"type": ["number", "null"]},
+                    "gap": {"type": ["number", "null"]},
+                    "number": dict(INTEGER),
+                },
+            },
             "plan": {"type": ["object", "null"]},
         },
-        "required": ["id", "status", "question", "command", "files", "plan"],
+        "required": ["id", "status", "question", "command", "files", "draft", "plan"],
         "additionalProperties": False,
     }
 

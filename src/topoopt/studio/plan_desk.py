@@ -202,6 +202,8 @@ class PlanDesk:
                 if kind == "progress":
                     stage, done, total = said
                     self._put(replace(state, stage=stage, done=done, total=total))
+                elif kind == "draft":
+                    self._put(replace(state, draft={**said[0], "number": state.drafts + 1}))
                 elif kind == "done":
                     self._put(replace(state, status=DONE, stage="", result=said[0]))
                 else:

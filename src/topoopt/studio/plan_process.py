@@ -11,12 +11,12 @@ from typing import Any
 from topoopt.door import ask
 from topoopt.errors import TopoOptError
 from topoopt.plan import Plan
+from topoopt.report import figure, topology_of_plan
+from topoopt.search import Draft
 from topoopt.workers import end_with_parent
 
 LEAST_PAUSE_S = 0.05
 """Between two words of progress within a stage."""
-MOST_LINKS = 20_000
-"""Cables that are sent to be drawn; a picture of more is black."""
 
 
 def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any], folder: str) -> None:
@@ -32,8 +32,11 @@ def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any]
             said_s, said_stage = now_s, stage
             connection.send(("progress", stage, done, total))
 
+    def draft(found: Draft) -> None:
+        connection.send(("draft", found.to_json()))
+
     try:
-        plan = ask("plan", model, on_progress=progress, **words)
+        plan = ask("plan", model, on_progress=progress, on_draft=draft, **words)
         progress("writing the report", 0, 0)
         ask("write_plan", Path(folder, "plan.json"), plan)
         ask("report", plan, Path(folder, "report.html"))
@@ -49,8 +52,6 @@ def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any]
 def in_short(plan: Plan) -> dict[str, Any]:
     """Return what the page shows of a plan."""
     page = ask("page_of", plan)
-    topology = plan.fabric.topology
-    pairs = sorted({(min(link.src, link.dst), max(link.src, link.dst)) for link in topology})
     return {
         "iteration_time_s": plan.outcome.iteration_time_s,
         "lower_bound_s": plan.bounds.lower_bound_s,
@@ -60,8 +61,7 @@ def in_short(plan: Plan) -> dict[str, Any]:
         "warnings": list(page.warnings),
         "tiles": [{"name": tile.name, "value": tile.value, "remark": tile.remark} for tile in page.tiles],
         "wiring": plan.wiring.family if plan.wiring is not None else "",
-        "servers": topology.servers,
-        "cables": [list(pair) for pair in pairs[:MOST_LINKS]],
+        "topology": figure(topology_of_plan(plan)),
         "fabrics": [
             {
                 "fabric": row.fabric,

@@ -33,6 +33,8 @@ class PlanState:
         Grows with every change.
     message : str
         Why there is no plan.
+    draft : mapping
+        The best answer so far in short, see :class:`topoopt.search.Draft`, and which one it is; empty before the first.
     result : mapping
         The plan in short; empty where there is none (yet).
     """
@@ -46,7 +48,13 @@ class PlanState:
     total: int = 0
     version: int = 0
     message: str = ""
+    draft: Mapping[str, Any] | None = None
     result: Mapping[str, Any] | None = None
+
+    @property
+    def drafts(self) -> int:
+        """How many answers there have been."""
+        return 0 if self.draft is None else int(self.draft["number"])
 
     @property
     def is_over(self) -> bool:
@@ -66,5 +74,6 @@ class PlanState:
             "question": self.question.words,
             "command": command_line(self.question, **self.search),
             "files": [*FILES] if self.status == DONE else [],
+            "draft": None if self.draft is None else dict(self.draft),
             "plan": None if self.result is None else dict(self.result),
         }

@@ -1,5 +1,6 @@
 """The sentence of an answer: which network, how long, how much; and the reason, in one more."""
 
+from topoopt.report import dollars, listed
 from topoopt.studio.estimate import FabricEstimate, StudioAnswer
 from topoopt.units import format_bandwidth, format_time
 
@@ -7,6 +8,8 @@ SAME = 0.005
 """Times that differ by less than this share are told as equal."""
 TIE = 0.0005
 """Costs of a unit likewise."""
+UNTOLD = 0.02
+"""Times that differ by less an estimate does not tell apart: of pairs that it has further apart one in 50 is wrong."""
 NEAR = 1.02
 """Where what a unit costs is not known: of the fabrics that take at most so many times the fastest, the cheapest."""
 
@@ -41,6 +44,7 @@ def reason(answer: StudioAnswer, best: FabricEstimate) -> str:
     gap = best.iteration_time_s / answer.bound_s - 1 if answer.bound_s else 0.0
     above = f"It is {gap:.1%} above {answer.bound_words}." if gap > 0 else f"It is {answer.bound_words}."
     others = [row for row in answer.fabrics if row is not best]
+    above = " ".join(filter(None, [above, _untold(best, others)]))
     if best.usd_per_unit is not None:
         return f"{_beside_units(answer, best, others)} {above}"
     fast = [row for row in others if row.iteration_time_s < (1 - SAME) * best.iteration_time_s]
@@ -63,7 +67,7 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
     known = [row for row in others if row.usd_per_unit is not None]
     many = "a million tokens" if answer.unit == "token" else "a million samples"
     own = (best.usd_per_unit or 0.0) * 1e6
-    said = f"With servers and what running them takes that is {own:.3g} $ {many}"
+    said = f"With servers and what running them takes that is {usd(own)} {many}"
     ties = [row for row in known if _dearer(row, best) <= TIE]
     if ties:
         said += f", and so it is on {' and '.join(inside(row) for row in ties)}"
@@ -77,6 +81,19 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
         f"{said}; next comes {inside(row)}, {pace} for {usd(row.network_usd)}, {_dearer(row, best):.2%} dearer "
         f"a {answer.unit}."
     )
+
+
+def _untold(best: FabricEstimate, others: list[FabricEstimate]) -> str:
+    """Return which others are so near in time that the estimate may have their order wrong."""
+    near = [
+        inside(row)
+        for row in others
+        if SAME < abs(row.iteration_time_s / best.iteration_time_s - 1) <= UNTOLD
+    ]
+    if not near:
+        return ""
+    names = listed(near)
+    return f"An estimate does not tell its time from that on {names}: they are less than {UNTOLD:.0%} apart."
 
 
 def _dearer(row: FabricEstimate, best: FabricEstimate) -> float:
@@ -106,16 +123,11 @@ def inside(row: FabricEstimate) -> str:
 
 
 def usd(amount: float | None) -> str:
-    """Return dollars as people write them.
+    """Return dollars as pages write them; what is not known in words.
 
     Examples
     --------
     >>> usd(77_600.0), usd(2_910_000.0), usd(None)
-    ('77.6 k$', '2.91 M$', 'an unknown price')
+    ('$77.6 k', '$2.91 M', 'an unknown price')
     """
-    if amount is None:
-        return "an unknown price"
-    for scale, unit in ((1e9, "G$"), (1e6, "M$"), (1e3, "k$")):
-        if amount >= scale:
-            return f"{amount / scale:.3g} {unit}"
-    return f"{amount:.3g} $"
+    return "an unknown price" if amount is None else dollars(amount)

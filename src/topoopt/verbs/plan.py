@@ -10,7 +10,7 @@ from topoopt.cost import Iteration, OwnershipTerms, in_samples
 from topoopt.errors import InvalidInput
 from topoopt.job import Described, Job, JobRequest, in_its_place, is_plan
 from topoopt.plan import Plan, read_plan
-from topoopt.search import SearchOptions, job_of, make_plan
+from topoopt.search import Draft, SearchOptions, job_of, make_plan
 from topoopt.verbs.job_request import Source, job_request, training_words
 from topoopt.verbs.origin import origin_of
 from topoopt.verbs.ownership_terms import ownership_terms
@@ -38,6 +38,7 @@ def plan(
     fabrics: Sequence[str] | None = None,
     collective: str | None = None,
     on_progress: Progress = silent,
+    on_draft: Callable[[Draft], None] | None = None,
     **words: Unpack[PlanWords],
 ) -> Plan:
     """Find strategy, topology and routing together, and say what they are worth.
@@ -59,6 +60,8 @@ def plan(
         than rings.
     on_progress
         Called with the stage, what is done and what there is.
+    on_draft
+        Called with each answer that is faster than all before it, while the search goes on.
     **words
         The flags of ``topoopt plan`` with underscores: ``servers``, ``degree``, ``bandwidth`` (``"100Gbps"`` or bit/s),
         ``seed`` …
@@ -82,7 +85,7 @@ def plan(
     ('strides', (1,))
     """
     checked_words(words, PlanWords)
-    return planned(model, words, fabrics, on_progress, collective)[0]
+    return planned(model, words, fabrics, on_progress, collective, on_draft)[0]
 
 
 def planned(
@@ -91,6 +94,7 @@ def planned(
     fabrics: Sequence[str] | None,
     on_progress: Progress,
     collective: str | None = None,
+    on_draft: Callable[[Draft], None] | None = None,
 ) -> tuple[Plan, SearchOptions]:
     """Return a plan of what was asked for, and the options of its search."""
     said = {} if collective is None else {"collective": collective}
@@ -110,6 +114,7 @@ def planned(
             prices=priced,
             inputs={**request.input_digests(), **wiring},
             on_progress=on_progress,
+            on_draft=on_draft,
         )
     return replace(plan, origin=origin_of(request, job), terms=terms), options
 

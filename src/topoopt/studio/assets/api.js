@@ -19,11 +19,11 @@ export async function get(path, options = {}) {
   throw new Refused(said.field, said.message);
 }
 
-/* The estimate of a question; a newer question calls an older one off. */
+/* The answer to a question with its charts; a newer question calls an older one off. */
 export async function estimate(words) {
   asking?.abort();
   asking = new AbortController();
-  return get(`/api/estimate?${new URLSearchParams(words)}`, { signal: asking.signal });
+  return get(`/api/page?${new URLSearchParams(words)}`, { signal: asking.signal });
 }
 
 export function post(path, words) {

@@ -1,7 +1,6 @@
 /* Answers that were kept, at most four, beside the present one. They are in the address, too. */
 import { get } from "./api.js";
 import { dollars, element, seconds } from "./numbers.js";
-import { nameOf } from "./pareto.js";
 
 const MOST = 4, LETTERS = "ABCD";
 
@@ -19,7 +18,7 @@ export class Kept {
   get dots() {
     return this.rows.map((row, index) => {
       const best = bestOf(row.answer);
-      return { letter: LETTERS[index], usd: best.network_usd, s: best.iteration_time_s };
+      return { letter: LETTERS[index], usd: best.network_usd, s: best.iteration_time_s, said: `${row.answer.job}, ${best.name}` };
     });
   }
 
@@ -53,7 +52,7 @@ export class Kept {
     this.button.textContent = this.rows.length >= MOST ? "Four are kept" : "Keep this";
     this.place.textContent = "";
     this.place.append(element("h2", { text: "Kept" }));
-    const names = ["", "Job", "Ports", "Network", "Iteration", "Price", "$ a million", ""];
+    const names = ["", "Job", "Ports", "Network", "Iteration", "Price", "A million", ""];
     const head = element("thead", {}, element("tr", {}, ...names.map((text) => element(text ? "th" : "td", { scope: text ? "col" : null, text }))));
     const body = element("tbody");
     this.rows.forEach((row, index) => {
@@ -64,7 +63,7 @@ export class Kept {
       drop.addEventListener("click", () => this.drop(index));
       const cells = [
         letter, `${answer.job} on ${answer.accelerators.toLocaleString("en-US")} ${answer.accelerator.toUpperCase()}`,
-        `${answer.question.degree} × ${answer.question.bandwidth}`, nameOf(best.fabric), seconds(best.iteration_time_s), dollars(best.network_usd),
+        `${answer.question.degree} × ${answer.question.bandwidth}`, best.name, seconds(best.iteration_time_s), dollars(best.network_usd),
         best.usd_per_unit === null ? "unknown" : `${dollars(best.usd_per_unit * 1e6)} ${answer.unit}s`,
       ];
       body.append(element("tr", {}, ...cells.map((text) => element("td", { text })), element("td", {}, open, " ", drop)));

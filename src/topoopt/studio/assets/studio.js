@@ -1,25 +1,26 @@
 /* The page: asks whenever a field changes, and shows the answer; what goes wrong is said where it is. */
 import { Gone, Refused, estimate, get } from "./api.js";
 import { Kept, bestOf } from "./kept.js";
+import { drawChoices, drawNumbers } from "./fabrics.js";
 import { dollars, element, percent, seconds } from "./numbers.js";
-import { drawPareto, nameOf } from "./pareto.js";
-import { drawNumbers, drawParts } from "./parts.js";
+import { Pictures } from "./pictures.js";
 import { Question } from "./question.js";
 import { TopologyDrawing } from "./topology.js";
 import { Wired } from "./wired.js";
 
 const AGAIN_MS = 2000;
 const $ = (id) => document.getElementById(id);
-let answer = null, shownWords = "", chosen = null, retry = 0, question, kept, wired, drawing;
+let answer = null, figures = null, shownWords = "", chosen = null, retry = 0, question, kept, wired, drawing, charts;
 
-function show(next) {
-  const best = bestOf(next);
-  answer = next;
+function show(page) {
+  const next = page.answer, best = bestOf(next);
+  [answer, figures] = [next, page.figures];
   if (!next.fabrics.some((row) => row.fabric === chosen)) chosen = null;
   question.fill(next.question);
   $("sentence").textContent = next.sentence;
   $("reason").textContent = next.reason;
-  $("prices").textContent = `Prices of the list ${next.prices}. Servers: ${next.terms}.` + next.skipped_fabrics.map(([name, why]) => ` Without ${nameOf(name)}: ${why}.`).join("");
+  $("prices").textContent = `Prices of the list ${next.prices}. Servers: ${next.terms}.` + next.skipped_fabrics.map(([name, why]) => ` Without ${name}: ${why}.`).join("");
+  $("accuracy").textContent = next.accuracy;
   $("warnings").hidden = !next.warnings.length;
   $("warnings").replaceChildren(...next.warnings.map((text) => element("li", { text })));
   const tiles = [
@@ -27,8 +28,8 @@ function show(next) {
     ["Bound", seconds(next.bound_s), `${percent(best.gap)} above it; ${next.bound_words}`],
     ["Network", dollars(best.network_usd), best.label],
   ];
-  if (best.usd_per_hour !== null) tiles.push(["An hour", dollars(best.usd_per_hour), next.terms]);
-  if (best.usd_per_unit !== null) tiles.push([`A million ${next.unit}s`, dollars(best.usd_per_unit * 1e6), "network, servers and running them"]);
+  if (best.usd_per_hour !== null) tiles.push(["An hour", dollars(best.usd_per_hour), "network, servers and running them; terms below"]);
+  if (best.usd_per_unit !== null) tiles.push([`A million ${next.unit}s`, dollars(best.usd_per_unit * 1e6), "the same, for what is trained in it"]);
   $("tiles").replaceChildren(...tiles.map(([name, value, remark]) => element(
     "div", {}, element("dt", { text: name }), element("dd", { text: value }), element("dd", { class: "remark", text: remark }))));
   pictures();
@@ -36,32 +37,24 @@ function show(next) {
 
 function planShown() { return wired.plan && wired.asked === shownWords ? wired.plan : null; }
 
-function drawParetoAgain() {
-  drawPareto($("pareto"), withPlan(answer, planShown()), kept.dots, chosen ?? answer.best, choose);
-}
-
 function pictures() {
   const fabric = chosen ?? answer.best, plan = planShown();
-  drawParetoAgain();
-  drawParts($("parts"), answer, fabric, choose);
+  charts.show(figures, kept.dots, plan && { fabrics: planned(plan) });
+  drawChoices($("fabrics"), answer, fabric, choose);
   drawNumbers($("numbers"), answer, fabric);
   drawing.show(answer, fabric, plan);
 }
 
-/* Dots of fabrics that a plan has simulated are where it has them. */
-function withPlan(from, plan) {
-  if (!plan) return from;
-  const found = new Map([["topoopt", plan], ...plan.fabrics.map((row) => [row.rule, row])]);
-  const fabrics = from.fabrics.map((row) => {
-    const one = found.get(row.rule);
-    return one ? { ...row, iteration_time_s: one.iteration_time_s, most_time_s: one.iteration_time_s, network_usd: one.cost_usd ?? row.network_usd, wired: true } : row;
-  });
-  for (const row of fabrics) {
-    const beats = (one) => one.network_usd <= row.network_usd && one.iteration_time_s <= row.iteration_time_s
-      && (one.network_usd < row.network_usd || one.iteration_time_s < row.iteration_time_s);
-    row.on_front = row.network_usd !== null && !fabrics.some((one) => one.network_usd !== null && beats(one));
-  }
-  return { ...from, fabrics };
+/* What a plan has simulated, by the names that the page has for fabrics. */
+function planned(plan) {
+  const own = { rule: "topoopt", iteration_time_s: plan.iteration_time_s, cost_usd: plan.cost_usd };
+  return [own, ...plan.fabrics].map((row) => ({ ...row, name: answer.fabrics.find((one) => one.rule === row.rule)?.name ?? row.rule }));
+}
+
+/* A click in a chart says what is written of a point: the fabric is the first or the second line of it. */
+function chooseNamed(lines) {
+  const row = answer.fabrics.find((one) => lines.slice(0, 2).includes(one.name));
+  if (row) choose(row.fabric);
 }
 
 function choose(fabric) { chosen = fabric; pictures(); }
@@ -122,7 +115,8 @@ async function start() {
   }
   $("gone").hidden = true;
   $("version").textContent = `topoopt ${fields.version}`;
-  drawing = new TopologyDrawing($("topology"), $("topology-caption"));
+  drawing = new TopologyDrawing($("topology"), $("network"), $("topology-caption"));
+  charts = new Pictures($("pareto"), $("parts"), chooseNamed);
   wired = new Wired($("wired"), $("plan"), () => pictures());
   question = new Question($("question"), fields, ask);
   kept = new Kept($("kept"), $("keep"), () => { question.toAddress(kept.addresses); if (answer) pictures(); }, (words) => { question.words = words; ask(); });
@@ -132,7 +126,7 @@ async function start() {
     document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
     if (answer) pictures();
   });
-  addEventListener("resize", () => answer && drawParetoAgain());
+  addEventListener("resize", () => { charts.redraw(); drawing.redraw(); });
   addEventListener("popstate", () => { question.words = question.fromAddress(); ask(); });
   await kept.fromAddress();
   ask();

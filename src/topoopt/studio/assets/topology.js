@@ -1,9 +1,16 @@
-/* The topology: servers on a circle, chords along strides that glide to others as ports change, or the cables of a plan. */
+/*
+ * The topology: before a plan servers on a circle, and chords along strides that glide to others as ports change; of a plan its
+ * network as the report draws it.
+ */
+import { drawChart } from "./charts/draw.js";
+
 const MOST_CHORDS = 3000, GLIDE_MS = 450;
 
 export class TopologyDrawing {
-  constructor(canvas, caption) {
+  constructor(canvas, network, caption) {
     this.canvas = canvas;
+    this.network = network;
+    this.wired = null;
     this.caption = caption;
     this.now = null;
     this.frame = 0;
@@ -12,7 +19,15 @@ export class TopologyDrawing {
 
   /* Show a fabric; chords of the one before glide to those of this one. */
   show(answer, fabric, plan) {
-    const next = target(answer, fabric, plan);
+    const of = fabric === "topoopt" && plan ? plan : null;
+    this.canvas.hidden = Boolean(of);
+    this.network.hidden = !of;
+    this.showPlan(of);
+    if (of) {
+      this.caption.textContent = `The plan's own network (${of.wiring || "wired for the job"}).`;
+      return;
+    }
+    const next = target(answer, fabric);
     this.caption.textContent = next.text;
     this.canvas.setAttribute("aria-label", next.text);
     const before = this.now;
@@ -33,6 +48,13 @@ export class TopologyDrawing {
     };
     this.frame = requestAnimationFrame(step);
   }
+
+  showPlan(plan) {
+    if (!plan || this.wired?.plan === plan) return;
+    this.wired = { plan, chart: drawChart(this.network, plan.topology) };
+  }
+
+  redraw() { if (!this.network.hidden) this.wired?.chart.redraw(); }
 
   draw(what) {
     const canvas = this.canvas, wide = Math.max(Math.min(canvas.parentElement.clientWidth - 34, 460), 120), sharp = devicePixelRatio || 1;
@@ -65,17 +87,6 @@ export class TopologyDrawing {
         pen.stroke();
         pen.lineWidth = n > 256 ? 0.5 : 1;
       });
-    } else if (what.kind === "cables") {
-      pen.globalAlpha = what.cables.length > 1500 ? 0.25 : 0.5;
-      pen.strokeStyle = color("--c0");
-      pen.beginPath();
-      for (const [a, b] of what.cables) line(at(a), at(b));
-      pen.stroke();
-      pen.globalAlpha = 1;
-      pen.lineWidth = 2.5;
-      pen.beginPath();
-      for (const [a, b] of what.cables) if (a === 0 || b === 0) line(at(a), at(b));
-      pen.stroke();
     } else {
       const hubs = what.switches;
       const hub = (index) => hubs === 1 ? [middle, middle] : [
@@ -108,15 +119,9 @@ export class TopologyDrawing {
   }
 }
 
-function target(answer, fabric, plan) {
+function target(answer, fabric) {
   const { servers, strides, average_hops, degree } = answer.sketch;
   const count = `${servers.toLocaleString("en-US")} servers`;
-  if (fabric === "topoopt" && plan) {
-    return {
-      kind: "cables", servers: plan.servers, cables: plan.cables,
-      text: `The plan: ${plan.cables.length.toLocaleString("en-US")} pairs of ${count} joined (${plan.wiring || "wired for the job"}); those of server 0 bold.`,
-    };
-  }
   if (fabric === "topoopt" || fabric === "expander") {
     const how = fabric === "expander"
       ? "An expander joins servers at random; drawn are rings of as many ports."

@@ -70,16 +70,20 @@ export class Wired {
     this.place.textContent = "";
     this.place.append(element("h2", { text: { done: "The plan", failed: "No plan", cancelled: "Called off" }[state.status] ?? "Wiring a plan" }));
     if (state.status === "done") this.done(state);
-    else if (["failed", "cancelled"].includes(state.status)) this.place.append(element("p", { text: state.message }));
+    else if (["failed", "cancelled"].includes(state.status)) {
+      this.place.append(element("p", { text: state.message }));
+      if (state.draft) this.place.append(element("p", { id: "draft", text: draftText(state.draft) }));
+    }
     else this.going(state);
   }
 
   going(state) {
     const bar = element("progress", { id: "progress", max: 1, "aria-label": "How far the plan is" });
     const stage = element("p", { id: "stage", class: "caption", role: "status" });
+    const draft = element("p", { id: "draft", role: "status" });
     const cancel = element("button", { type: "button", id: "cancel", text: "Call it off" });
     cancel.addEventListener("click", () => this.cancel());
-    this.place.append(stage, bar, cancel);
+    this.place.append(stage, bar, draft, cancel);
     this.progress(state);
   }
 
@@ -89,6 +93,8 @@ export class Wired {
     if (stage.textContent !== waiting) stage.textContent = waiting;
     if (state.total > 0) bar.value = state.done / state.total;
     else bar.removeAttribute("value");
+    const best = this.place.querySelector("#draft"), text = draftText(state.draft);
+    if (best.textContent !== text) best.textContent = text;
   }
 
   /* The report itself, drawn when it is unfolded. */
@@ -118,4 +124,11 @@ export class Wired {
     this.place.append(this.report(state.id));
     if (plan.warnings.length) this.place.append(element("ul", { class: "warnings" }, ...plan.warnings.map((text) => element("li", { text }))));
   }
+}
+
+/* The best answer so far, in a sentence. */
+function draftText(draft) {
+  if (!draft) return "No answer yet.";
+  const gap = draft.gap === null ? "" : `, ${percent(draft.gap)} above the bound of ${seconds(draft.lower_bound_s)}`;
+  return `Best so far: ${seconds(draft.iteration_time_s)} an iteration on ${draft.wiring}${gap} (answer ${draft.number}).`;
 }

@@ -35,11 +35,14 @@ export function follow(place, svg, find, stops) {
   };
   svg.addEventListener("pointermove", (event) => show(find(...at(event))));
   svg.addEventListener("pointerdown", (event) => show(find(...at(event))));
+  const choose = (stop) => stop && svg.dispatchEvent(new CustomEvent("choose", { bubbles: true, detail: stop.lines }));
+  svg.addEventListener("click", (event) => choose(find(...at(event))));
   svg.addEventListener("pointerleave", () => show(null));
   svg.addEventListener("blur", () => { chosen = -1; show(null); });
   svg.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     const all = stops();
+    if (event.key === "Enter" && chosen >= 0) choose(all[chosen]); /* whoever put the chart there may listen */
     if (event.key === "Escape") chosen = -1;
     else if (step && all.length) chosen = (Math.max(chosen, step > 0 ? -1 : 0) + step + all.length) % all.length;
     else return;

@@ -23,7 +23,7 @@ export function drawPolar(place, svg, figure, state, width, redraw) {
     if (hidden.has(figure.kinds[kind].name)) return;
     const end = start + Math.min(wide, 359.99), far = Math.min(wide, 359.99) > 180 ? 1 : 0;
     const d = `M${point(start, inner)}L${point(start, outer)}A${outer * radius} ${outer * radius} 0 ${far} 1 ${point(end, outer)}L${point(end, inner)}A${inner * radius} ${inner * radius} 0 ${far} 0 ${point(start, inner)}Z`;
-    shape("path", { d, class: "fill", style: `color: ${colorOf(figure.kinds[kind].color)}` }, svg);
+    shape("path", { d, class: "fill" }, svg).style.color = colorOf(figure.kinds[kind].color);
   });
   for (const one of figure.circles) {
     if (!hidden.has(one.name)) shape("circle", { cx, cy, r: one.radius * radius, class: "around dash" }, svg);

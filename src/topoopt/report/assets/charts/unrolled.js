@@ -94,7 +94,7 @@ function ringRows(net, figure, width) {
   let y = 4;
   const groups = walks.map(({ name, color, walk, length }) => {
     const group = shape("g", {}, svg);
-    shape("rect", { x: 0, y: y + 3, width: 16, height: 4, rx: 2, style: `fill: ${colorOf(color)}` }, group);
+    shape("rect", { x: 0, y: y + 3, width: 16, height: 4, rx: 2 }, group).style.fill = colorOf(color); /* a page may forbid styles in markup */
     shape("text", { x: 22, y: y + 6, class: "label start" }, group, walk.length < length ? `${name}: the first ${walk.length} of its ${length} servers` : `${name}: ${length} servers, then from the start again`);
     y += 16;
     walk.forEach((server, index) => {
