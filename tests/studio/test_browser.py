@@ -110,6 +110,21 @@ def test_a_slider_asks_at_once_and_the_address_holds_the_question(
     assert opened(page.url).inner_text("#sentence") == after
 
 
+def test_a_click_on_a_bar_or_a_dot_looks_into_its_fabric(studio: Running, opened: Callable[..., Any]) -> None:
+    page = opened(studio.url + SMALL)
+    page.locator("#parts svg.drawing rect.bar").last.click()
+    chosen = page.get_attribute('#fabrics button[aria-pressed="true"]', "data-fabric")
+    slowest = page.locator("#parts svg.drawing text.tick.end").last.text_content()
+    assert page.inner_text('#fabrics button[aria-pressed="true"]') == slowest
+    page.focus("#pareto svg.drawing")
+    for _ in range(12):
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("Enter")
+        if page.get_attribute('#fabrics button[aria-pressed="true"]', "data-fabric") != chosen:
+            break
+    assert page.get_attribute('#fabrics button[aria-pressed="true"]', "data-fabric") != chosen
+
+
 def test_the_topology_morphs_to_other_rings(studio: Running, opened: Callable[..., Any]) -> None:
     page = opened(
         studio.url + "?model=llama3-8b&servers=64&degree=2&bandwidth=400Gbps", reduced_motion="no-preference"
@@ -168,6 +183,7 @@ def test_a_plan_is_made_called_off_and_frozen(
     page = opened(studio.url + "?model=llama3-8b&servers=4&degree=2&bandwidth=200Gbps")
     page.click("#plan")
     page.wait_for_selector("#cancel")
+    assert re.match(r"No answer yet|Best so far: [\d.]+ m?s an iteration on ", page.inner_text("#draft"))
     page.click("#cancel")
     page.wait_for_selector("#wired h2:has-text('Called off')")
     page.click("#plan")
@@ -175,6 +191,9 @@ def test_a_plan_is_made_called_off_and_frozen(
     assert page.inner_text("#command").startswith(
         "topoopt plan llama3-8b --servers 4 --degree 2 --bandwidth 200Gbps"
     )
+    page.click('#fabrics button[data-fabric="topoopt"]')
+    assert page.locator("#network svg .node").count() == 4  # the plan's own network, as the report draws it
+    assert page.locator("#topology:visible").count() == 0
     with page.expect_download() as download:
         page.click("#wired a:has-text('plan.json')")
     download.value.save_as(tmp_path / "plan.json")

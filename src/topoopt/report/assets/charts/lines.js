@@ -66,7 +66,7 @@ function nameLonely(at, shown, stops, width) {
     for (const [x, y, side] of places) {
       const x0 = side === "start" ? x : x - wide, box = { x0, x1: x0 + wide, y0: y - 7, y1: y + 7 };
       const over = taken.some((other) => other.x0 < box.x1 && box.x0 < other.x1 && other.y0 < box.y1 && box.y0 < other.y1);
-      if (over || box.x0 < at.x0 || box.x1 > width || box.y0 < at.y1 - 8 || box.y1 > at.y0) continue;
+      if (over || box.x0 < at.x0 || box.x1 > Math.min(width, at.x1 + 7) || box.y0 < at.y1 - 8 || box.y1 > at.y0) continue;
       taken.push(box);
       shape("text", { x, y, class: `beside ${side}` }, at.data, one.name);
       break;
