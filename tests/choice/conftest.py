@@ -24,11 +24,15 @@ class MadeUpTimes:
 
     times: Mapping[tuple[JobShare, Network], float | str]
     optimism: Mapping[tuple[JobShare, Network], float] = field(default_factory=dict)
+    of_switch: float = 0.0
     planned: list[tuple[JobShare, Network]] = field(default_factory=list)
 
     def at_least_s(self, job: JobShare, one: Network) -> float:
         time = self.times[job, one]
         return self.optimism.get((job, one), 0.0) * (time if isinstance(time, float) else 1.0)
+
+    def beside_switch_s(self, job: JobShare, switch_s: float) -> float:
+        return self.of_switch * switch_s
 
     def plan(self, wanted: Sequence[tuple[JobShare, Network]]) -> dict[tuple[JobShare, Network], float | str]:
         assert len(set(wanted)) == len(wanted), "nothing is asked for twice at once"

@@ -12,6 +12,7 @@ from topoopt.choice import (
     LEFT_OUT,
     PLANNED,
     Choice,
+    JobShare,
     Machines,
     Money,
     Network,
@@ -83,6 +84,17 @@ def test_times_are_those_of_a_sweep(choice: Choice) -> None:
     assert {name: point.times_s[1] for name, point in found.items()} == times_s
 
 
+class Nothing:
+    """Who knows nothing before it is planned."""
+
+    def at_least_s(self, job: JobShare, network: Network) -> float:
+        return 0.0
+
+    def beside_switch_s(self, job: JobShare, switch_s: float) -> float:
+        return 0.0
+
+
+NOTHING = Nothing()
 TWO = [Network("rail", 3, 400e9), Network("topoopt", 3, 400e9)]
 
 
@@ -107,7 +119,7 @@ def test_money_is_the_bill_the_servers_and_the_electricity_of_both(choice: Choic
         assert point.usd() == pytest.approx((bill.cost_usd or 0.0) + 6 * server.usd + electricity_usd)
 
 
-def test_the_network_alone_costs_its_bill(store: str) -> None:
+def test_the_network_alone_costs_its_bill(store: str, choice: Choice) -> None:
     found = choose(question(owner=replace(OWNER, with_servers=False)), Store(store, idle))
     for point in found.points:
         assert point.money is not None
@@ -135,7 +147,7 @@ def test_with_random_prices_the_front_is_the_enumerated_one(store: str, choice: 
     money: dict[Network, Money | str] = {
         network: Money({"nic": draw.choice([1.0, 2.0, 3.0, 5.0, 8.0])}, {}, 5.0) for network in NETWORKS
     }
-    times = swept_times(MIX, NETWORKS, MACHINES, SEARCH, Store(store, idle), lambda job, network: 0.0)
+    times = swept_times(MIX, NETWORKS, MACHINES, SEARCH, Store(store, idle), NOTHING)
     found = explore(MIX, money, times)
     figures = {
         point.network: (point.usd(), point.relative_time(MIX))
@@ -192,3 +204,14 @@ def test_files_say_what_the_answer_says(tmp_path: Path, choice: Choice) -> None:
     assert len(lines) == 1 + len(NETWORKS)
     assert lines[0].split(",")[:3] == ["network", "fabric", "degree"]
     assert lines[1].startswith(choice.front[0].network.name)
+
+
+def test_known_traffic_runs_on_its_own_servers(tmp_path: Path) -> None:
+    """Three servers of a matrix, of six that are bought; more than these are refused in one line."""
+    (tmp_path / "sent.csv").write_text("0,1e9,0\n0,0,1e9\n2e9,0,0\n")
+    mix = read_mix([str(tmp_path / "sent.csv")])
+    networks = networks_of(6, (2,), (100e9,), ("ideal-switch", "torus"))
+    found = choose(question(mix=mix, networks=networks), Store(str(tmp_path / "plans.duckdb"), here))
+    assert [job.servers for job in found.jobs] == [3]
+    with pytest.raises(InvalidInput, match="sent: runs on 3 servers, and 2 are bought"):
+        replace(MACHINES, servers=2).of(mix[0])

@@ -96,6 +96,52 @@ def beats(one: Evaluated, other: Evaluated) -> bool:
     return usd <= other_usd and time <= other_time * (1 + 2e-9)  # type: ignore[operator]
 
 
+@st.composite
+def grids_with_switches(draw: st.DrawFn) -> tuple[dict[Network, Any], MadeUpTimes]:
+    """An ideal switch of every two ports, and others that take at least half as long."""
+    ports = range(1, draw(st.integers(2, 5)))
+    networks = [
+        Network(fabric, degree, 1e11) for degree in ports for fabric in ("ideal-switch", "torus", "rail")
+    ]
+    priced = {one: draw(st.one_of(steps.map(money), st.just("no price"))) for one in networks}
+    times: dict[tuple[JobShare, Network], float | str] = {}
+    for one in networks:
+        for job in MIX:
+            switch_s = times.get((job, Network("ideal-switch", one.degree, 1e11)))
+            factor = draw(st.sampled_from([0.5, 1.0, 2.0])) if isinstance(switch_s, float) else 1.0
+            other = (
+                draw(st.one_of(steps, st.just("does not fit"))) if one.fabric == "ideal-switch" else switch_s
+            )
+            times[job, one] = other * factor if isinstance(other, float) else draw(steps)
+    return priced, MadeUpTimes(times, of_switch=0.5)
+
+
+@settings(deadline=None)
+@given(grids_with_switches())
+def test_what_the_switch_of_the_ports_says_drops_nothing_of_the_front(
+    grid: tuple[dict[Network, Any], MadeUpTimes],
+) -> None:
+    priced, times = grid
+    try:
+        found = explore(MIX, priced, times)
+    except Infeasible:
+        return
+    assert {point.network for point in front_of(found.points, MIX)} == enumerated(priced, times, found)
+
+
+def test_a_slow_switch_spares_the_plans_of_its_ports() -> None:
+    job = ALONE[0]
+    fast = Network("ideal-switch", 8, 1e11)
+    slow = [Network(fabric, 2, 1e11) for fabric in ("ideal-switch", "rail", "torus")]
+    times = MadeUpTimes({(job, fast): 1.0, **{(job, one): 5.0 for one in slow}}, of_switch=0.9)
+    priced = {fast: money(5.0), **{one: money(6.0 + place) for place, one in enumerate(slow)}}
+    found = explore(ALONE, priced, times)
+    assert {network for _, network in times.planned} == {fast, slow[0]}
+    assert [point.status for point in found.points] == [PLANNED, PLANNED, DROPPED, DROPPED]
+    again = MadeUpTimes(times.times, of_switch=0.9)
+    assert explore(ALONE, priced, again, exact=True).plans == 4
+
+
 def chain(count: int, optimism: float) -> tuple[dict[Network, Any], MadeUpTimes]:
     """The dearer, the slower, all but the cheapest: bounds that are sharp leave nothing to plan but that."""
     networks = [Network("rail", degree, 1e11) for degree in range(1, count + 1)]

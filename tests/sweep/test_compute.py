@@ -10,7 +10,7 @@ from topoopt.cost import bill_of_materials, find_accounting, find_prices, pricin
 from topoopt.hardware import ClusterSpec
 from topoopt.job import AUTO_BUCKET, JobSettings, make_job
 from topoopt.search import SearchOptions, compare, compare_fabrics, make_plan, starting_strategy
-from topoopt.sweep import Answer, Sweep, Task, compute, solve
+from topoopt.sweep import Answer, Sweep, Task, made, solve
 from topoopt.workload import load_model
 
 TEXT = "models: dlrm\nservers: 8\ndegree: 2\nbudget: 40\nchains: 1\nrounds: 2\n"
@@ -24,7 +24,7 @@ def answers(sweep: Sweep) -> dict[str, Answer]:
 def test_points_are_what_plan_and_compare_say(sweep: MakeSweep) -> None:
     asked = JobSettings(bucket_bytes=AUTO_BUCKET, collective=QUICKEST)
     job = make_job(load_model("dlrm", servers=8), ClusterSpec(8, 2, 100e9), asked)
-    plan = make_plan(job, OPTIONS, fabrics=())
+    plan = make_plan(job, OPTIONS, fabrics=("expander", "torus"))
     prices = pricing_of()
     found = answers(sweep(f"{TEXT}fabrics: [topoopt, torus, fat-tree-priced]\n"))
     own = found["topoopt"].values
@@ -43,6 +43,24 @@ def test_a_point_does_not_depend_on_the_others_of_its_task(sweep: MakeSweep) -> 
     together = answers(sweep(f"{TEXT}fabrics: [topoopt, ideal-switch, torus]\n"))
     alone = answers(sweep(f"{TEXT}fabrics: torus\n"))
     assert replace(alone["torus"], cpu_s=0) == replace(together["torus"], cpu_s=0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "models: [dlrm, vgg16]\nservers: 9\ndegree: [2, 4]\nbudget: 20\n",
+        "models: llama3-8b\nservers: 4\ndegree: [2, 3]\nbandwidth: 400 Gbps\n",
+    ],
+)
+def test_no_wiring_of_the_same_ports_is_faster_than_topoopt(sweep: MakeSweep, text: str) -> None:
+    """As of a plan, which is a torus where that is the fastest that its ports can be."""
+    made = sweep(f"{text}fabrics: [topoopt, torus, expander]\n")
+    times_s: dict[tuple[str, int], dict[str, float]] = {}
+    for answer in solve(Task(made.points, made.folder)):
+        point = answer.point
+        times_s.setdefault((point.model, point.degree), {})[point.fabric] = answer.values["iteration_time_s"]
+    for row in times_s.values():
+        assert row["topoopt"] <= (1 + 1e-6) * min(row["torus"], row["expander"])
 
 
 def test_accounting_and_prices_change_the_price_alone(sweep: MakeSweep) -> None:
@@ -88,7 +106,7 @@ def test_what_breaks_is_an_answer_that_says_where(sweep: MakeSweep, monkeypatch:
     def broken(*words: object, **more: object) -> object:
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr(compute, "make_plan", broken)
+    monkeypatch.setattr(made, "make_plan", broken)
     (answer,) = solve(Task(sweep(TEXT).points))
     assert answer.status == "failed"
     assert answer.error.startswith("ZeroDivisionError: of ours (test_compute.py:")

@@ -20,6 +20,7 @@ from topoopt.choice.explore import explore as explore
 from topoopt.choice.grid import CHOSEN_FABRICS as CHOSEN_FABRICS
 from topoopt.choice.grid import USUAL_FABRICS as USUAL_FABRICS
 from topoopt.choice.grid import networks_of as networks_of
+from topoopt.choice.least_times import LeastTimes as LeastTimes
 from topoopt.choice.machines import Machines as Machines
 from topoopt.choice.mix import JobShare as JobShare
 from topoopt.choice.mix import Mix as Mix

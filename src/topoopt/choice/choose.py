@@ -32,8 +32,8 @@ class Question:
         a run is priced, how long the run may take.
     search : mapping
         Keys of a sweep file that say how to search over operators.
-    estimates : bool
-        Whether closed forms of transformers spare plans; else every network is planned that has a price.
+    exact : bool
+        Whether every network is planned that has a price; else estimates spare plans.
     """
 
     mix: Mix
@@ -43,7 +43,7 @@ class Question:
     budget_usd: float | None = None
     deadline_s: float | None = None
     search: Mapping[str, Any] = field(default_factory=dict)
-    estimates: bool = True
+    exact: bool = False
 
 
 def choose(
@@ -64,10 +64,10 @@ def choose(
         raise InvalidInput(
             f"samples, tokens, run_hours: are of one job, and there are {len(mix)}; leave them out"
         )
-    least = LeastTimes(machines, question.estimates)
+    least = LeastTimes(machines)
     told = replace(store, on_progress=on_progress)
     times = swept_times(mix, question.networks, machines, question.search, told, least)
-    found = explore(mix, priced(question.networks, owner), times, on_progress)
+    found = explore(mix, priced(question.networks, owner), times, on_progress, exact=question.exact)
     sizes = times.sizes(mix)
     limits = _limits(question, found, sizes)
     decision = decide(found.points, mix, limits)

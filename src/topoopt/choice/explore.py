@@ -3,7 +3,8 @@
 Every network has its price and a time that it cannot beat before anything is planned. A network is *dropped* when one
 that is planned costs no more and is no slower than that; so the front of the planned ones is the front of all. Planned
 first is what stands on the front of prices and least times: none of these can be dropped by any other network, so every
-search that proves its front has to plan them.
+search that proves its front has to plan them. Of the networks of equal ports the ideal switch goes first, which is
+planned quickly: how long it takes says at least about how long the others take.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,9 +20,9 @@ from topoopt.plan import dominates, front
 
 SWITCH = "ideal-switch"
 
-PLANS_OF_A_ROUND = 4
-"""Plans that are made at least before the front is looked at again; a number of its own, lest what is planned depends
-on the processes that there are."""
+NETWORKS_OF_A_ROUND = 4
+"""That are planned at least before the front is looked at again; a number of its own, lest what is planned depends on
+the processes that there are."""
 
 SAFE = 1.0 - 1e-9
 """Of a least time: what arithmetic may take off."""
@@ -32,14 +33,25 @@ Timed = float | str
 Progress = Callable[[str, int, int], None]
 
 
-class Times(Protocol):
-    """Who knows iteration times."""
+class Least(Protocol):
+    """Who knows iteration times that no plan beats, or hardly one."""
 
     def at_least_s(self, job: JobShare, network: Network) -> float:
-        """Return a time that no plan of the job on the network beats."""
+        """Return such a time of the job on the network."""
+
+    def beside_switch_s(self, job: JobShare, switch_s: float) -> float:
+        """Return such a time on the ports of an ideal switch, on which the job takes so long."""
+
+
+class Times(Least, Protocol):
+    """Who knows iteration times."""
 
     def plan(self, wanted: Sequence[Wanted]) -> Mapping[Wanted, Timed]:
         """Return the iteration time of each job on each network, or why it cannot be."""
+
+
+def _ports(network: Network) -> tuple[int, float]:
+    return network.degree, network.bandwidth_bps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +69,8 @@ def explore(
     priced: Mapping[Network, Money | str],
     times: Times,
     on_progress: Progress = lambda stage, done, total: None,
+    *,
+    exact: bool = False,
 ) -> Explored:
     """Return every network, planned, dropped or left out.
 
@@ -64,6 +78,8 @@ def explore(
     ----------
     priced
         Networks with their money, or why they have no price.
+    exact
+        Whether every network is planned that has a price, and none dropped.
 
     Raises
     ------
@@ -79,7 +95,7 @@ def explore(
         raise Infeasible(f"no network of the grid has a price: {_why_unpriced(next(iter(priced.values())))}")
     work = _Work(mix, usd, times)
     work.find_reference()
-    while wanted := work.next_round():
+    while wanted := work.everything() if exact else work.next_round():
         on_progress("planning what may be on the front", len(work.known), len(work.known) + len(wanted))
         work.plan(wanted)
     points = tuple(work.evaluated(network, money) for network, money in priced.items())
@@ -128,14 +144,24 @@ class _Work:
             if not self.is_planned(network) and not self.refused(network) and not self.drops(beaten, network)
         ]
         wanted: dict[Wanted, None] = {}
-        candidates = list(left)
-        while candidates and len(wanted) < PLANS_OF_A_ROUND:
-            best = set(front([*candidates, *beaten], self.usd.__getitem__, self.time))
-            ports = {(one.degree, one.bandwidth_bps) for one in candidates if one in best}
-            taken = [one for one in candidates if (one.degree, one.bandwidth_bps) in ports]
-            wanted |= {(job, one.timed): None for one in taken for job in self.mix}
-            candidates = [one for one in candidates if one not in taken]
+        while left and len(wanted) < NETWORKS_OF_A_ROUND * len(self.mix):
+            best = set(front([*left, *beaten], self.usd.__getitem__, self.time))
+            taken = dict.fromkeys(self.first_of(one) for one in left if one in best)
+            wanted |= {(job, one): None for one in taken for job in self.mix}
+            ports = {_ports(one) for one in taken if one.fabric == SWITCH}
+            left = [one for one in left if one.timed not in taken and _ports(one) not in ports]
         return [one for one in wanted if one not in self.known]
+
+    def everything(self) -> list[Wanted]:
+        """Return all that is not planned."""
+        wanted = dict.fromkeys((job, network.timed) for network in self.usd for job in self.mix)
+        return [one for one in wanted if one not in self.known]
+
+    def first_of(self, network: Network) -> Network:
+        """Return the network to be planned for another one: the ideal switch of its ports, if that was not planned."""
+        switch = Network(SWITCH, network.degree, network.bandwidth_bps)
+        tried = all((job, switch) in self.known for job in self.mix)
+        return network.timed if tried or switch not in self.usd else switch
 
     def is_planned(self, network: Network) -> bool:
         return all(isinstance(self.known.get((job, network.timed)), float) for job in self.mix)
@@ -164,7 +190,13 @@ class _Work:
             return time
         if (job, network) not in self.least_s:
             self.least_s[job, network] = SAFE * self.times.at_least_s(job, network)
-        return self.least_s[job, network]
+        least_s = self.least_s[job, network]
+        switch_s = self.known.get((job, Network(SWITCH, network.degree, network.bandwidth_bps)))
+        return (
+            max(least_s, self.times.beside_switch_s(job, switch_s))
+            if isinstance(switch_s, float)
+            else least_s
+        )
 
     def evaluated(self, network: Network, money: Money | str) -> Evaluated:
         known = None if isinstance(money, str) else money

@@ -16,6 +16,8 @@ CHOSEN_FABRICS: tuple[str, ...] = tuple(
 """Fabrics that can be bought and timed. A fat-tree of full bisection is the ideal switch; the one of a plan's baselines
 has whatever bandwidth a price buys, and is no point of a grid."""
 
+BASELINES_OF_PLANS = ("fat-tree", "fat-tree-priced")
+
 USUAL_FABRICS = ("topoopt", "topoopt-ocs", "ideal-switch", "oversub-fat-tree", "rail", "expander", "torus")
 USUAL_DEGREES = (1, 2, 4, 8)
 USUAL_BANDWIDTHS_BPS = (100e9, 200e9, 400e9, 800e9)
@@ -48,9 +50,9 @@ def networks_of(
         if not values:
             raise InvalidInput(f"{word}: none leaves nothing to choose from; give one or more")
     for fabric in fabrics:
-        if fabric == "fat-tree":
+        if fabric in BASELINES_OF_PLANS:
             raise InvalidInput(
-                "fabrics: fat-tree has whatever bandwidth the price of topoopt buys, and is no point of a grid; "
+                f"fabrics: {fabric} has the bandwidth that the price of topoopt buys, and is no point of a grid; "
                 "a fat-tree without blocking is ideal-switch, one with 2:1 oversub-fat-tree"
             )
         check_known("fabrics", fabric, CHOSEN_FABRICS)

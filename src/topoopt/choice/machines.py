@@ -1,14 +1,16 @@
 """The noun Machines: the servers that are bought, alike for all jobs."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from topoopt.choice.mix import JobShare
 from topoopt.choice.network import Network
 from topoopt.errors import InvalidInput
-from topoopt.files import is_file
 from topoopt.hardware import find_accelerator
-from topoopt.job import JobRequest, request_of
+from topoopt.job import JobRequest
+from topoopt.search import job_of
+from topoopt.sweep import request_of
+
+MATRICES = (".csv", ".npy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +44,33 @@ class Machines:
         return f"{self.servers} servers of {self.accelerators_per_server} × {find_accelerator(self.accelerator).name}"
 
     def of(self, job: JobShare) -> int:
-        """Return the servers that a job runs on.
+        """Return the servers that a job runs on: those that are said, of known traffic its own, or all.
 
         Raises
         ------
         InvalidInput
-            If it wants more than there are.
+            If it wants more than there are, or its file is wrong.
         """
-        if job.servers > self.servers:
+        servers = job.servers or self._servers_of_traffic(job) or self.servers
+        if servers > self.servers:
             raise InvalidInput(
-                f"{job.name}: runs on {job.servers} servers, and {self.servers} are bought; give fewer, or buy more"
+                f"{job.name}: runs on {servers} servers, and {self.servers} are bought; give fewer, or buy more"
             )
-        return job.servers or self.servers
+        return servers
+
+    def _servers_of_traffic(self, job: JobShare) -> int:
+        """Return the servers of a matrix or a recording; 0 of all other jobs."""
+        request = request_of(job.job, job.folder)
+        if not request.traffic:
+            return 0
+        # rows of a matrix are servers; who means accelerators says how many servers these are
+        matrix = request.traffic.endswith(MATRICES)
+        cluster = {} if matrix else {"accelerators_per_server": self.accelerators_per_server}
+        return job_of(request.overlaid(JobRequest(cluster=cluster))).cluster.servers
 
     def request(self, job: JobShare, network: Network | None = None) -> JobRequest:
         """Return the request for a job on these machines, with the ports of a network."""
-        path = str(Path(job.folder) / job.job)
-        request = request_of(path if is_file(path) else job.job)
+        request = request_of(job.job, job.folder)
         ports = (
             {} if network is None else {"degree": network.degree, "link_bandwidth_bps": network.bandwidth_bps}
         )

@@ -1,12 +1,12 @@
 """Iteration times from plans: every job on every network is a point of a sweep, computed once and kept in its store."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from topoopt.choice.explore import Progress, Timed, Wanted
+from topoopt.choice.explore import Least, Progress, Timed, Wanted
 from topoopt.choice.machines import Machines
 from topoopt.choice.mix import JobShare, Mix
 from topoopt.choice.network import Network
@@ -17,8 +17,6 @@ from topoopt.sweep import Crew, Point, Sweep, make_sweep, open_results, run_swee
 
 OK = "ok"
 TOO_MANY = "its servers cannot use so many ports"
-
-AtLeast = Callable[[JobShare, Network], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +47,22 @@ class SweptTimes:
         The point of each job on each network.
     folders : mapping
         Where the files of each job lie.
-    least : function
-        A time that no plan of a job on a network beats.
+    least : Least
+        Who knows times that no plan beats.
     """
 
     points: Mapping[Wanted, Point]
     folders: Mapping[JobShare, str]
     store: Store
-    least: AtLeast
+    least: Least
 
     def at_least_s(self, job: JobShare, network: Network) -> float:
         """Return a time that no plan of the job on the network beats."""
-        return self.least(job, network)
+        return self.least.at_least_s(job, network)
+
+    def beside_switch_s(self, job: JobShare, switch_s: float) -> float:
+        """Return a time that hardly a plan beats on the ports of an ideal switch, on which the job takes so long."""
+        return self.least.beside_switch_s(job, switch_s)
 
     def plan(self, wanted: Sequence[Wanted]) -> dict[Wanted, Timed]:
         """Return the iteration time of each job on each network, or why it cannot be."""
@@ -106,7 +108,7 @@ def swept_times(
     machines: Machines,
     search: Mapping[str, Any],
     store: Store,
-    least: AtLeast,
+    least: Least,
 ) -> SweptTimes:
     """Return who knows the times of a mix on networks.
 

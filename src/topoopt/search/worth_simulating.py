@@ -37,4 +37,7 @@ _free_time_s = lru_cache(maxsize=64)(free_time_s)
 
 
 def _flows(layouts: Sequence[Layout]) -> int:
-    return sum(analytic_flows(layout.step) for layout in layouts)
+    return sum(_step_flows(layout.step) for layout in layouts)
+
+
+_step_flows = lru_cache(maxsize=256)(analytic_flows)

@@ -4,6 +4,7 @@ from topoopt.sweep.answer import Answer as Answer
 from topoopt.sweep.answer import Crew as Crew
 from topoopt.sweep.answer import Task as Task
 from topoopt.sweep.compute import solve as solve
+from topoopt.sweep.defaults import request_of as request_of
 from topoopt.sweep.fabrics import SWEPT_FABRICS as SWEPT_FABRICS
 from topoopt.sweep.file import Sweep as Sweep
 from topoopt.sweep.file import make_sweep as make_sweep
@@ -14,7 +15,9 @@ from topoopt.sweep.model import sweep_schema as sweep_schema
 from topoopt.sweep.outcome import SweepAnswer as SweepAnswer
 from topoopt.sweep.outcome import SweepPreview as SweepPreview
 from topoopt.sweep.point import Point as Point
+from topoopt.sweep.processes import kept_processes as kept_processes
 from topoopt.sweep.processes import processes as processes
+from topoopt.sweep.ray_cluster import kept_ray_cluster as kept_ray_cluster
 from topoopt.sweep.ray_cluster import ray_cluster as ray_cluster
 from topoopt.sweep.results import BEST as BEST
 from topoopt.sweep.results import Results as Results

@@ -3,25 +3,22 @@
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from topoopt.cost import Bill, Pricing, network_bill, pricing_of
 from topoopt.errors import TopoOptError
-from topoopt.job import Job, JobRequest, in_its_place, requested_job, training_of_text
-from topoopt.plan import Outcome, Plan
+from topoopt.job import Job
+from topoopt.plan import GradientChoice, Outcome, Plan
 from topoopt.search import (
     BaselineRule,
     Fidelity,
     as_settled,
     baseline_fabric,
     fabric_of_baseline,
-    is_transformer,
-    job_of,
     job_of_baseline,
-    make_plan,
     outcome,
     search_baseline,
     settled,
@@ -33,9 +30,9 @@ from topoopt.search import (
 from topoopt.simulate import SimulationOptions, collective_options, simulate
 from topoopt.strategy import ParallelStrategy
 from topoopt.sweep.answer import FAILED, INFEASIBLE, OK, Answer, Task
-from topoopt.sweep.defaults import request_of
 from topoopt.sweep.fabrics import SWEPT_FABRICS
 from topoopt.sweep.layout_values import layout_values
+from topoopt.sweep.made import Made
 from topoopt.sweep.point import Point
 from topoopt.sweep.words import split_words
 
@@ -51,28 +48,21 @@ class _OnFabric:
     proposals: int
 
 
-def solve(task: Task) -> Iterator[Answer]:
+def solve(task: Task, made: Made | None = None) -> Iterator[Answer]:
     """Yield the answer of each point of a task, in order.
 
-    A point's answer depends on its own settings alone: it is what ``topoopt plan`` and, for another fabric,
-    ``topoopt compare --fabrics`` with that fabric alone say of the same settings.
+    A point's answer depends on its own settings alone: it is what ``topoopt plan`` with ``--fabrics expander,torus``
+    and, for another fabric, ``topoopt compare --fabrics`` with that fabric alone say of the same settings.
+
+    Parameters
+    ----------
+    made
+        Jobs and plans of earlier tasks, which are taken from there; and where those of this one go.
     """
-    plans: dict[str, Plan | TopoOptError] = {}
-
-    def plan(links: str) -> Plan:
-        if links not in plans:
-            try:
-                plans[links] = _plan(replace(task.points[0], links=links), task.folder)
-            except TopoOptError as error:
-                plans[links] = error
-        found = plans[links]
-        if isinstance(found, TopoOptError):
-            raise found
-        return found
-
+    made = Made() if made is None else made
     for point in task.points:
         began = time.process_time()
-        status, error, values = _attempt(partial(_values, point, plan, task.folder))
+        status, error, values = _attempt(partial(_values, point, made, task.folder))
         yield Answer(point, status, error, values, time.process_time() - began)
 
 
@@ -87,37 +77,25 @@ def _attempt(compute: Callable[[], dict[str, Any]]) -> tuple[str, str, dict[str,
         return FAILED, " ".join(f"{type(error).__name__}: {error} ({where})".split()), {}
 
 
-def _plan(point: Point, folder: str) -> Plan:
-    return make_plan(_job(point, folder), point.options(), fabrics=(), weigh_routes=False)
-
-
-def _job(point: Point, folder: str) -> Job:
-    """Return the point's job; of a traffic matrix, only the cluster is said: bytes are bytes."""
-    request = request_of(point.model, folder)
-    of_point = JobRequest(cluster=asdict(point.cluster()))
-    if is_transformer(request):
-        training = training_of_text(point.training, "training")
-        of_point = replace(of_point, training=training, settings={"precision": point.precision})
-        kept = {word: value for word, value in request.training.items() if word != "accelerators"}
-        return job_of(replace(request, search={}, training=kept).overlaid(of_point))
-    if not request.traffic:
-        settings = asdict(point.settings())
-        of_point = replace(of_point, settings=settings, batch_per_accelerator=point.batch_per_accelerator)
-    request = replace(request, search={}).overlaid(of_point)
-    with in_its_place(request):
-        return requested_job(request)
-
-
-def _values(point: Point, planned: Callable[[str], Plan], folder: str) -> dict[str, Any]:
+def _values(point: Point, made: Made, folder: str) -> dict[str, Any]:
     prices = _prices(point, folder)
     rule = SWEPT_FABRICS[point.fabric]
-    # one duplex port joins servers in pairs: other fabrics, which want it no less, stand beside a plan of one-way links
-    plan = planned("directed" if rule is not None and point.degree == 1 else point.links)
-    row = _own(point, plan) if rule is None else _baseline(point, plan, rule, prices)
-    cluster, job = plan.job.cluster, plan.job
     own = rule is None
+    # one duplex port joins servers in pairs: other fabrics, which want it no less, stand beside a plan of one-way links
+    wired = point if own or point.degree > 1 else replace(point, links="directed")
+    job = made.job(wired, folder)
+    # of a transformer every layout is tried on every fabric, with a plan beside it or without one
+    needed = own or not job.work.choices(point.servers)
+    plan = made.plan(wired, folder) if needed else made.known_plan(wired, folder)
+    if rule is None:
+        assert plan is not None
+        job, row = plan.job, _own(point, plan)
+    else:
+        job = job if plan is None else plan.job
+        row = _baseline(point, job, plan, rule, prices)
+    cluster = job.cluster
     bill = _bill(point, rule, row, prices)
-    bound_s = plan.bounds.lower_bound_s if own else None
+    bound_s = plan.bounds.lower_bound_s if own and plan else None
     layout = layout_values(job, row.strategy, row.outcome.iteration_time_s)
     return {
         "variant": job.name,
@@ -131,12 +109,12 @@ def _values(point: Point, planned: Callable[[str], Plan], folder: str) -> dict[s
         "link_bytes_max": row.outcome.link_bytes_max,
         "lower_bound_s": bound_s,
         "gap": row.outcome.iteration_time_s / bound_s - 1 if bound_s else None,
-        "data_parallel_time_s": plan.data_parallel.iteration_time_s if own and not layout else None,
+        "data_parallel_time_s": plan.data_parallel.iteration_time_s if own and plan and not layout else None,
         "server_bandwidth_bps": row.interfaces * row.bandwidth_bps,
         "cost_usd": bill.cost_usd if bill else None,
         "power_w": bill.power_w if bill else None,
         "strategy": job.work.strategy_name(row.strategy) or split_words(row.strategy),
-        "plan_strides": list(plan.strides) if own else None,
+        "plan_strides": list(plan.strides) if own and plan else None,
         "proposals": row.proposals,
         **layout,
     }
@@ -150,13 +128,19 @@ def _own(point: Point, plan: Plan) -> _OnFabric:
     return _OnFabric(result, plan.strategy, point.degree, point.bandwidth_bps, plan.search.proposals)
 
 
-def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: Pricing) -> _OnFabric:
-    job, options = plan.job, _simulation(point)
+def _baseline(point: Point, job: Job, plan: Plan | None, rule: BaselineRule, prices: Pricing) -> _OnFabric:
+    interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
+    if plan is not None and point.simulator == "analytic":
+        for beside in plan.baselines:  # what the plan itself was compared with is not searched again
+            if beside.rule == rule.key:
+                return _OnFabric(beside.outcome, beside.strategy, interfaces, bandwidth_bps, beside.proposals)
+    options = _simulation(point)
     # A search with packets would take too long: it is made with flows, and its answer simulated with packets.
     quick = "flow" if point.simulator == "packet" else point.simulator
-    starts = starting_strategy(job), plan.strategy
+    starts = (starting_strategy(job), plan.strategy) if plan else ()
     fabric = baseline_fabric(job, rule, prices, point.seed)
-    fidelity = Fidelity(quick, replace(options, split="spread"), sizes_elsewhere(job, plan.gradients))
+    sizes = sizes_elsewhere(job, plan.gradients if plan else GradientChoice())
+    fidelity = Fidelity(quick, replace(options, split="spread"), sizes)
     row = search_baseline(job, rule, fabric, point.options(), prices, starts, fidelity.of_search)
     row = settled(job, row, fabric, point.seed, fidelity)
     result = row.outcome
@@ -165,7 +149,6 @@ def _baseline(point: Point, plan: Plan, rule: BaselineRule, prices: Pricing) -> 
         settled_options = as_settled(options, result)
         graph = task_graph_of(job_of_baseline(job, row), row.strategy)
         result = outcome(simulate(point.simulator, graph, drawn, settled_options))
-    interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     return _OnFabric(result, row.strategy, interfaces, bandwidth_bps, row.proposals)
 
 

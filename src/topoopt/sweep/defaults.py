@@ -8,27 +8,31 @@ from typing import Any
 from topoopt.cost import DEFAULT_PRICES
 from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
-from topoopt.job import DEFAULT_CLUSTER, JobRequest, JobSettings
+from topoopt.job import DEFAULT_CLUSTER, JobRequest, JobSettings, file_kind
 from topoopt.job import request_of as request_of_word
 from topoopt.search import SearchOptions, is_transformer, preset
 from topoopt.sweep.fabrics import OWN
 from topoopt.sweep.point import OPTION_FIELDS, SETTINGS_FIELDS, Point
 
-FILES = (".yaml", ".yml", ".json", ".csv", ".npy", ".pt2", ".onnx")
-"""Endings of files that a model may be."""
+FILES = (".yaml", ".yml", ".json", ".csv", ".npy", ".pt2", ".onnx", ".log", ".et")
+"""Endings of files that a model may be; others, and folders, are known by what is in them."""
 
 QUICK: Mapping[str, Any] = {"budget": 1000, "chains": 1, "rounds": 2}
 """Of a sweep's search; that of one plan tries four times as many strategies."""
 
 
-def is_model_file(word: str) -> bool:
-    """Return whether a model is a file and not a name; a transformer may have its owner in front, with a slash."""
-    return Path(word).suffix.lower() in FILES
+def is_model_file(word: str, folder: str | Path) -> bool:
+    """Return whether a model is a file or folder and not a name, which may have its owner in front, with a slash."""
+    return Path(word).suffix.lower() in FILES or file_kind(str(Path(folder) / word)) is not None
 
 
 def request_of(model: str, folder: str | Path) -> JobRequest:
     """Return what a model's name, or a file in a folder, asks for: a job, a ``config.json``, operators, traffic."""
-    return request_of_word(str(Path(folder) / model)) if is_model_file(model) else JobRequest(model=model)
+    return (
+        request_of_word(str(Path(folder) / model))
+        if is_model_file(model, folder)
+        else JobRequest(model=model)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +70,7 @@ def defaults_of(model: str, named: str, folder: Path, place: str) -> ModelDefaul
     """
     try:
         request = request_of(model, folder)
-        digests = request.input_digests() if is_model_file(model) else {}
+        digests = request.input_digests() if is_model_file(model, folder) else {}
         transformer = is_transformer(request)
         search = dict(request.search)
         chosen = str(search.pop("preset", "default"))

@@ -4,6 +4,7 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from topoopt.errors import InvalidInput
@@ -32,19 +33,46 @@ def ray_cluster(address: str, processes: int = 0) -> Crew:
     InvalidInput
         If Ray is not installed, or there is no cluster.
     """
-    ray = _imported()
-    _check_reachable(address)
+    _ready(address)
+
+    def crew(tasks: Sequence[Task], on_start: Callable[[Task], None]) -> Iterator[Answer]:
+        with kept_ray_cluster(address, processes) as run:
+            yield from run(tasks, on_start)
+
+    return crew
+
+
+@contextmanager
+def kept_ray_cluster(address: str, processes: int = 0) -> Iterator[Crew]:
+    """Give a crew as :func:`ray_cluster` does, whose connection stays until the context ends.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`ray_cluster`.
+    """
+    ray, connected = _ready(address), list[bool]()
 
     def crew(tasks: Sequence[Task], on_start: Callable[[Task], None]) -> Iterator[Answer]:
         if not tasks:
             return
-        _connect(ray, address, processes)
-        try:
-            yield from _answers(ray, tasks, on_start, processes)
-        finally:
+        if not connected:
+            connected.append(True)
+            _connect(ray, address, processes)
+        yield from _answers(ray, tasks, on_start, processes)
+
+    try:
+        yield crew
+    finally:
+        if connected:
             ray.shutdown()
 
-    return crew
+
+def _ready(address: str) -> Any:
+    """Return Ray, once somebody answers at the address."""
+    ray = _imported()
+    _check_reachable(address)
+    return ray
 
 
 def _imported() -> Any:

@@ -26,7 +26,7 @@ from topoopt.units import parse_bandwidth, parse_time
 from topoopt.verbs.ownership_terms import ownership_terms
 from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.pricing import pricing
-from topoopt.verbs.sweep import crew_of
+from topoopt.verbs.sweep import kept_crew
 from topoopt.words import ChooseWords, amount, checked_arguments, checked_words
 
 SERVERS = 64
@@ -85,16 +85,16 @@ def choose(
     """
     settings = checked_words(words, ChooseWords)
     question = _question(jobs, settings)
-    crew = crew_of(settings["processes"], settings.get("ray"))
-    if out is not None:
+    with kept_crew(settings["processes"], settings.get("ray")) as crew:
+        if out is None:
+            with tempfile.TemporaryDirectory() as place:
+                return choose_network(question, Store(str(Path(place) / STORE), crew), on_progress)
         folder = Path(os.fspath(out))
         folder.mkdir(parents=True, exist_ok=True)
         store = Store(str(folder / STORE), crew, mix_versions=settings["mix_versions"])
         answer = choose_network(question, store, on_progress)
-        write_choice(str(folder), answer)
-        return answer
-    with tempfile.TemporaryDirectory() as place:
-        return choose_network(question, Store(str(Path(place) / STORE), crew), on_progress)
+    write_choice(str(folder), answer)
+    return answer
 
 
 def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, Any]) -> Question:
@@ -121,7 +121,7 @@ def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, 
         words.get("budget_usd"),
         None if deadline is None else amount(parse_time, deadline, "deadline"),
         search,
-        not words["exact"],
+        words["exact"],
     )
 
 

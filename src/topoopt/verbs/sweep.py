@@ -1,6 +1,7 @@
 """``topoopt.sweep``: many plans from one file, stored as they are made."""
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from topoopt.errors import InvalidInput
@@ -10,6 +11,8 @@ from topoopt.sweep import (
     SweepAnswer,
     SweepPreview,
     count_finished,
+    kept_processes,
+    kept_ray_cluster,
     ray_cluster,
     read_sweep,
     run_sweep,
@@ -89,10 +92,24 @@ def crew_of(processes: int, address: str | None) -> Crew:
     InvalidInput
         For a negative number, or no cluster there.
     """
+    _check_crew(processes, address)
+    return processes_here(processes) if address is None else ray_cluster(address, processes)
+
+
+def kept_crew(processes: int, address: str | None) -> AbstractContextManager[Crew]:
+    """Return who computes more than once, until the context ends.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`crew_of`.
+    """
+    _check_crew(processes, address)
+    return kept_processes(processes) if address is None else kept_ray_cluster(address, processes)
+
+
+def _check_crew(processes: int, address: str | None) -> None:
     if processes < 0:
         raise InvalidInput(f"processes: expected an integer >= 0, got {processes}")
-    if address is None:
-        return processes_here(processes)
-    if not address:
+    if address == "":
         raise InvalidInput("ray: expected auto, local or an address such as ray://host:10001, got nothing")
-    return ray_cluster(address, processes)
