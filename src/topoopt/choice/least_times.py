@@ -16,9 +16,9 @@ from topoopt.job import JobRequest
 from topoopt.search import closed_form_s, computing_bound_s, is_transformer, job_of
 
 OF_CLOSED_FORM = 0.9
-"""Of the closed form of a transformer; the least of three whole grids was 0.974."""
+"""Of the closed form of a transformer; the least of two whole grids was 0.974."""
 OF_SWITCH = 0.97
-"""Of the time of a transformer on the ideal switch of the same ports: every layout is tried on both. The least of three
+"""Of the time of a transformer on the ideal switch of the same ports: every layout is tried on both. The least of two
 whole grids was 0.984, Mixtral 8x7B on 16 servers."""
 OF_SWITCH_SEARCHED = 0.9
 """The same of a model of operators, whose strategy is searched for each network anew; the least of eight grids was
