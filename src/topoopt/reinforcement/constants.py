@@ -1,0 +1,39 @@
+"""The noun Constants: the few numbers of a step that no law gives, each with where it comes from."""
+
+from dataclasses import dataclass, fields
+from functools import cache
+
+from topoopt.files import packaged_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What measured steps take beyond the laws of serving and training; see ``data/constants.csv``.
+
+    Attributes
+    ----------
+    rollout_factor : float
+        On the time of decode steps: engines inside of a trainer, against those that serve alone.
+    training_factor, forward_factor : float
+        On the closed form of training, and of passes over answers.
+    step_overhead_s : float
+        Of every step: data handled between phases, engines put to sleep and woken.
+    length_spread : float
+        Standard deviation of the logarithm of lengths of answers, where nobody says.
+    colocated_memory_share : float
+        Of an accelerator's memory that the engine takes where training keeps what it cannot put away.
+    """
+
+    rollout_factor: float
+    training_factor: float
+    forward_factor: float
+    step_overhead_s: float
+    length_spread: float
+    colocated_memory_share: float
+
+
+@cache
+def shipped_constants() -> Constants:
+    """Return those that come with the package."""
+    rows = {row["name"]: float(row["value"]) for row in packaged_rows("reinforcement", "constants")}
+    return Constants(**{one.name: rows[one.name] for one in fields(Constants)})

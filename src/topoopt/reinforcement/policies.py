@@ -1,0 +1,118 @@
+"""The order of a step's phases: one after the other, pools that overlap, or pools that run at rates."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from topoopt.reinforcement.job import RlJob
+from topoopt.reinforcement.rollout_phase import RolloutPhase
+from topoopt.reinforcement.training import TrainingPhase
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What a pool does, and when; idle time has no span."""
+
+    pool: str
+    phase: str
+    start_s: float
+    end_s: float
+
+    @property
+    def time_s(self) -> float:
+        """How long."""
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """A step's spans.
+
+    Attributes
+    ----------
+    step_s : float
+        From one step to the next.
+    spans : tuple of Span
+    rollout_s : float
+        Until the answers of a step are there.
+    staleness_steps, longest_staleness_steps : float
+        Updates of the weights between an answer's first token and the training on it, on average and for the longest.
+    """
+
+    step_s: float
+    spans: tuple[Span, ...]
+    rollout_s: float
+    staleness_steps: float
+    longest_staleness_steps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """What policies put in order.
+
+    Attributes
+    ----------
+    sync_s : float
+        In which weights are brought over.
+    overhead_s : float
+        Between phases, whatever their order.
+    """
+
+    rollout: RolloutPhase
+    training: TrainingPhase
+    sync_s: float
+    overhead_s: float
+
+
+def take_turns(job: RlJob, phases: Phases) -> Turns:
+    """Return how the phases of a step follow each other under the job's policy."""
+    return _POLICIES[job.policy](job, phases)
+
+
+def _colocated(job: RlJob, phases: Phases) -> Turns:
+    rollout, training = phases.rollout, phases.training
+    spans = [Span("all", "rollout", 0.0, rollout.time_s)]
+    spans += _training_spans("all", training, rollout.time_s)
+    end = spans[-1].end_s
+    spans.append(Span("all", "weights", end, end + phases.sync_s))
+    return Turns(end + phases.sync_s + phases.overhead_s, tuple(spans), rollout.time_s, 0.0, 0.0)
+
+
+def _one_step_off(job: RlJob, phases: Phases) -> Turns:
+    return _beside(phases, phases.rollout.time_s, 1.0, 1.0)
+
+
+def _asynchronous(job: RlJob, phases: Phases) -> Turns:
+    """Answers of a step are there when that many of all begun have ended, and not before steady replicas write them.
+
+    Answers in flight are read again with new weights.
+    """
+    rollout = phases.rollout
+    ended_s = rollout.ended_s(1.0 / (1.0 + job.staleness)) if job.staleness < 1e9 else 0.0
+    rollout_s = max(rollout.steady_s, ended_s)
+    step_s = max(rollout_s, phases.training.time_s) + phases.sync_s + phases.overhead_s
+    token_s = rollout.time_s / max(rollout.played.steps, 1)
+    mean_s, longest_s = job.lengths.mean * token_s, job.lengths.longest * token_s
+    return _beside(phases, rollout_s, 1.0 + mean_s / step_s, 1.0 + longest_s / step_s)
+
+
+def _beside(phases: Phases, rollout_s: float, staleness: float, longest: float) -> Turns:
+    spans = [Span("rollout", "rollout", 0.0, rollout_s), *_training_spans("training", phases.training, 0.0)]
+    end = max(rollout_s, phases.training.time_s)
+    after = end + phases.sync_s
+    spans += [Span(pool, "weights", end, after) for pool in ("rollout", "training")]
+    return Turns(after + phases.overhead_s, tuple(spans), rollout_s, staleness, longest)
+
+
+def _training_spans(pool: str, training: TrainingPhase, start_s: float) -> list[Span]:
+    spans, now = [], start_s
+    for phase, seconds in (*training.forward_s.items(), ("training", training.training_s)):
+        spans.append(Span(pool, phase, now, now + seconds))
+        now += seconds
+    return spans
+
+
+_POLICIES: Mapping[str, Callable[[RlJob, Phases], Turns]] = {
+    "colocated": _colocated,
+    "one-step-off": _one_step_off,
+    "asynchronous": _asynchronous,
+}

@@ -1,0 +1,153 @@
+"""The rollout of a pool: replicas that share a step's answers, how they are split, and what limits them."""
+
+from dataclasses import dataclass, replace
+
+from topoopt.errors import Infeasible, InvalidInput
+from topoopt.hardware import find_accelerator
+from topoopt.reinforcement.constants import Constants
+from topoopt.reinforcement.job import RlJob
+from topoopt.reinforcement.rollout import Replica, Rollout, play_rollout, steady_rate
+from topoopt.serving import EngineSettings, Parallelism, StepTable, cache_capacity, step_table
+
+MAX_BATCH = 1024
+"""Answers of a replica at once, where nobody says."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RolloutPhase:
+    """How a pool answers.
+
+    Attributes
+    ----------
+    parallelism : Parallelism
+        Of a replica.
+    replicas : int
+    capacity_tokens : float
+        Tokens whose keys and values a replica keeps.
+    played : Rollout
+        Of the replica that has most to do.
+    steady_s : float
+        In which a step's answers are written by replicas that never run out of prompts.
+    batch : int
+        Answers of a replica at once, in that steady state.
+    """
+
+    parallelism: Parallelism
+    replicas: int
+    capacity_tokens: float
+    played: Rollout
+    steady_s: float
+    batch: int
+
+    @property
+    def time_s(self) -> float:
+        """All answers, the longest included."""
+        return self.played.time_s
+
+    def ended_s(self, share: float) -> float:
+        """Return when this share of the answers has ended."""
+        left = (1.0 - share) * self.played.answers
+        course = zip(self.played.elapsed_s.tolist(), self.played.left.tolist(), strict=True)
+        return next((moment for moment, open_ in course if open_ <= left + 1e-9), self.time_s)
+
+    @property
+    def limit(self) -> str:
+        """What the rollout waits for: room for keys and values, the longest answers, or steps as such."""
+        if self.played.preempted or self.played.waited:
+            return "KV capacity"
+        return "the longest answers" if self.played.tail_share > 0.5 else "memory bandwidth and latency of steps"
+
+
+def rollout_phase(
+    job: RlJob, accelerators: int, parallelism: Parallelism, max_batch: int, constants: Constants
+) -> RolloutPhase:
+    """Return how a pool of so many accelerators answers.
+
+    Raises
+    ------
+    InvalidInput
+        If the model cannot be split so, or does not fit.
+    Infeasible
+        If the keys and values of an answer do not fit.
+    """
+    replicas, rest = divmod(accelerators, parallelism.accelerators)
+    if rest or not replicas:
+        raise InvalidInput(
+            f"rollout: replicas of {parallelism.accelerators} accelerators do not share out {accelerators}; give "
+            "degrees whose product divides them"
+        )
+    settings = EngineSettings(
+        job.rollout_precision,
+        memory_share=EngineSettings().memory_share if job.disjoint else constants.colocated_memory_share,
+    )
+    part = find_accelerator(job.system.accelerator)
+    usual = round(job.lengths.mean) + job.prompt_tokens
+    room = cache_capacity(job.model, part, parallelism, settings, usual)
+    table = slower(
+        step_table(job.model, part.name, parallelism, settings), constants.rollout_factor
+    )
+    replica = Replica(table, room.request_tokens, max_batch, settings.page_tokens)
+    own = job.lengths.of_replica(min(replicas, job.answers))
+    played = play_rollout(replica, own, job.prompt_tokens, job.samples)
+    rate, batch = steady_rate(replica, job.lengths, job.prompt_tokens, job.samples)
+    written = float(job.lengths.tokens.sum())
+    return RolloutPhase(
+        parallelism, replicas, room.request_tokens, played, written / rate / min(replicas, job.answers), batch
+    )
+
+
+def slower(table: StepTable, factor: float) -> StepTable:
+    """Return the table with every time multiplied."""
+    return replace(
+        table,
+        base_s=table.base_s * factor,
+        prefill_base_s=table.prefill_base_s * factor,
+        head_s=table.head_s * factor,
+        decode_s_per_token=table.decode_s_per_token * factor,
+        prefill_s_per_pair=table.prefill_s_per_pair * factor,
+    )
+
+
+def rollout_choices(job: RlJob, accelerators: int, per_server: int) -> tuple[Parallelism, ...]:
+    """Return the ways to split a replica that are tried: within a server first, as many as divide heads and pools.
+
+    With experts, those that share a layer split its experts, too.
+    """
+    found = []
+    for tensor in _powers_of_two(accelerators):
+        if accelerators % tensor or job.model.heads % tensor:
+            continue
+        experts = job.model.experts.count if job.model.experts else 1
+        for expert in sorted({1, tensor}):
+            if experts % expert == 0:
+                found.append(Parallelism(tensor, expert=expert))
+        if tensor >= 4 * per_server:
+            break
+    return tuple(found)
+
+
+def best_rollout(
+    job: RlJob, accelerators: int, choices: tuple[Parallelism, ...], max_batch: int, constants: Constants
+) -> RolloutPhase:
+    """Return the fastest way to split a pool's replicas: by all answers, or by the steady rate of an asynchronous one.
+
+    Raises
+    ------
+    InvalidInput, Infeasible
+        Of the last that was tried, if none is possible.
+    """
+    found: list[RolloutPhase] = []
+    failure: InvalidInput | Infeasible | None = None
+    for one in choices:
+        try:
+            found.append(rollout_phase(job, accelerators, one, max_batch, constants))
+        except (InvalidInput, Infeasible) as error:
+            failure = error
+    if not found:
+        raise failure or InvalidInput(f"rollout: {accelerators} accelerators cannot be split over {job.model.heads} heads")
+    asynchronous = job.policy == "asynchronous"
+    return min(found, key=lambda one: one.steady_s if asynchronous else one.time_s)
+
+
+def _powers_of_two(most: int) -> tuple[int, ...]:
+    return tuple(2**power for power in range(most.bit_length()))

@@ -1,0 +1,61 @@
+"""The noun WeightTransport: what software adds to the time in which weights are brought over, fitted to measured runs."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from topoopt.errors import check_known
+from topoopt.files import packaged_rows
+from topoopt.reinforcement.weight_move import WeightTraffic
+
+USUAL_TRANSPORT = "checkpoint-engine"
+
+
+@dataclass(frozen=True, slots=True)
+class WeightTransport:
+    """How fast software takes weights in, whatever the network.
+
+    Attributes
+    ----------
+    fixed_s : float
+        Handshakes, metadata, waking the engine.
+    bytes_per_s : float
+        At which all weights together come to where they are used.
+    note : str
+        What was measured, and how many rows.
+    """
+
+    name: str
+    fixed_s: float
+    bytes_per_s: float
+    note: str
+
+    def software_s(self, size_bytes: float) -> float:
+        """Return the seconds on a network that costs nothing."""
+        return self.fixed_s + size_bytes / self.bytes_per_s
+
+    def sync_s(self, size_bytes: float, network_s: float) -> float:
+        """Return the seconds over a network that needs so long: bytes are taken in while others are on their way."""
+        return self.fixed_s + max(size_bytes / self.bytes_per_s, network_s)
+
+
+@cache
+def weight_transports() -> dict[str, WeightTransport]:
+    """Return the known ones by name."""
+    rows = packaged_rows("reinforcement", "weight_transports")
+    return {
+        row["name"]: WeightTransport(
+            row["name"], float(row["fixed_s"]), float(row["bytes_per_s"]), row["note"]
+        )
+        for row in rows
+    }
+
+
+def find_weight_transport(name: str) -> WeightTransport:
+    """Return the transport of this name; an unknown one is an :class:`InvalidInput` with the nearest."""
+    check_known("transport", name, weight_transports())
+    return weight_transports()[name]
+
+
+def least_network_s(traffic: WeightTraffic, server_bandwidth_bps: float, latency_s: float) -> float:
+    """Return the seconds on a network that gives every server all of its bandwidth to anybody."""
+    return traffic.busiest_bytes * 8 / server_bandwidth_bps + traffic.rounds * latency_s
