@@ -41,6 +41,8 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import ResultsAnswer as ResultsAnswer
     from topoopt.verbs import RewiringAnswer as RewiringAnswer
     from topoopt.verbs import RingNetwork as RingNetwork
+    from topoopt.verbs import RlRuns as RlRuns
+    from topoopt.verbs import RlStep as RlStep
     from topoopt.verbs import Section as Section
     from topoopt.verbs import SharingComparison as SharingComparison
     from topoopt.verbs import Simulation as Simulation
@@ -92,6 +94,8 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import results as results
     from topoopt.verbs import results_chart as results_chart
     from topoopt.verbs import rewire as rewire
+    from topoopt.verbs import rl as rl
+    from topoopt.verbs import rl_runs as rl_runs
     from topoopt.verbs import simulate as simulate
     from topoopt.verbs import studio as studio
     from topoopt.verbs import studio_answer as studio_answer

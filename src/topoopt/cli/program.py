@@ -19,6 +19,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "collective": "Run a collective on a wiring: steps and bytes of every schedule, and the quickest for its size.",
         "traffic": "Show what one iteration moves: by pair of servers and by link.",
         "llm": "Transformers on accelerators: step time, memory, traffic and the best way of splitting them.",
+        "rl": "Say how long a step of reinforcement learning takes, phase by phase, and what it waits for.",
         "compare": "Put the same job on other fabrics, each with a strategy searched for it.",
         "cost": "Price the network on every fabric: bill of materials, watts, what it is built of, optical "
         "technologies.",

@@ -12,9 +12,12 @@ class Constants:
 
     Attributes
     ----------
-    rollout_factor : float
-        On the time of decode steps: engines inside of a trainer, against those that serve alone.
-    training_factor, forward_factor : float
+    rollout_layer_s, rollout_answer_s : float
+        What a decode step takes longer in an engine inside of a trainer than in one that serves alone: for each layer,
+        and for each answer.
+    rollout_network_layer_s : float
+        The same for each layer and each doubling of the servers that sum it up.
+    training_factor : float
         On the closed form of training, and of passes over answers.
     step_overhead_s : float
         Of every step: data handled between phases, engines put to sleep and woken.
@@ -24,9 +27,10 @@ class Constants:
         Of an accelerator's memory that the engine takes where training keeps what it cannot put away.
     """
 
-    rollout_factor: float
+    rollout_layer_s: float
+    rollout_answer_s: float
+    rollout_network_layer_s: float
     training_factor: float
-    forward_factor: float
     step_overhead_s: float
     length_spread: float
     colocated_memory_share: float

@@ -77,9 +77,13 @@ class RlJob:
             if getattr(self, name) < 1:
                 raise InvalidInput(f"{name}: expected an integer >= 1, got {getattr(self, name)}")
         if self.disjoint and self.accelerators < 2:
-            raise InvalidInput(f"policy {self.policy}: takes two pools, and there is 1 accelerator; use colocated")
+            raise InvalidInput(
+                f"policy {self.policy}: takes two pools, and there is 1 accelerator; use colocated"
+            )
         if self.updates > self.answers:
-            raise InvalidInput(f"updates: {self.updates} of an epoch are more than its {self.answers} answers")
+            raise InvalidInput(
+                f"updates: {self.updates} of an epoch are more than its {self.answers} answers"
+            )
         if not 0 <= self.staleness <= 100:
             raise InvalidInput(f"staleness: expected a number from 0 to 100, got {self.staleness:g}")
 

@@ -34,7 +34,9 @@ class ResponseLengths:
     tokens: Ints
 
     def __post_init__(self) -> None:
-        assert len(self.tokens) and self.tokens[-1] >= 1 and (np.diff(self.tokens) <= 0).all()
+        assert len(self.tokens) > 0
+        assert self.tokens[-1] >= 1
+        assert (np.diff(self.tokens) <= 0).all()
 
     @property
     def longest(self) -> int:
@@ -92,7 +94,9 @@ def lognormal_lengths(
         return ResponseLengths(np.full(samples, maximum, np.int64))
     if spread == 0:
         return ResponseLengths(np.full(samples, round(mean), np.int64))
-    center = brentq(lambda mu: _mean_cut_off(mu, spread, maximum) - mean, -1.0, math.log(maximum) + 10 * spread + 1)
+    center = brentq(
+        lambda mu: _mean_cut_off(mu, spread, maximum) - mean, -1.0, math.log(maximum) + 10 * spread + 1
+    )
     shares = (np.arange(samples, 0, -1) - 0.5) / samples
     tokens = np.exp(center + spread * norm.ppf(shares)).round().clip(1, maximum)
     return ResponseLengths(tokens.astype(np.int64))
@@ -114,7 +118,7 @@ def read_lengths(path: str | os.PathLike[str], samples: int) -> ResponseLengths:
         If the file cannot be read, is empty, or a line is no number of tokens.
     """
     place, found = os.fspath(path), []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
+    for number, line in enumerate(read_text(place).splitlines(), 1):
         text = line.strip()
         if not text or (number == 1 and not text[0].isdigit()):
             continue
@@ -123,7 +127,9 @@ def read_lengths(path: str | os.PathLike[str], samples: int) -> ResponseLengths:
         except ValueError:
             tokens = 0
         if not 1 <= tokens <= LARGEST:
-            raise InvalidInput(f'{place}: line {number}: expected tokens of an answer, an integer >= 1, got "{text[:40]}"')
+            raise InvalidInput(
+                f'{place}: line {number}: expected tokens of an answer, an integer >= 1, got "{text[:40]}"'
+            )
         found.append(tokens)
     if not found:
         raise InvalidInput(f"{place}: has no lengths; write the tokens of an answer on each line")

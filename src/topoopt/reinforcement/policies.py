@@ -55,12 +55,21 @@ class Phases:
         In which weights are brought over.
     overhead_s : float
         Between phases, whatever their order.
+    rollout_wait_s, training_wait_s : float
+        What a network adds to both that is worse than one which gives each server all of its bandwidth to anybody.
     """
 
     rollout: RolloutPhase
     training: TrainingPhase
     sync_s: float
     overhead_s: float
+    rollout_wait_s: float = 0.0
+    training_wait_s: float = 0.0
+
+    @property
+    def training_s(self) -> float:
+        """Passes before training, training, and what it waits for a network."""
+        return self.training.time_s + self.training_wait_s
 
 
 def take_turns(job: RlJob, phases: Phases) -> Turns:
@@ -69,16 +78,15 @@ def take_turns(job: RlJob, phases: Phases) -> Turns:
 
 
 def _colocated(job: RlJob, phases: Phases) -> Turns:
-    rollout, training = phases.rollout, phases.training
-    spans = [Span("all", "rollout", 0.0, rollout.time_s)]
-    spans += _training_spans("all", training, rollout.time_s)
+    rollout_s = phases.rollout.time_s + phases.rollout_wait_s
+    spans = [Span("all", "rollout", 0.0, rollout_s), *_training_spans("all", phases, rollout_s)]
     end = spans[-1].end_s
     spans.append(Span("all", "weights", end, end + phases.sync_s))
-    return Turns(end + phases.sync_s + phases.overhead_s, tuple(spans), rollout.time_s, 0.0, 0.0)
+    return Turns(end + phases.sync_s + phases.overhead_s, tuple(spans), rollout_s, 0.0, 0.0)
 
 
 def _one_step_off(job: RlJob, phases: Phases) -> Turns:
-    return _beside(phases, phases.rollout.time_s, 1.0, 1.0)
+    return _beside(phases, phases.rollout.time_s + phases.rollout_wait_s, 1.0, 1.0)
 
 
 def _asynchronous(job: RlJob, phases: Phases) -> Turns:
@@ -87,25 +95,26 @@ def _asynchronous(job: RlJob, phases: Phases) -> Turns:
     Answers in flight are read again with new weights.
     """
     rollout = phases.rollout
-    ended_s = rollout.ended_s(1.0 / (1.0 + job.staleness)) if job.staleness < 1e9 else 0.0
-    rollout_s = max(rollout.steady_s, ended_s)
-    step_s = max(rollout_s, phases.training.time_s) + phases.sync_s + phases.overhead_s
+    ended_s = rollout.ended_s(1.0 / (1.0 + job.staleness))
+    rollout_s = max(rollout.steady_s, ended_s) + phases.rollout_wait_s
+    step_s = max(rollout_s, phases.training_s) + phases.sync_s + phases.overhead_s
     token_s = rollout.time_s / max(rollout.played.steps, 1)
     mean_s, longest_s = job.lengths.mean * token_s, job.lengths.longest * token_s
     return _beside(phases, rollout_s, 1.0 + mean_s / step_s, 1.0 + longest_s / step_s)
 
 
 def _beside(phases: Phases, rollout_s: float, staleness: float, longest: float) -> Turns:
-    spans = [Span("rollout", "rollout", 0.0, rollout_s), *_training_spans("training", phases.training, 0.0)]
-    end = max(rollout_s, phases.training.time_s)
+    spans = [Span("rollout", "rollout", 0.0, rollout_s), *_training_spans("training", phases, 0.0)]
+    end = max(rollout_s, phases.training_s)
     after = end + phases.sync_s
     spans += [Span(pool, "weights", end, after) for pool in ("rollout", "training")]
     return Turns(after + phases.overhead_s, tuple(spans), rollout_s, staleness, longest)
 
 
-def _training_spans(pool: str, training: TrainingPhase, start_s: float) -> list[Span]:
-    spans, now = [], start_s
-    for phase, seconds in (*training.forward_s.items(), ("training", training.training_s)):
+def _training_spans(pool: str, phases: Phases, start_s: float) -> list[Span]:
+    training, spans, now = phases.training, [], start_s
+    last = ("training", training.training_s + phases.training_wait_s)
+    for phase, seconds in (*training.forward_s.items(), last):
         spans.append(Span(pool, phase, now, now + seconds))
         now += seconds
     return spans

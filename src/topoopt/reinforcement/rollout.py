@@ -79,7 +79,9 @@ class Rollout:
     def tail_share(self) -> float:
         """Share of the time in which less than a quarter of the largest batch is worked on."""
         spans = np.diff(np.append(self.elapsed_s, self.time_s))
-        return float(spans[self.alive < self.largest_batch / 4].sum() / self.time_s) if self.time_s > 0 else 0.0
+        return (
+            float(spans[self.alive < self.largest_batch / 4].sum() / self.time_s) if self.time_s > 0 else 0.0
+        )
 
 
 def play_rollout(replica: Replica, lengths: ResponseLengths, prompt_tokens: int, group: int) -> Rollout:
@@ -121,8 +123,12 @@ class _Play:
         self.group, self.tokens, self.mean = group, int(lengths.tokens.sum()), lengths.mean
         most = min(replica.max_batch, len(self.waiting))
         self.batch_s = _batch_s(replica.table, most)
-        self.ends: list[tuple[int, int, int]] = []  # (step of its last token, number, length), the next to end first
-        self.begun: dict[int, tuple[int, int, int]] = {}  # number -> (length, tokens when it began, step when it began)
+        self.ends: list[
+            tuple[int, int, int]
+        ] = []  # (step of its last token, number, length), the next to end first
+        self.begun: dict[
+            int, tuple[int, int, int]
+        ] = {}  # number -> (length, tokens when it began, step when it began)
         self.number = self.step = self.preempted = self.largest = 0
         self.own_tokens = 0  # of all that are alive
         self.time_s = self.prompts_s = self.most = 0.0
@@ -203,7 +209,7 @@ class _Play:
         table, stages = self.replica.table, self.replica.table.stages
         seen = self.own_tokens + alive * self.prompt_tokens
         middle = seen + alive * (steps - 1) / 2
-        self.time_s += steps * (self.batch_s[alive] + table.decode_s_per_token * middle / stages)
+        self.time_s += float(steps * (self.batch_s[alive] + table.decode_s_per_token * middle / stages))
         self.step += steps
         self.own_tokens += alive * steps
         self.most = max(self.most, self.cached)
@@ -217,7 +223,9 @@ class _Play:
         self.preempted += 1
 
 
-def steady_rate(replica: Replica, lengths: ResponseLengths, prompt_tokens: int, group: int) -> tuple[float, int]:
+def steady_rate(
+    replica: Replica, lengths: ResponseLengths, prompt_tokens: int, group: int
+) -> tuple[float, int]:
     """Return tokens a second of a replica that begins an answer whenever one ends, and its batch.
 
     An answer is found, at any moment, half way through a length that is drawn by how long it takes: E[l²]/2E[l].
@@ -251,7 +259,7 @@ def _batch_s(table: StepTable, most: int) -> Floats:
 
 
 def _reading_s(table: StepTable, tokens: float, prompts: int) -> float:
-    """Return the seconds of reading so many tokens of so many prompts of equal length, in steps that the table knows."""
+    """Return the seconds of reading so many tokens of prompts of equal length, in steps that the table knows."""
     if not tokens:
         return 0.0
     parts = max(1.0, tokens / float(table.tokens[-1]))

@@ -1,5 +1,6 @@
 """The rollout of a pool: replicas that share a step's answers, how they are split, and what limits them."""
 
+import math
 from dataclasses import dataclass, replace
 
 from topoopt.errors import Infeasible, InvalidInput
@@ -8,9 +9,13 @@ from topoopt.reinforcement.constants import Constants
 from topoopt.reinforcement.job import RlJob
 from topoopt.reinforcement.rollout import Replica, Rollout, play_rollout, steady_rate
 from topoopt.serving import EngineSettings, Parallelism, StepTable, cache_capacity, step_table
+from topoopt.transformer import TransformerModel
 
 MAX_BATCH = 1024
 """Answers of a replica at once, where nobody says."""
+
+MOST_SERVERS = 8
+"""That a replica is spread over, where nobody says how it is split."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +60,9 @@ class RolloutPhase:
         """What the rollout waits for: room for keys and values, the longest answers, or steps as such."""
         if self.played.preempted or self.played.waited:
             return "KV capacity"
-        return "the longest answers" if self.played.tail_share > 0.5 else "memory bandwidth and latency of steps"
+        return (
+            "the longest answers" if self.played.tail_share > 0.5 else "memory bandwidth and latency of steps"
+        )
 
 
 def rollout_phase(
@@ -83,8 +90,9 @@ def rollout_phase(
     part = find_accelerator(job.system.accelerator)
     usual = round(job.lengths.mean) + job.prompt_tokens
     room = cache_capacity(job.model, part, parallelism, settings, usual)
-    table = slower(
-        step_table(job.model, part.name, parallelism, settings), constants.rollout_factor
+    servers = -(-parallelism.stage_accelerators // job.system.accelerators_per_server)
+    table = engine_table(
+        step_table(job.model, part.name, parallelism, settings), job.model, servers, constants
     )
     replica = Replica(table, room.request_tokens, max_batch, settings.page_tokens)
     own = job.lengths.of_replica(min(replicas, job.answers))
@@ -96,33 +104,41 @@ def rollout_phase(
     )
 
 
-def slower(table: StepTable, factor: float) -> StepTable:
-    """Return the table with every time multiplied."""
+def engine_table(table: StepTable, model: TransformerModel, servers: int, constants: Constants) -> StepTable:
+    """Return the table of an engine inside of a trainer: more for each layer, each answer, each sum over servers.
+
+    Parameters
+    ----------
+    servers
+        That the accelerators of one stage are in; sums take longer with each doubling.
+    """
+    doublings = math.log2(servers)
+    layer_s = constants.rollout_layer_s + doublings * constants.rollout_network_layer_s
     return replace(
-        table,
-        base_s=table.base_s * factor,
-        prefill_base_s=table.prefill_base_s * factor,
-        head_s=table.head_s * factor,
-        decode_s_per_token=table.decode_s_per_token * factor,
-        prefill_s_per_pair=table.prefill_s_per_pair * factor,
+        table, base_s=table.base_s + layer_s * model.layers + constants.rollout_answer_s * table.tokens
     )
 
 
 def rollout_choices(job: RlJob, accelerators: int, per_server: int) -> tuple[Parallelism, ...]:
-    """Return the ways to split a replica that are tried: within a server first, as many as divide heads and pools.
+    """Return the ways to split a replica that are tried: powers of two that share out the pool, over 8 servers at most.
 
-    With experts, those that share a layer split its experts, too.
+    With experts, the accelerators of a layer also split these, each with a copy of attention or with a part of it.
     """
+    experts = job.model.experts.count if job.model.experts else 1
     found = []
-    for tensor in _powers_of_two(accelerators):
-        if accelerators % tensor or job.model.heads % tensor:
+    for stage in _powers_of_two(min(accelerators, MOST_SERVERS * per_server)):
+        if accelerators % stage:
             continue
-        experts = job.model.experts.count if job.model.experts else 1
-        for expert in sorted({1, tensor}):
-            if experts % expert == 0:
-                found.append(Parallelism(tensor, expert=expert))
-        if tensor >= 4 * per_server:
-            break
+        for tensor in _powers_of_two(stage):
+            copies = stage // tensor
+            if job.model.heads % tensor or (copies > 1 and experts == 1):
+                continue
+            spread = sorted({1, stage}) if copies == 1 else [stage]
+            found += [
+                Parallelism(tensor, expert=expert, attention_data=copies)
+                for expert in spread
+                if experts % expert == 0
+            ]
     return tuple(found)
 
 
@@ -144,7 +160,9 @@ def best_rollout(
         except (InvalidInput, Infeasible) as error:
             failure = error
     if not found:
-        raise failure or InvalidInput(f"rollout: {accelerators} accelerators cannot be split over {job.model.heads} heads")
+        raise failure or InvalidInput(
+            f"rollout: {accelerators} accelerators cannot be split over {job.model.heads} heads"
+        )
     asynchronous = job.policy == "asynchronous"
     return min(found, key=lambda one: one.steady_s if asynchronous else one.time_s)
 

@@ -90,7 +90,7 @@ def _overlap(one: Ints, ones: int, other: Ints, others: int) -> Floats:
     grid = lcm(ones, others)
     first = np.maximum(one * (grid // ones), other * (grid // others))
     end = np.minimum((one + 1) * (grid // ones), (other + 1) * (grid // others))
-    return np.maximum(end - first, 0) / grid
+    return np.asarray(np.maximum(end - first, 0) / grid)
 
 
 def in_place_bytes(training_shards: int, rollout_shards: int, size_bytes: float) -> float:

@@ -9,12 +9,13 @@ from topoopt.door import shows_itself
 from topoopt.frame import Frame, frame
 from topoopt.hardware import find_accelerator
 from topoopt.llm import OwnedCluster
-from topoopt.reinforcement.fabrics import FabricRow, Rewiring
+from topoopt.reinforcement.fabrics import FabricRow
 from topoopt.reinforcement.job import RlJob
 from topoopt.reinforcement.policies import Turns
 from topoopt.reinforcement.rollout_phase import RolloutPhase
 from topoopt.reinforcement.training import TrainingPhase
 from topoopt.reinforcement.weight_move import WeightTraffic
+from topoopt.reinforcement.wirings import Rewiring
 
 HARDLY = 0.02
 """A network whose doubling saves less than this share of a step hardly matters."""
@@ -145,7 +146,16 @@ class RlStep:
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""
         job, split = self.job, self.training.configuration
-        words = ("algorithm", "policy", "accelerators", "prompts", "samples", "prompt_tokens", "epochs", "updates")
+        words = (
+            "algorithm",
+            "policy",
+            "accelerators",
+            "prompts",
+            "samples",
+            "prompt_tokens",
+            "epochs",
+            "updates",
+        )
         played = self.rollout.played
         return {
             "model": job.model.name,
@@ -155,7 +165,9 @@ class RlStep:
             "mean_answer_tokens": job.lengths.mean,
             "longest_answer_tokens": job.lengths.longest,
             "step_s": self.step_s,
-            "phases_s": {name.replace(" ", "_").replace("-", "_"): value for name, value in self.phases_s.items()},
+            "phases_s": {
+                name.replace(" ", "_").replace("-", "_"): value for name, value in self.phases_s.items()
+            },
             "bound_by": self.bound_by,
             "tokens_per_s": self.tokens_per_s,
             "tokens_per_s_per_accelerator": self.tokens_per_s_per_accelerator,

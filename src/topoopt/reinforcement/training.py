@@ -1,10 +1,9 @@
 """How long training on a step's answers takes, and reading them before: by the closed form of transformers."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.llm import (
@@ -101,7 +100,7 @@ def training_phase(
     share = sequences / request.global_batch * job.updates
     one = {name: float(getattr(times, name)[0]) for name in _PARTS}
     factor = constants.training_factor * share * job.epochs * job.trained_models
-    forward_s = _forward_s(job, best, request, found.calibration) * share * constants.forward_factor
+    forward_s = _forward_s(job, best, request, found.calibration) * share * constants.training_factor
     return TrainingPhase(
         best,
         {name: count * forward_s for name, count in job.passes.items() if count},
@@ -120,7 +119,7 @@ def _batch(sequences: float, accelerators: int, fixed: Mapping[str, Any]) -> int
         granule = accelerators // inside
     else:
         granule = max(one for one in divisors(accelerators) if one <= max(1.0, sequences / ROUNDED_BY))
-    return granule * max(1, int(np.ceil(sequences / granule)))
+    return int(granule * max(1, math.ceil(sequences / granule)))
 
 
 def _documents(job: RlJob) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -100,7 +101,7 @@ def _ring(move: WeightMove) -> tuple[Floats, int]:
     senders, others = _ends(move)
     matrix = np.zeros((move.servers, move.servers))
     line = [*senders, *others]
-    for place, (src, dst) in enumerate(zip(line, line[1:], strict=False)):
+    for place, (src, dst) in enumerate(pairwise(line)):
         matrix[src, dst] += move.size_bytes * min(1.0, (place + 1) / len(senders))
     return matrix, len(line) - 1
 

@@ -1,4 +1,4 @@
-"""The noun WeightTransport: what software adds to the time in which weights are brought over, fitted to measured runs."""
+"""The noun WeightTransport: what software adds to the time in which weights are brought over."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -6,8 +6,6 @@ from functools import cache
 from topoopt.errors import check_known
 from topoopt.files import packaged_rows
 from topoopt.reinforcement.weight_move import WeightTraffic
-
-USUAL_TRANSPORT = "checkpoint-engine"
 
 
 @dataclass(frozen=True, slots=True)

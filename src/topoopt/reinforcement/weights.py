@@ -81,7 +81,5 @@ def weight_moves(
 def _move(
     sizes: list[tuple[float, bool]], held: list[Shards], needed: list[Shards], places: Places
 ) -> WeightMove:
-    parts = tuple(
-        (size, mine, wanted) for (size, _), mine, wanted in zip(sizes, held, needed, strict=True)
-    )
+    parts = tuple((size, mine, wanted) for (size, _), mine, wanted in zip(sizes, held, needed, strict=True))
     return WeightMove(parts, places.servers_of_training, places.servers_of_rollout, places.servers)

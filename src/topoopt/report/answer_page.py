@@ -36,6 +36,8 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "RankTraffic": "llm_traffic_page.llm_traffic_page",
         "ResultsAnswer": "sweep_page.results_page",
         "RewiringAnswer": "rewiring_page.rewiring_page",
+        "RlRuns": "rl_runs_page.rl_runs_page",
+        "RlStep": "rl_page.rl_page",
         "RingNetwork": "topology_page.topology_page",
         "SharingComparison": "sharing_page.sharing_page",
         "Simulation": "simulation_page.simulation_page",

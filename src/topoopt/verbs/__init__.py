@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.plan import plan_to_mapping as plan_to_mapping
     from topoopt.plan import read_plan as read_plan
     from topoopt.plan import write_plan as write_plan
+    from topoopt.reinforcement import RlRuns as RlRuns
+    from topoopt.reinforcement import RlStep as RlStep
     from topoopt.report import FORMATS as FORMATS
     from topoopt.report import Page as Page
     from topoopt.report import Section as Section
@@ -91,6 +93,8 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.results import results as results
     from topoopt.verbs.results import results_chart as results_chart
     from topoopt.verbs.rewire import rewire as rewire
+    from topoopt.verbs.rl import rl as rl
+    from topoopt.verbs.rl import rl_runs as rl_runs
     from topoopt.verbs.search_options import search_options as search_options
     from topoopt.verbs.simulate import simulate as simulate
     from topoopt.verbs.studio import studio as studio

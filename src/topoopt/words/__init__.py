@@ -21,6 +21,7 @@ from topoopt.words.pricing import PricingWords as PricingWords
 from topoopt.words.profile import DeviceWords as DeviceWords
 from topoopt.words.profile import ProfileWords as ProfileWords
 from topoopt.words.profile import SubjectWords as SubjectWords
+from topoopt.words.reinforcement import RlWords as RlWords
 from topoopt.words.results import ResultsWords as ResultsWords
 from topoopt.words.routes import ForwardingWords as ForwardingWords
 from topoopt.words.schedule import ScheduleWords as ScheduleWords

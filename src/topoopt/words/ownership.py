@@ -6,8 +6,8 @@ from topoopt.words.word import Amount, Word, panel
 
 
 @panel("What it costs to own and to train")
-class OwnershipWords(TypedDict, total=False):
-    """Network, servers and what running them takes over years, and the training that is priced."""
+class RunningWords(TypedDict, total=False):
+    """Network, servers and what running them takes over years."""
 
     years: Annotated[float, Word("N")]
     """Over which everything is paid for; 5."""
@@ -31,6 +31,12 @@ class OwnershipWords(TypedDict, total=False):
     """Of a server with its accelerators, without the network; typical of the catalogue (topoopt hardware servers)."""
     server_power: Annotated[float, Word("WATTS")]
     """That a server draws while it trains; 82 % of its rating."""
+
+
+@panel("What it costs to own and to train")
+class OwnershipWords(RunningWords, total=False):
+    """The same, and the training that is priced."""
+
     samples: Annotated[float, Word("N")]
     """Samples of a training run, which is then priced, too."""
     tokens: Annotated[float, Word("N")]

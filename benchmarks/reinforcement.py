@@ -1,0 +1,174 @@
+"""The constants of steps of reinforcement learning, fitted again: ``python -m benchmarks.reinforcement``.
+
+Reads ``data/rl_runs.csv``, published steps and synchronizations of weights, and prints the constants that
+``topoopt/reinforcement/data`` has, with their error on the rows that they are fitted to and on each row, configuration
+and model left out. What a step's rollout takes is linear in what an engine adds, so rows are played once.
+"""
+
+import csv
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from topoopt.errors import InvalidInput
+from topoopt.reinforcement.constants import Constants, shipped_constants
+from topoopt.reinforcement.measured_step import measured_request
+from topoopt.reinforcement.plan import plan_step
+from topoopt.reinforcement.run_words import run_transport, sent_bytes
+
+RUNS = Path(__file__).parent / "data" / "rl_runs.csv"
+
+START = {
+    "rollout_layer_s": 5e-5,
+    "rollout_answer_s": 5e-5,
+    "rollout_network_layer_s": 1e-4,
+    "training_factor": 1.5,
+}
+"""Where fits begin: round numbers, taken after a first look at these rows."""
+
+HELD = 0.3
+"""Weight at which the logarithm of each constant is held at its start, of 0.02 to 0.3 the one with the least error on
+models that are left out: a few dozen rows have little to say of some constants."""
+
+NOTHING = Constants(0.0, 0.0, 0.0, 1.0, 0.0, 0.9, 0.6)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a measured step consists of, before constants."""
+
+    name: str
+    model: str
+    setting: str
+    disjoint: bool
+    measured_s: float
+    rollout_s: float
+    layer_steps: float
+    doubled_layer_steps: float
+    answer_steps: float
+    training_s: float
+    sync_s: float
+
+
+def played(spread: float) -> list[Played]:
+    """Return all rows of steps whose inputs are stated."""
+    constants = replace(
+        NOTHING, length_spread=spread, colocated_memory_share=shipped_constants().colocated_memory_share
+    )
+    found = []
+    with RUNS.open() as file:
+        for row in csv.DictReader(file):
+            if row["kind"] != "rl_step":
+                continue
+            try:
+                request = measured_request(row, constants)
+            except InvalidInput:
+                continue
+            step = plan_step(request)
+            servers = -(
+                -step.rollout.parallelism.stage_accelerators // request.job.system.accelerators_per_server
+            )
+            layer_steps = request.job.model.layers * step.rollout.played.steps
+            setting = "|".join(row[name] for name in ("model", "policy", "accelerator", "n_acc", "precision"))
+            found.append(
+                Played(
+                    row["id"],
+                    row["model"],
+                    setting,
+                    request.job.disjoint,
+                    float(row["step_s"]),
+                    step.rollout.time_s,
+                    layer_steps,
+                    layer_steps * math.log2(servers),
+                    step.rollout.played.tokens,
+                    step.training.time_s,
+                    step.sync_s,
+                )
+            )
+    return found
+
+
+def predicted_s(one: Played, values: Mapping[str, float]) -> float:
+    """Return the seconds of a step."""
+    rollout_s = one.rollout_s + values["rollout_layer_s"] * one.layer_steps
+    rollout_s += values["rollout_network_layer_s"] * one.doubled_layer_steps
+    rollout_s += values["rollout_answer_s"] * one.answer_steps
+    training_s = values["training_factor"] * one.training_s
+    if one.disjoint:
+        return max(rollout_s, training_s) + one.sync_s
+    return rollout_s + training_s + one.sync_s
+
+
+def fitted(rows: Sequence[Played]) -> dict[str, float]:
+    """Return the constants that fit rows best, by the logarithm of predicted over measured."""
+    names = list(START)
+    start = np.log([START[name] for name in names])
+
+    def misfit(logs: np.ndarray) -> np.ndarray:
+        values = dict(zip(names, np.exp(logs), strict=True))
+        errors = [math.log(predicted_s(one, values) / one.measured_s) for one in rows]
+        return np.concatenate([errors, HELD * (logs - start)])
+
+    found = least_squares(misfit, start, loss="soft_l1", f_scale=0.2)
+    return dict(zip(names, np.exp(found.x).tolist(), strict=True))
+
+
+def mape(rows: Sequence[Played], values: Mapping[str, float]) -> float:
+    """Return the mean absolute error in percent."""
+    return 100 * float(np.mean([abs(predicted_s(one, values) / one.measured_s - 1) for one in rows]))
+
+
+def left_out(rows: Sequence[Played], key: Callable[[Played], str]) -> float:
+    """Return the error on rows that share a key with none of those that were fitted."""
+    errors = [mape([one], fitted([other for other in rows if key(other) != key(one)])) for one in rows]
+    return float(np.mean(errors))
+
+
+def weight_rows() -> list[tuple[str, float, float]]:
+    """Return transport, bytes and seconds of every measured synchronization."""
+    with RUNS.open() as file:
+        rows = [row for row in csv.DictReader(file) if row["kind"] == "weight_sync"]
+    return [(run_transport(row), sent_bytes(row), float(row["weight_sync_s"])) for row in rows]
+
+
+def law_of_transport(sizes: np.ndarray, seconds: np.ndarray) -> tuple[float, float]:
+    """Return seconds, and seconds a byte, by relative errors; through nothing where there is one row."""
+    if len(sizes) == 1:
+        return 0.0, float(seconds[0] / sizes[0])
+    design = np.stack([1 / seconds, sizes / seconds], axis=1)
+
+    def misfit(law: np.ndarray) -> np.ndarray:
+        return np.asarray(design @ law - 1)
+
+    scale = [1.0, 1e-10]
+    found = least_squares(
+        misfit, [0.1, 1e-10], bounds=(0, np.inf), x_scale=scale, loss="soft_l1", f_scale=0.1
+    )
+    return float(found.x[0]), float(found.x[1])
+
+
+def main() -> int:
+    """Print everything."""
+    for name in dict.fromkeys(transport for transport, _, _ in weight_rows()):
+        sizes, seconds = np.array([row[1:] for row in weight_rows() if row[0] == name]).T
+        fixed, each = law_of_transport(sizes, seconds)
+        print(f"transport {name}: {fixed:.3g} s + bytes / {1 / each:.3g} a second, {len(sizes)} rows")
+    for spread in (0.5, 0.7, 0.9, 1.1):
+        rows = played(spread)
+        values = fitted(rows)
+        print(
+            f"length_spread {spread}: {len(rows)} rows, MAPE {mape(rows, values):.1f} %, left out by row "
+            f"{left_out(rows, lambda one: one.name):.1f}, by configuration "
+            f"{left_out(rows, lambda one: one.setting):.1f}, by model {left_out(rows, lambda one: one.model):.1f}"
+        )
+        print("   ", ", ".join(f"{name} {value:.3g}" for name, value in values.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""What servers send each other in every phase of a step: sums of the rollout, exchanges of training, weights."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from topoopt.arrays import Ints
+from topoopt.llm import Configuration, communications, place_ranks, server_traffic
+from topoopt.reinforcement.job import RlJob
+from topoopt.reinforcement.rollout_phase import RolloutPhase
+from topoopt.reinforcement.weight_move import WeightTraffic
+from topoopt.reinforcement.weights import Places
+from topoopt.traffic import (
+    AllReduceGroup,
+    AllToAllGroup,
+    Traffic,
+    Transfers,
+    merged_traffic,
+    traffic_from_matrix,
+)
+from topoopt.transformer import TransformerModel
+
+ACTIVATION_BYTES = 2
+DISPATCH_BYTES = 1 + 4 / 128
+"""Of a number on its way to experts: 8 bits, and a scale of 4 bytes for 128."""
+
+
+def rollout_traffic(job: RlJob, rollout: RolloutPhase, places: Places) -> Traffic:
+    """Return what replicas that span servers send between these: sums of tensor parallelism, tokens to experts.
+
+    A server adds up what its accelerators have before it sends, and gets a token once for all of its experts.
+    """
+    tokens = job.tokens / rollout.replicas
+    parallelism, model = rollout.parallelism, job.model
+    sums = round(2 * model.layers * tokens * model.hidden * ACTIVATION_BYTES) if parallelism.tensor > 1 else 0
+    reduced, exchanged = [], []
+    for replica in np.split(
+        places.servers_of_rollout[: rollout.replicas * parallelism.accelerators], rollout.replicas
+    ):
+        for stage in np.split(replica, parallelism.pipeline):
+            members = tuple(sorted(set(stage.tolist())))
+            if len(members) < 2:
+                continue
+            part = sums // parallelism.pipeline
+            reduced.append(AllReduceGroup(members, part))
+            if parallelism.expert > 1:
+                each = expert_bytes(model, tokens, len(members)) / parallelism.pipeline
+                pairs = len(members) * (len(members) - 1)
+                exchanged.append(AllToAllGroup(members, round(each / pairs)))
+    return merged_traffic(places.servers, reduced, exchanged)
+
+
+def expert_bytes(model: TransformerModel, tokens: float, servers: int) -> float:
+    """Return what tokens bring to experts on other servers and back: S(1-(1-1/S)^k) of S servers are hit by one."""
+    if model.experts is None:
+        return 0.0
+    hit = servers * (1 - (1 - 1 / servers) ** model.experts.per_token) * (servers - 1) / servers
+    return model.moe_layers * tokens * hit * model.hidden * (DISPATCH_BYTES + ACTIVATION_BYTES)
+
+
+def training_traffic(job: RlJob, configuration: Configuration, places: Places) -> Traffic:
+    """Return what training sends in all optimizer steps of a step, without the passes before."""
+    servers = place_ranks(configuration.accelerators, places.accelerators_per_server)
+    one = server_traffic(communications(job.model, configuration), servers)
+    share = job.tokens / job.max_tokens / configuration.global_batch
+    return scaled(replace(one, servers=places.servers), share * job.epochs * job.trained_models)
+
+
+def weights_traffic(traffic: WeightTraffic) -> Traffic:
+    """Return the bytes of the weights as transfers; nothing where there is one server."""
+    if len(traffic.server_bytes) < 2:
+        return merged_traffic(1, ())
+    return traffic_from_matrix(traffic.server_bytes)
+
+
+def scaled(traffic: Traffic, factor: float) -> Traffic:
+    """Return the traffic with all sizes multiplied; none of them becomes nothing."""
+
+    def size(one: int) -> int:
+        return max(1, round(one * factor))
+
+    moved = traffic.transfers
+    return merged_traffic(
+        traffic.servers,
+        [AllReduceGroup(group.members, size(group.size_bytes)) for group in traffic.allreduce],
+        [AllToAllGroup(group.members, size(group.bytes_per_pair)) for group in traffic.alltoall],
+        Transfers(moved.src, moved.dst, np.maximum(np.rint(moved.size_bytes * factor).astype(np.int64), 1)),
+    )
+
+
+def together(traffics: list[Traffic]) -> Traffic:
+    """Return all of them at the same time."""
+    transfers = [one.transfers for one in traffics]
+    return merged_traffic(
+        traffics[0].servers,
+        [group for one in traffics for group in one.allreduce],
+        [group for one in traffics for group in one.alltoall],
+        Transfers(
+            *(
+                np.concatenate([getattr(one, name) for one in transfers])
+                for name in ("src", "dst", "size_bytes")
+            )
+        ),
+    )
+
+
+def is_silent(traffic: Traffic) -> bool:
+    """Return whether nothing is sent."""
+    return not (traffic.allreduce or traffic.alltoall or len(traffic.transfers))
+
+
+def active_servers(traffic: Traffic) -> Ints:
+    """Return the servers that send or hear anything, in order."""
+    members = [server for group in traffic.allreduce for server in group.members]
+    members += [server for group in traffic.alltoall for server in group.members]
+    return np.unique(np.concatenate([members, traffic.transfers.src, traffic.transfers.dst])).astype(np.int64)
+
+
+def among(traffic: Traffic, servers: Ints) -> Traffic:
+    """Return the traffic with these servers, all that it has, numbered from 0."""
+    number = {server: place for place, server in enumerate(servers.tolist())}
+    moved = traffic.transfers
+    return merged_traffic(
+        len(servers),
+        [
+            AllReduceGroup(tuple(number[one] for one in group.members), group.size_bytes)
+            for group in traffic.allreduce
+        ],
+        [
+            AllToAllGroup(tuple(number[one] for one in group.members), group.bytes_per_pair)
+            for group in traffic.alltoall
+        ],
+        Transfers(np.searchsorted(servers, moved.src), np.searchsorted(servers, moved.dst), moved.size_bytes),
+    )

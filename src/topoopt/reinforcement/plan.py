@@ -1,0 +1,273 @@
+"""A step of reinforcement learning, planned: how pools are split where nobody says, and what comes of it."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from topoopt.cost import Iteration, NetworkPrice, OwnershipTerms, Pricing, ownership
+from topoopt.errors import Infeasible, InvalidInput
+from topoopt.llm import Calibration
+from topoopt.reinforcement.constants import Constants
+from topoopt.reinforcement.fabrics import (
+    TOPOOPT,
+    FabricRow,
+    fixed_fabric,
+    network_of,
+    phase_seconds,
+    ports_of,
+)
+from topoopt.reinforcement.job import RlJob
+from topoopt.reinforcement.phase_traffic import rollout_traffic, training_traffic, weights_traffic
+from topoopt.reinforcement.policies import Phases, take_turns
+from topoopt.reinforcement.rollout_phase import (
+    MAX_BATCH,
+    RolloutPhase,
+    best_rollout,
+    rollout_choices,
+)
+from topoopt.reinforcement.step import RlStep
+from topoopt.reinforcement.training import TrainingPhase, training_phase
+from topoopt.reinforcement.weight_move import WAYS, WeightTraffic, weight_traffic
+from topoopt.reinforcement.weight_transport import (
+    find_weight_transport,
+    least_network_s,
+)
+from topoopt.reinforcement.weights import Places, weight_bytes, weight_moves
+from topoopt.reinforcement.wirings import Turn, network_s, static_or_changed
+from topoopt.serving import Parallelism
+from topoopt.traffic import Traffic
+
+USUAL_TRANSPORTS = {
+    "colocated": "nccl",
+    "one-step-off": "checkpoint-engine",
+    "asynchronous": "checkpoint-engine",
+}
+"""By policy: engines that share accelerators with training are woken and loaded anew; others take in what comes."""
+
+MOST_SPLITS = 12
+"""Sizes of the rollout's pool that are tried, evenly spaced, before those around the best."""
+
+
+@dataclass(frozen=True)
+class RlRequest:
+    """What is asked.
+
+    Attributes
+    ----------
+    rollout_accelerators : int or None
+        Of the rollout's pool; searched where None. All of them where pools take turns.
+    rollout : Parallelism or None
+        Of a replica; searched where None.
+    training : mapping
+        Fields of :class:`~topoopt.llm.Configuration` that are not searched.
+    way, transport : str
+        How weights are brought over, and by which software; nothing for the quickest way, and for
+        :data:`USUAL_TRANSPORTS`.
+    """
+
+    job: RlJob
+    calibration: Calibration
+    constants: Constants
+    rollout_accelerators: int | None = None
+    rollout: Parallelism | None = None
+    training: Mapping[str, Any] = field(default_factory=dict)
+    max_batch: int = MAX_BATCH
+    way: str = ""
+    transport: str = ""
+
+
+def plan_step(request: RlRequest) -> RlStep:
+    """Return the step; of pools that are not given, with the split that makes it shortest.
+
+    Raises
+    ------
+    InvalidInput
+        If what is given does not go together.
+    Infeasible
+        If the model does not fit, however pools are split.
+    """
+    job = request.job
+    if not job.disjoint:
+        return _with_pools(request, job.accelerators, job.accelerators)
+    given = request.rollout_accelerators
+    if given is not None:
+        if not 1 <= given < job.accelerators:
+            raise InvalidInput(
+                f"rollout_accelerators: expected 1 to {job.accelerators - 1} of {job.accelerators}, got {given}; "
+                "the rest trains"
+            )
+        return _with_pools(request, given, job.accelerators - given)
+    return _best_split(request)
+
+
+def _best_split(request: RlRequest) -> RlStep:
+    sizes = _pool_sizes(request)
+    spaced = {sizes[round(place * (len(sizes) - 1) / (MOST_SPLITS - 1))] for place in range(MOST_SPLITS)}
+    found, failures = _tried(request, sorted(spaced))
+    if not found:
+        raise failures[len(failures) // 2]
+    best = min(found, key=lambda one: one.step_s).rollout_accelerators
+    place = sizes.index(best)
+    near = set(sizes[max(0, place - 2) : place + 3]) - spaced
+    found += _tried(request, sorted(near))[0]
+    return min(found, key=lambda one: one.step_s)
+
+
+def _pool_sizes(request: RlRequest) -> list[int]:
+    """Return the sizes of a rollout's pool: whole servers and whole replicas, and some accelerators left to train."""
+    job = request.job
+    server = job.system.accelerators_per_server
+    unit = server if job.accelerators >= 2 * server else 1
+    unit = math.lcm(unit, request.rollout.accelerators if request.rollout else 1)
+    sizes = list(range(unit, job.accelerators, unit))
+    if not sizes:
+        raise InvalidInput(
+            f"accelerators {job.accelerators}: replicas of whole servers take {unit} of them and leave none to train; "
+            "give more, or say rollout_accelerators"
+        )
+    return sizes
+
+
+def _tried(request: RlRequest, sizes: Iterable[int]) -> tuple[list[RlStep], list[InvalidInput | Infeasible]]:
+    found: list[RlStep] = []
+    failures: list[InvalidInput | Infeasible] = []
+    for size in sizes:
+        try:
+            found.append(_with_pools(request, size, request.job.accelerators - size))
+        except (InvalidInput, Infeasible) as error:
+            failures.append(error)
+    return found, failures
+
+
+def _with_pools(request: RlRequest, rollout_accelerators: int, training_accelerators: int) -> RlStep:
+    job, constants = request.job, request.constants
+    per_server = job.system.accelerators_per_server
+    choices = (
+        rollout_choices(job, rollout_accelerators, per_server)
+        if request.rollout is None
+        else (request.rollout,)
+    )
+    rollout = best_rollout(job, rollout_accelerators, choices, request.max_batch, constants)
+    training = training_phase(job, training_accelerators, request.training, request.calibration, constants)
+    places = Places(training_accelerators, rollout_accelerators, per_server, job.disjoint)
+    traffic = _weight_traffic(request, rollout, training, places)
+    size_bytes = sum(weight_bytes(job.model, job.rollout_precision)) * job.trained_models
+    transport = find_weight_transport(request.transport or USUAL_TRANSPORTS[job.policy])
+    network = least_network_s(
+        traffic, job.system.network_bandwidth_bps * per_server, job.system.network_latency_s
+    )
+    sync_s = transport.sync_s(size_bytes, network)
+    phases = Phases(rollout, training, sync_s, constants.step_overhead_s)
+    return RlStep(
+        job,
+        rollout_accelerators,
+        training_accelerators,
+        rollout,
+        training,
+        take_turns(job, phases),
+        traffic,
+        size_bytes,
+        transport.name,
+        sync_s,
+        network,
+        constants.step_overhead_s,
+    )
+
+
+def _weight_traffic(
+    request: RlRequest, rollout: RolloutPhase, training: TrainingPhase, places: Places
+) -> WeightTraffic:
+    """Return the way that keeps the busiest server shortest, or the one that is given."""
+    found = _weight_traffics(request.job, rollout, training, places, request.way)
+    return min(found, key=lambda one: one.busiest_bytes)
+
+
+def _weight_traffics(
+    job: RlJob, rollout: RolloutPhase, training: TrainingPhase, places: Places, way: str
+) -> list[WeightTraffic]:
+    split, replicas = rollout.parallelism, rollout.replicas
+    moves = weight_moves(job.model, job.rollout_precision, training.configuration, split, replicas, places)
+    return [weight_traffic(move, one) for move in moves for one in ((way,) if way else WAYS)]
+
+
+def with_fabrics(
+    step: RlStep,
+    names: Sequence[str],
+    terms: OwnershipTerms,
+    prices: Pricing,
+    way: str = "",
+    seed: int = 0,
+) -> RlStep:
+    """Return the step with what it takes and costs on each of the named networks, and one wiring against several.
+
+    What a phase's bytes need longer than on a switch that gives every server all of its bandwidth, the phase waits.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown fabric, or if all accelerators are in one server.
+    """
+    job = step.job
+    per_server = job.system.accelerators_per_server
+    places = Places(step.training_accelerators, step.rollout_accelerators, per_server, job.disjoint)
+    if places.servers < 2:
+        raise InvalidInput(
+            f"fabrics: {job.accelerators} accelerators are in one server, which needs no network"
+        )
+    ports = ports_of(job.system)
+    traffic: dict[str, Traffic] = {
+        "rollout": rollout_traffic(job, step.rollout, places),
+        "training": training_traffic(job, step.training.configuration, places),
+        "weights": weights_traffic(step.traffic),
+    }
+    turns = _turns(step, traffic)
+    rewiring = static_or_changed(turns, ports, seed)
+    ways = _weight_traffics(job, step.rollout, step.training, places, way)
+    every = [*traffic.values(), *(weights_traffic(one) for one in ways)]
+    ideal = phase_seconds(traffic, fixed_fabric("ideal-switch", places.servers, ports, every, seed))
+    rows = []
+    for name in dict.fromkeys(names):
+        if name != TOPOOPT:
+            fabric = fixed_fabric(name, places.servers, ports, every, seed)
+        elif rewiring is not None:
+            fabric = rewiring.static
+        else:  # nothing is sent, whatever is wired
+            fabric = fixed_fabric("ideal-switch", places.servers, ports, every, seed)
+        seconds = phase_seconds(traffic, fabric)
+        each = {one.way: network_s(weights_traffic(one), fabric) for one in ways}
+        best = min(each, key=each.__getitem__)
+        seconds["weights"] = each[best]
+        network = network_of(name, places.servers, ports, prices)
+        row = _row(step, name, seconds, ideal, network)
+        usd = _usd_per_step(step, row.step_s, terms, places.servers, network)
+        rows.append(replace(row, usd_per_step=usd, way=best))
+    return replace(step, fabrics=tuple(rows), rewiring=rewiring)
+
+
+def _turns(step: RlStep, traffic: dict[str, Traffic]) -> tuple[Turn, ...]:
+    if step.job.disjoint:
+        beside = {name: traffic[name] for name in ("rollout", "training")}
+        both_s = max(step.turns.rollout_s, step.training.time_s)
+        return Turn(beside, both_s), Turn({"weights": traffic["weights"]}, step.sync_s)
+    lasting = {"rollout": step.turns.rollout_s, "training": step.training.time_s, "weights": step.sync_s}
+    return tuple(Turn({name: one}, lasting[name]) for name, one in traffic.items())
+
+
+def _row(
+    step: RlStep, name: str, seconds: dict[str, float], ideal: dict[str, float], network: NetworkPrice
+) -> FabricRow:
+    waits = {phase: max(0.0, seconds[phase] - ideal[phase]) for phase in seconds}
+    transport = find_weight_transport(step.transport)
+    sync_s = transport.sync_s(step.weight_bytes, max(step.network_sync_s, seconds["weights"]))
+    phases = Phases(step.rollout, step.training, sync_s, step.overhead_s, waits["rollout"], waits["training"])
+    step_s = take_turns(step.job, phases).step_s
+    return FabricRow(name, seconds, step_s, network.usd, None, step.traffic.way, network.missing)
+
+
+def _usd_per_step(
+    step: RlStep, step_s: float, terms: OwnershipTerms, servers: int, network: NetworkPrice
+) -> float | None:
+    one = Iteration(step_s, step.job.answers, step.job.tokens)
+    hourly = ownership(terms, servers, network, one).usd_per_hour
+    return None if hourly is None else hourly * step_s / 3600

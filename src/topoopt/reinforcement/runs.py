@@ -1,0 +1,216 @@
+"""Predictions for every row of a table of measured steps, and how far they are off, by data set."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from statistics import mean, median
+from typing import Any
+
+from topoopt.door import shows_itself
+from topoopt.errors import InvalidInput, TopoOptError
+from topoopt.files import csv_lines, read_text
+from topoopt.frame import Frame, frame
+from topoopt.reinforcement.constants import Constants, shipped_constants
+from topoopt.reinforcement.fine_tuning import fine_tuning_s
+from topoopt.reinforcement.measured_step import check_columns, measured_request
+from topoopt.reinforcement.plan import plan_step
+from topoopt.reinforcement.run_words import Row, number, run_transport, sent_bytes
+from topoopt.reinforcement.step import RlStep
+from topoopt.reinforcement.weight_transport import find_weight_transport
+
+MEASURED_PHASES = {
+    "gen_s": "rollout",
+    "logprob_s": "old log-probs",
+    "ref_s": "reference",
+    "train_s": "training",
+}
+"""Columns of measured phases, and what they are called here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """A row and what is predicted of it.
+
+    Attributes
+    ----------
+    kind : str
+        ``step``, ``weight_sync`` or ``fine_tuning``.
+    predicted_s, measured_s : float
+    phases_s : mapping from a phase to (predicted, measured)
+        Of a step, where they were measured.
+    """
+
+    id: str
+    dataset: str
+    kind: str
+    predicted_s: float
+    measured_s: float
+    phases_s: Mapping[str, tuple[float, float]]
+
+    @property
+    def error_percent(self) -> float:
+        """By how much it is off."""
+        return 100 * (self.predicted_s / self.measured_s - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class NotScored:
+    """A row that nothing is predicted of, and why."""
+
+    id: str
+    dataset: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunsError:
+    """Mean and median absolute error, and bias, in percent."""
+
+    runs: int
+    mape: float
+    median: float
+    bias: float
+
+
+@shows_itself
+@dataclass(frozen=True)
+class RlRuns:
+    """A table of measured steps with predictions."""
+
+    runs_file: str
+    predictions: tuple[Predicted, ...]
+    not_scored: tuple[NotScored, ...]
+
+    def errors(self, kind: str) -> RunsError | None:
+        """Return how far predictions of a kind are off; None where there are none."""
+        return runs_error(one.error_percent for one in self.predictions if one.kind == kind)
+
+    def errors_by(self, kind: str) -> dict[str, RunsError]:
+        """Return the same by data set."""
+        groups: dict[str, list[float]] = defaultdict(list)
+        for one in self.predictions:
+            if one.kind == kind:
+                groups[one.dataset].append(one.error_percent)
+        found = {name: runs_error(errors) for name, errors in groups.items()}
+        return {name: error for name, error in found.items() if error is not None}
+
+    def phase_errors(self) -> dict[str, RunsError]:
+        """Return how far phases are off, where they were measured."""
+        groups: dict[str, list[float]] = defaultdict(list)
+        for one in self.predictions:
+            for phase, (predicted, measured) in one.phases_s.items():
+                groups[phase].append(100 * (predicted / measured - 1))
+        found = {name: runs_error(errors) for name, errors in groups.items()}
+        return {name: error for name, error in found.items() if error is not None}
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of rows that something is predicted of."""
+        return tuple(dict.fromkeys(one.kind for one in self.predictions))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each prediction."""
+        names = ("id", "dataset", "kind", "predicted_s", "measured_s", "error_percent")
+        return [{name: getattr(one, name) for name in names} for one in self.predictions]
+
+    def to_frame(self) -> Frame:
+        """Return the predictions as a pandas table.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is not installed.
+        """
+        return frame(self.rows())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        scores = {}
+        for kind in self.kinds:
+            error = self.errors(kind)
+            assert error is not None
+            by = {name: asdict(one) for name, one in self.errors_by(kind).items()}
+            scores[kind] = {**asdict(error), "by": by}
+        return {
+            "runs_file": self.runs_file,
+            **scores,
+            "phases": {name: asdict(one) for name, one in self.phase_errors().items()},
+            "predictions": self.rows(),
+            "not_scored": [asdict(one) for one in self.not_scored],
+        }
+
+
+def runs_error(errors: Iterable[float]) -> RunsError | None:
+    """Return the mean, the median and the bias of errors in percent; None of none."""
+    given = list(errors)
+    if not given:
+        return None
+    sizes = [abs(one) for one in given]
+    return RunsError(len(given), mean(sizes), median(sizes), mean(given))
+
+
+def predict_rl_runs(path: str | os.PathLike[str], constants: Constants | None = None) -> RlRuns:
+    """Return predictions for a table of measured steps.
+
+    Columns: ``id``, ``dataset``, ``kind`` (``rl_step``, ``weight_sync`` or ``lora``), ``algorithm``, ``policy``,
+    ``model``, ``accelerator``, ``n_acc``, ``n_rollout``, ``gen_tp``, ``gen_pp``, ``train_tp``, ``train_cp``,
+    ``train_ep``, ``train_pp``, ``precision``, ``max_len``, ``mean_len`` (tokens), ``samples_per_step``, ``train_gbs``,
+    ``step_s``, ``gen_s``, ``logprob_s``, ``ref_s``, ``train_s``, ``weight_sync_s``; others are passed over. What is
+    measured is only compared with.
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be read, or is no such table.
+    """
+    place = os.fspath(path)
+    lines = csv_lines(read_text(place), place)
+    if not lines:
+        raise InvalidInput(f"{place}: is empty; expected a row of column names, and a run in each other row")
+    columns = [cell.strip() for cell in lines[0][1]]
+    check_columns(columns, place)
+    law = constants or shipped_constants()
+    predictions, others = [], []
+    for line, cells in lines[1:]:
+        if not any(cells):
+            continue
+        row = dict(zip(columns, cells, strict=False))
+        name, dataset = row.get("id") or f"line {line}", row.get("dataset", "")
+        try:
+            predictions.append(_predicted(name, dataset, row, law))
+        except TopoOptError as error:
+            others.append(NotScored(name, dataset, str(error)))
+    return RlRuns(place, tuple(predictions), tuple(others))
+
+
+def _predicted(name: str, dataset: str, row: Row, constants: Constants) -> Predicted:
+    kind = row["kind"].strip()
+    if kind == "weight_sync":
+        size_bytes = sent_bytes(row)
+        seconds = find_weight_transport(run_transport(row)).software_s(size_bytes)
+        return Predicted(name, dataset, "weight_sync", seconds, _measured(row, "weight_sync_s"), {})
+    if kind == "lora":
+        return Predicted(name, dataset, "fine_tuning", fine_tuning_s(row), _measured(row, "step_s"), {})
+    if kind != "rl_step":
+        raise InvalidInput(f'kind: expected rl_step, weight_sync or lora, got "{kind}"')
+    measured_s = _measured(row, "step_s")
+    step = plan_step(measured_request(row, constants))
+    return Predicted(name, dataset, "step", step.step_s, measured_s, _phases(row, step))
+
+
+def _measured(row: Row, column: str) -> float:
+    value = number(row, column)
+    if value is None:
+        raise InvalidInput(f"{column}: was not measured")
+    return value
+
+
+def _phases(row: Row, step: RlStep) -> dict[str, tuple[float, float]]:
+    """Return predicted and measured phases; of disjoint pools a row's gen_s is a wait and says nothing of rollout."""
+    found = {}
+    for column, phase in MEASURED_PHASES.items():
+        measured = number(row, column)
+        if measured is not None and phase in step.phases_s and not (step.job.disjoint and column == "gen_s"):
+            found[phase] = step.phases_s[phase], measured
+    return found

@@ -1,0 +1,220 @@
+"""One wiring for all phases of a step, or circuits that change between phases: which is quicker, and from when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from topoopt.errors import Infeasible, InvalidInput
+from topoopt.finder import LAYOUT_SPLITS, FinderRules, find_topology
+from topoopt.hardware import largest_degree, optical_switches
+from topoopt.reinforcement.phase_traffic import active_servers, among, is_silent, scaled, together
+from topoopt.routing import Fabric, lay_traffic, max_load_s
+from topoopt.traffic import Traffic
+
+FAVORED = 0.02
+"""Share at which the others count where a wiring favors one phase."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """Phases that run side by side, between two moments at which circuits might change.
+
+    Attributes
+    ----------
+    phases : mapping from a phase to Traffic
+    time_s : float
+        How long the turn takes; traffic is part of it.
+    """
+
+    phases: dict[str, Traffic]
+    time_s: float
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing is sent between servers."""
+        return all(is_silent(one) for one in self.phases.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Technology:
+    """What changing circuits with one optical technology comes to.
+
+    Attributes
+    ----------
+    delay_s : float
+        Of one change.
+    waited_s : float
+        For all changes of a step, those left out that happen while nothing is sent.
+    saved_s : float
+        Of a step: negative where changing costs more than it brings.
+    """
+
+    name: str
+    delay_s: float
+    waited_s: float
+    saved_s: float
+
+    @property
+    def pays(self) -> bool:
+        """Whether a step is shorter."""
+        return self.saved_s > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rewiring:
+    """The best single wiring against one for each turn.
+
+    Attributes
+    ----------
+    static_s, per_turn_s : float
+        Network seconds of all turns, each with the best wiring found.
+    changes : int
+        Of circuits, in a step.
+    break_even_s : float
+        Delay of a change below which changing pays; 0 where it never does.
+    technologies : tuple of Technology
+    static : Fabric
+        The best single wiring.
+    """
+
+    static_s: float
+    per_turn_s: float
+    changes: int
+    break_even_s: float
+    technologies: tuple[Technology, ...]
+    static: Fabric = field(repr=False)
+
+    @property
+    def gain_s(self) -> float:
+        """Network seconds that changes save, before what they cost."""
+        return self.static_s - self.per_turn_s
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain values, without the wiring."""
+        names = ("name", "delay_s", "waited_s", "saved_s", "pays")
+        return {
+            "static_network_s": self.static_s,
+            "per_turn_network_s": self.per_turn_s,
+            "gain_s": self.gain_s,
+            "changes": self.changes,
+            "break_even_s": self.break_even_s,
+            "technologies": [{name: getattr(one, name) for name in names} for one in self.technologies],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Interfaces of a server, and each one's bandwidth."""
+
+    degree: int
+    bandwidth_bps: float
+    latency_s: float
+
+
+def network_s(traffic: Traffic, fabric: Fabric) -> float:
+    """Return how long the fullest link needs for a phase's bytes, on the fabric's routes and rings."""
+    if is_silent(traffic):
+        return 0.0
+    return max_load_s(fabric.topology, lay_traffic("", "", traffic, fabric).link_bytes)
+
+
+def turn_s(turn: Turn, fabric: Fabric) -> float:
+    """Return the network seconds of a turn: of the phase that needs longest."""
+    return max(network_s(one, fabric) for one in turn.phases.values())
+
+
+def static_or_changed(turns: Sequence[Turn], ports: Ports, seed: int = 0) -> Rewiring | None:
+    """Return the best single wiring against one for each turn; None where fewer than two servers send anything.
+
+    Wirings are found by TopologyFinder, by each of its degree splits: for the sum of all turns, and for sums in which
+    one turn counts most.
+    """
+    speaking = [turn for turn in turns if not turn.is_silent]
+    if not speaking:
+        return None
+    static = min(
+        (fabric for one in _mixtures(speaking) for fabric in _wired(one, ports, seed)),
+        key=lambda fabric: sum(turn_s(turn, fabric) for turn in speaking),
+    )
+    static_s = sum(turn_s(turn, static) for turn in speaking)
+    own_s = sum(min(_own_s(turn, ports, seed), turn_s(turn, static)) for turn in speaking)
+    changes = len(speaking) if len(speaking) > 1 else 0
+    quiet = _silences(turns)
+    technologies = []
+    for one in sorted(optical_switches(), key=lambda row: -row.reconfiguration_s):
+        waited_s = sum(max(0.0, one.reconfiguration_s - silence) for silence in quiet) if changes else 0.0
+        saved_s = static_s - own_s - waited_s
+        technologies.append(Technology(one.name, one.reconfiguration_s, waited_s, saved_s))
+    return Rewiring(
+        static_s, own_s, changes, _break_even_s(static_s - own_s, quiet), tuple(technologies), static
+    )
+
+
+def _mixtures(turns: Sequence[Turn]) -> list[Traffic]:
+    """Return the sum of all turns, and sums in which one counts most; every group has its rings in each."""
+    each = [together(list(turn.phases.values())) for turn in turns]
+    if len(each) == 1:
+        return each
+    favoring = [
+        together([one if place == favored else scaled(one, FAVORED) for place, one in enumerate(each)])
+        for favored in range(len(each))
+    ]
+    return [together(each), *favoring]
+
+
+def _own_s(turn: Turn, ports: Ports, seed: int) -> float:
+    """Return the network seconds of a turn with a wiring of its own, of the servers that it needs alone."""
+    active = active_servers(together(list(turn.phases.values())))
+    phases = {name: among(one, active) for name, one in turn.phases.items()}
+    alone = Turn(phases, turn.time_s)
+    return min(turn_s(alone, fabric) for fabric in _wired(together(list(phases.values())), ports, seed))
+
+
+def _wired(traffic: Traffic, ports: Ports, seed: int) -> list[Fabric]:
+    """Return the wirings that TopologyFinder has for a traffic: of fewer servers than ports, over parallel links."""
+    ports = replace(ports, degree=min(ports.degree, largest_degree(traffic.servers)))
+    found, failure = [], None
+    for split in LAYOUT_SPLITS:
+        try:
+            found.append(
+                find_topology(
+                    traffic,
+                    degree=ports.degree,
+                    bandwidth_bps=ports.bandwidth_bps,
+                    latency_s=ports.latency_s,
+                    rules=FinderRules(degree_split=split),
+                    seed=seed,
+                )
+            )
+        except (Infeasible, InvalidInput) as error:
+            failure = error
+    if not found:
+        assert failure is not None
+        raise failure
+    return found
+
+
+def _silences(turns: Sequence[Turn]) -> list[float]:
+    """Return, before each turn that sends, how long nothing was sent: circuits change there unnoticed."""
+    speaking = [place for place, turn in enumerate(turns) if not turn.is_silent]
+    before = []
+    for place in speaking:
+        silence, back = 0.0, 1
+        while back < len(turns) and turns[place - back].is_silent:
+            silence += turns[place - back].time_s
+            back += 1
+        before.append(silence)
+    return before
+
+
+def _break_even_s(gain_s: float, quiet: Sequence[float]) -> float:
+    """Return the delay at which what changes wait for eats up the gain."""
+    if gain_s <= 0 or len(quiet) < 2:
+        return 0.0
+    waited, silences = 0.0, sorted(quiet)
+    for place, silence in enumerate(silences):
+        following = silences[place + 1] if place + 1 < len(silences) else float("inf")
+        if waited + (place + 1) * (following - silence) >= gain_s:
+            return silence + (gain_s - waited) / (place + 1)
+        waited += (place + 1) * (following - silence)
+    raise AssertionError("the last span is endless")
