@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from topoopt.arrays import Ints
 from topoopt.errors import InvalidInput
@@ -98,15 +98,15 @@ def lognormal_lengths(
         lambda mu: _mean_cut_off(mu, spread, maximum) - mean, -1.0, math.log(maximum) + 10 * spread + 1
     )
     shares = (np.arange(samples, 0, -1) - 0.5) / samples
-    tokens = np.exp(center + spread * norm.ppf(shares)).round().clip(1, maximum)
+    tokens = np.exp(center + spread * ndtri(shares)).round().clip(1, maximum)
     return ResponseLengths(tokens.astype(np.int64))
 
 
 def _mean_cut_off(center: float, spread: float, maximum: int) -> float:
     """Return the mean of min(X, maximum) of a lognormal X."""
     most = math.log(maximum)
-    below = math.exp(center + spread * spread / 2) * float(norm.cdf((most - center) / spread - spread))
-    return below + maximum * float(norm.sf((most - center) / spread))
+    below = math.exp(center + spread * spread / 2) * float(ndtr((most - center) / spread - spread))
+    return below + maximum * float(ndtr((center - most) / spread))
 
 
 def read_lengths(path: str | os.PathLike[str], samples: int) -> ResponseLengths:

@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from topoopt.arrays import Ints
 from topoopt.llm import Configuration, communications, place_ranks, server_traffic
@@ -109,26 +111,37 @@ def is_silent(traffic: Traffic) -> bool:
     return not (traffic.allreduce or traffic.alltoall or len(traffic.transfers))
 
 
-def active_servers(traffic: Traffic) -> Ints:
-    """Return the servers that send or hear anything, in order."""
-    members = [server for group in traffic.allreduce for server in group.members]
-    members += [server for group in traffic.alltoall for server in group.members]
-    return np.unique(np.concatenate([members, traffic.transfers.src, traffic.transfers.dst])).astype(np.int64)
+def parts_of(traffic: Traffic) -> list[Ints]:
+    """Return the servers that exchange something, in parts that have nothing to do with each other."""
+    groups = [group.members for group in traffic.allreduce] + [group.members for group in traffic.alltoall]
+    src = [one for members in groups for one in members] + traffic.transfers.src.tolist()
+    dst = [members[0] for members in groups for _ in members] + traffic.transfers.dst.tolist()
+    graph = coo_array((np.ones(len(src)), (src, dst)), shape=(traffic.servers, traffic.servers))
+    _, part = connected_components(graph, directed=False)
+    active = np.unique([*src, *dst])
+    return [active[part[active] == one] for one in np.unique(part[active])]
 
 
 def among(traffic: Traffic, servers: Ints) -> Traffic:
-    """Return the traffic with these servers, all that it has, numbered from 0."""
+    """Return what these servers exchange with each other, numbered from 0."""
     number = {server: place for place, server in enumerate(servers.tolist())}
     moved = traffic.transfers
+    inside = np.isin(moved.src, servers) & np.isin(moved.dst, servers)
     return merged_traffic(
         len(servers),
         [
             AllReduceGroup(tuple(number[one] for one in group.members), group.size_bytes)
             for group in traffic.allreduce
+            if set(group.members) <= number.keys()
         ],
         [
             AllToAllGroup(tuple(number[one] for one in group.members), group.bytes_per_pair)
             for group in traffic.alltoall
+            if set(group.members) <= number.keys()
         ],
-        Transfers(np.searchsorted(servers, moved.src), np.searchsorted(servers, moved.dst), moved.size_bytes),
+        Transfers(
+            np.searchsorted(servers, moved.src[inside]),
+            np.searchsorted(servers, moved.dst[inside]),
+            moved.size_bytes[inside],
+        ),
     )

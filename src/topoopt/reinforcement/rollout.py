@@ -133,6 +133,7 @@ class _Play:
         self.own_tokens = 0  # of all that are alive
         self.time_s = self.prompts_s = self.most = 0.0
         self.waited = False
+        self.fresh = self.read = 0
         self.course: list[tuple[float, int, int]] = []
 
     @property
@@ -178,7 +179,11 @@ class _Play:
             fresh, again = (fresh, again + written + self.prompt_tokens) if written else (fresh + 1, again)
         self.largest = max(self.largest, len(self.begun))
         self.most = max(self.most, self.cached)
-        prompts = -(-fresh // self.group)
+        self.fresh += fresh
+        prompts = (
+            -(-self.fresh // self.group) - self.read
+        )  # answers to a prompt find its keys and values there
+        self.read += prompts
         seconds = _reading_s(self.replica.table, prompts * self.prompt_tokens, prompts)
         seconds += _reading_s(self.replica.table, again, 1) if again else 0.0
         self.time_s += seconds
@@ -243,7 +248,8 @@ def steady_rate(
     step_s = float(_batch_s(replica.table, batch)[batch])
     step_s += replica.table.decode_s_per_token * seen / replica.table.stages
     prompts = batch / lengths.mean / group  # that begin in a step
-    step_s += _reading_s(replica.table, prompt_tokens, 1) * prompts
+    at_once = max(1.0, prompts)
+    step_s += _reading_s(replica.table, prompt_tokens * at_once, at_once) * prompts / at_once
     return batch / step_s, batch
 
 
@@ -258,7 +264,7 @@ def _batch_s(table: StepTable, most: int) -> Floats:
     return np.interp(part, table.tokens, table.base_s) + np.interp(part, table.tokens, table.head_s)
 
 
-def _reading_s(table: StepTable, tokens: float, prompts: int) -> float:
+def _reading_s(table: StepTable, tokens: float, prompts: float) -> float:
     """Return the seconds of reading so many tokens of prompts of equal length, in steps that the table knows."""
     if not tokens:
         return 0.0

@@ -199,6 +199,7 @@ class RlStep:
                 "way": self.traffic.way,
                 "transport": self.transport,
                 "network_bytes": self.traffic.total_bytes,
+                "accelerator_bytes": self.traffic.accelerator_bytes,
                 "busiest_server_bytes": self.traffic.busiest_bytes,
                 "network_s": self.network_sync_s,
                 "time_s": self.sync_s,

@@ -8,7 +8,7 @@ import numpy as np
 
 from topoopt.arrays import Floats, Ints
 from topoopt.errors import check_known
-from topoopt.reinforcement.shards import Shards, point_to_point
+from topoopt.reinforcement.shards import Shards, missing_bytes, point_to_point
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,12 +53,15 @@ class WeightTraffic:
         One of :data:`WAYS`.
     server_bytes : array (servers, servers) of float
         From server to server, without what stays inside one.
+    accelerator_bytes : float
+        What an accelerator gets at most, whoever sends it: all of its new shard, or in place what it lacks of it.
     rounds : int
         Sends that have to follow each other before the last server has its first byte.
     """
 
     way: str
     server_bytes: Floats
+    accelerator_bytes: float
     rounds: int
 
     @property
@@ -83,7 +86,13 @@ def weight_traffic(move: WeightMove, way: str) -> WeightTraffic:
     check_known("sync", way, WAYS)
     matrix, rounds = WAYS[way](move)
     np.fill_diagonal(matrix, 0.0)
-    return WeightTraffic(way, matrix, rounds)
+    return WeightTraffic(way, matrix, _accelerator_bytes(move), rounds)
+
+
+def _accelerator_bytes(move: WeightMove) -> float:
+    if not move.is_in_place:
+        return sum(size / (needed.stages * needed.slices) for size, _, needed in move.parts)
+    return float(sum(missing_bytes(held, needed, size) for size, held, needed in move.parts).max())
 
 
 def _by_shard(move: WeightMove) -> tuple[Floats, int]:

@@ -7,7 +7,7 @@ from typing import Any
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.finder import LAYOUT_SPLITS, FinderRules, find_topology
 from topoopt.hardware import largest_degree, optical_switches
-from topoopt.reinforcement.phase_traffic import active_servers, among, is_silent, scaled, together
+from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
 from topoopt.routing import Fabric, lay_traffic, max_load_s
 from topoopt.traffic import Traffic
 
@@ -163,11 +163,17 @@ def _mixtures(turns: Sequence[Turn]) -> list[Traffic]:
 
 
 def _own_s(turn: Turn, ports: Ports, seed: int) -> float:
-    """Return the network seconds of a turn with a wiring of its own, of the servers that it needs alone."""
-    active = active_servers(together(list(turn.phases.values())))
-    phases = {name: among(one, active) for name, one in turn.phases.items()}
-    alone = Turn(phases, turn.time_s)
-    return min(turn_s(alone, fabric) for fabric in _wired(together(list(phases.values())), ports, seed))
+    """Return the network seconds of a turn with a wiring of its own.
+
+    Servers that exchange nothing with each other, not even through others, need not be joined.
+    """
+    seconds = 0.0
+    for members in parts_of(together(list(turn.phases.values()))):
+        phases = {name: among(one, members) for name, one in turn.phases.items()}
+        alone = Turn(phases, turn.time_s)
+        wired = _wired(together(list(phases.values())), ports, seed)
+        seconds = max(seconds, min(turn_s(alone, fabric) for fabric in wired))
+    return seconds
 
 
 def _wired(traffic: Traffic, ports: Ports, seed: int) -> list[Fabric]:
