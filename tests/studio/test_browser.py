@@ -159,6 +159,38 @@ def test_a_mistake_is_beside_its_field_and_the_last_answer_stays(
     assert page.get_attribute("#field-servers", "aria-invalid") is None
 
 
+WRONG = {
+    "servers": "1",
+    "degree": "0",
+    "bandwidth": "fast",
+    "accelerators_per_server": "0",
+    "global_batch": "0",
+    "seq": "0",
+    "years": "0",
+    "utilization": "2",
+    "electricity_price": "-1",
+    "server_price": "much",
+}
+
+
+def test_every_field_says_its_own_mistake_and_the_last_answer_stays(
+    studio: Running, opened: Callable[..., Any]
+) -> None:
+    page = opened(studio.url + SMALL, complains=True)
+    before = page.inner_text("#sentence")
+    page.evaluate("document.querySelectorAll('#question details').forEach((one) => { one.open = true; })")
+    for field, value in WRONG.items():
+        right = page.input_value(f"#field-{field}")
+        page.fill(f"#field-{field}", value)
+        page.wait_for_selector(f"#field-{field}-error:visible")
+        said = page.inner_text(f"#field-{field}-error")
+        assert said.startswith(field), said
+        assert page.locator(".field .error:visible").count() == 1
+        assert page.inner_text("#sentence") == before
+        page.fill(f"#field-{field}", right)
+        page.wait_for_selector(f"#field-{field}-error", state="hidden")
+
+
 def test_four_answers_are_kept_beside_each_other_and_in_the_address(
     studio: Running, opened: Callable[..., Any]
 ) -> None:
