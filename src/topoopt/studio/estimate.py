@@ -43,6 +43,8 @@ class FabricEstimate:
         The network's price; with servers and what running them takes over the years. None where a price is not known.
     usd_per_hour, usd_per_unit : float or None
         Of all that is owned; for a token or a sample.
+    network_usd_per_hour : float or None
+        Of the network with what it takes to run it.
     """
 
     fabric: str
@@ -59,6 +61,7 @@ class FabricEstimate:
     owned_usd: float | None = None
     usd_per_hour: float | None = None
     usd_per_unit: float | None = None
+    network_usd_per_hour: float | None = None
     note: str = ""
 
 

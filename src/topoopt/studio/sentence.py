@@ -79,7 +79,7 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
     pace = "as fast" if abs(slower) <= SAME else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
     return (
         f"{said}; next comes {inside(row)}, {pace} for {usd(row.network_usd)}, {_dearer(row, best):.2%} dearer "
-        f"a {answer.unit}."
+        f"a {answer.unit}{_saved_and_lost(row, best)}."
     )
 
 
@@ -94,6 +94,22 @@ def _untold(best: FabricEstimate, others: list[FabricEstimate]) -> str:
         return ""
     names = listed(near)
     return f"An estimate does not tell its time from that on {names}: they are less than {UNTOLD:.0%} apart."
+
+
+def _saved_and_lost(row: FabricEstimate, best: FabricEstimate) -> str:
+    """Return what another network saves over all years, and what its iterations lose of the servers in that time."""
+    own, other, hour = best.network_usd_per_hour, row.network_usd_per_hour, row.usd_per_hour
+    if own is None or other is None or not hour or row.owned_usd is None:
+        return ""
+    hours = row.owned_usd / hour
+    saved_usd = hours * (own - other)
+    lost_usd = hours * (row.iteration_time_s / best.iteration_time_s - 1) * hour
+    saves = "saves" if saved_usd >= 0 else "costs"
+    more = "" if saved_usd >= 0 else " more"
+    loses = (
+        f"{'lose' if lost_usd > 0 else 'gain'} {usd(abs(lost_usd))}" if abs(lost_usd) >= 1 else "lose nothing"
+    )
+    return f" (over the years its network {saves} {usd(abs(saved_usd))}{more}, the servers {loses})"
 
 
 def _dearer(row: FabricEstimate, best: FabricEstimate) -> float:

@@ -49,6 +49,7 @@ class Worth:
             power_w=network.power_w,
             owned_usd=owned.total_usd,
             usd_per_hour=owned.usd_per_hour,
+            network_usd_per_hour=owned.network_usd_per_hour,
             usd_per_unit=owned.usd_per_token if self.tokens else owned.usd_per_sample,
             note="; ".join(filter(None, (note, missing))),
         )

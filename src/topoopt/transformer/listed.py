@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from topoopt.transformer.config import read_config
+from topoopt.transformer.config import left_out_of_config, read_config
 from topoopt.transformer.flops import forward_flops
 from topoopt.transformer.model import TransformerModel
 from topoopt.transformer.parameters import ParameterCount, count_parameters
@@ -57,7 +57,9 @@ def listed_transformers(name: str | None = None) -> tuple[ListedTransformer, ...
     if name is None:
         return tuple(map(_listed, TRANSFORMERS.values()))
     if name.lower().endswith(".json"):
-        return (_listed(TransformerEntry(read_config(name), (), "", name)),)
+        others = left_out_of_config(name)
+        source = f"{name}: its language model alone; left out: {others}" if others else name
+        return (_listed(TransformerEntry(read_config(name), (), "", source)),)
     return (_listed(TRANSFORMERS[find_transformer(name).name]),) if is_transformer(name) else ()
 
 
