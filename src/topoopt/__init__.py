@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import RlRuns as RlRuns
     from topoopt.verbs import RlStep as RlStep
     from topoopt.verbs import Section as Section
+    from topoopt.verbs import ServingAnswer as ServingAnswer
     from topoopt.verbs import SharingComparison as SharingComparison
     from topoopt.verbs import Simulation as Simulation
     from topoopt.verbs import StudioAddress as StudioAddress
@@ -96,6 +97,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import rewire as rewire
     from topoopt.verbs import rl as rl
     from topoopt.verbs import rl_runs as rl_runs
+    from topoopt.verbs import serving as serving
     from topoopt.verbs import simulate as simulate
     from topoopt.verbs import studio as studio
     from topoopt.verbs import studio_answer as studio_answer

@@ -39,6 +39,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "RlRuns": "rl_runs_page.rl_runs_page",
         "RlStep": "rl_page.rl_page",
         "RingNetwork": "topology_page.topology_page",
+        "ServingAnswer": "serving_page.serving_page",
         "SharingComparison": "sharing_page.sharing_page",
         "Simulation": "simulation_page.simulation_page",
         "Subject": "profile_page.subject_page",

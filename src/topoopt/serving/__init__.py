@@ -1,5 +1,7 @@
 """Models that are served: requests, deployments, caches, step times, queues, traffic, calibration."""
 
+from topoopt.serving.arrivals import draw_requests as draw_requests
+from topoopt.serving.arrivals import parse_arrivals as parse_arrivals
 from topoopt.serving.deployment import MODES as MODES
 from topoopt.serving.deployment import Deployment as Deployment
 from topoopt.serving.deployment import EngineSettings as EngineSettings
@@ -10,6 +12,23 @@ from topoopt.serving.kv_cache import cache_bytes_per_token as cache_bytes_per_to
 from topoopt.serving.kv_cache import cache_capacity as cache_capacity
 from topoopt.serving.kv_cache import cache_copies as cache_copies
 from topoopt.serving.kv_cache import request_cache_bytes as request_cache_bytes
+from topoopt.serving.lengths import parse_lengths as parse_lengths
+from topoopt.serving.objectives import PRESETS as PRESETS
+from topoopt.serving.objectives import Objectives as Objectives
+from topoopt.serving.requests import Requests as Requests
+from topoopt.serving.search.answer import Evaluated as Evaluated
+from topoopt.serving.search.answer import ServingAnswer as ServingAnswer
+from topoopt.serving.search.answer import split_words as split_words
+from topoopt.serving.search.candidates import Limits as Limits
+from topoopt.serving.search.demand import Demand as Demand
+from topoopt.serving.search.question import Question as Question
+from topoopt.serving.search.question import Way as Way
+from topoopt.serving.search.serve import serve as serve
+from topoopt.serving.search.splits import Machine as Machine
+from topoopt.serving.simulator.fleet import Failure as Failure
+from topoopt.serving.simulator.fleet import RoleRule as RoleRule
+from topoopt.serving.simulator.result import ServingRun as ServingRun
 from topoopt.serving.step.table import step_table as step_table
 from topoopt.serving.step_table import StepTable as StepTable
+from topoopt.serving.trace_files import read_requests as read_requests
 from topoopt.serving.weights import accelerator_weight_bytes as accelerator_weight_bytes

@@ -73,3 +73,17 @@ class Requests:
     def at_rate(self, factor: float) -> "Requests":
         """Return the same requests, coming ``factor`` times as fast."""
         return replace(self, arrival_s=self.arrival_s / factor)
+
+    def repeated(self, times: int) -> "Requests":
+        """Return the requests so many times, one behind the other."""
+        span_s = float(self.arrival_s[-1]) * len(self) / max(len(self) - 1, 1)
+        begins = np.repeat(np.arange(times), len(self))
+        firsts = [self.block_first[:-1] + turn * len(self.blocks) for turn in range(times)]
+        return replace(
+            self,
+            arrival_s=np.tile(self.arrival_s, times) + begins * span_s,
+            input_tokens=np.tile(self.input_tokens, times),
+            output_tokens=np.tile(self.output_tokens, times),
+            block_first=np.concatenate([*firsts, [times * len(self.blocks)]]),
+            blocks=np.tile(self.blocks, times),
+        )

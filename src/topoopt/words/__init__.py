@@ -29,6 +29,7 @@ from topoopt.words.search import FinderWords as FinderWords
 from topoopt.words.search import PlanWords as PlanWords
 from topoopt.words.search import SearchWords as SearchWords
 from topoopt.words.search import TrafficWords as TrafficWords
+from topoopt.words.serving import ServingWords as ServingWords
 from topoopt.words.simulation import COLLECTIVE_FORM as COLLECTIVE_FORM
 from topoopt.words.simulation import FabricWords as FabricWords
 from topoopt.words.simulation import PacketWords as PacketWords

@@ -108,7 +108,8 @@ class Reference:
             elif what == "down":
                 self.fail(self.servers[which], now)
             else:
-                self.arrive(self.asked[which], *what, now)
+                source, to = what
+                self.arrive(self.asked[which], source, to, now)
 
     # pages
     def pages(self, tokens: int) -> int:
@@ -175,7 +176,10 @@ class Reference:
         left = seconds
         if way.layers > 1:
             left = max(seconds / way.layers, seconds - (end - source.began) * ((way.layers - 1) / way.layers))
-        return max(end + left, source.sends_until + seconds, s.receives_until + seconds) + way.setup_s[a, b]
+        there: float = max(end + left, source.sends_until + seconds, s.receives_until + seconds) + float(
+            way.setup_s[a, b]
+        )
+        return there
 
     def come(self, q: Asked, now: float) -> None:
         q.came = now if q.came < 0 else q.came

@@ -82,7 +82,7 @@ def check_laws(run: ServingRun) -> None:
     assert (time[:, Time.FIRST] >= time[:, Time.READ]).all()
     assert (time[:, Time.LAST] >= time[:, Time.FIRST]).all()
     assert (run.peak_share <= 1).all()
-    log = run.state.log[: int(run.state.count[4])]
+    log = run.state.log[: int(run.state.tally[4])]
     pages = run.fleet.decode.pages
     assert (log[:, Log.USED] + log[:, Log.CACHED] <= pages).all()
     assert (log[:, Log.RUNNING] <= run.fleet.decode.pool.max_batch).all()

@@ -82,10 +82,19 @@ class ServingRun:
         time = self.state.time
         return np.where(time[:, Time.ARRIVED] >= 0, time[:, Time.ARRIVED] - time[:, Time.READ], 0.0)
 
+    def moments(self, request: int) -> tuple[float, ...]:
+        """Return when a prompt was begun and read, its cache there, the first token told and the last; -1 for never."""
+        return tuple(float(moment) for moment in self.state.time[request])
+
+    @property
+    def answered_s(self) -> Floats:
+        """When requests were answered."""
+        return np.asarray(self.state.time[:, Time.LAST])
+
     @property
     def end_s(self) -> float:
         """When the last request was answered."""
-        return float(self.state.time[:, Time.LAST].max())
+        return float(self.answered_s.max())
 
     @property
     def output_tokens_per_s(self) -> float:
@@ -111,7 +120,7 @@ class ServingRun:
     @property
     def events(self) -> int:
         """Events that were handled."""
-        return int(self.state.count[Count.EVENTS])
+        return int(self.state.tally[Count.EVENTS])
 
     def seconds(self, what: Clock) -> float:
         """Return what all replicas have spent, such as ``Clock.READING``."""

@@ -29,7 +29,7 @@ def simulate_serving(fleet: Fleet, requests: Requests, log_rows: int = 0) -> Ser
     """
     state = first_state(fleet, requests, log_rows)
     simulate(state)
-    assert state.count[Count.DONE] == len(requests), (
+    assert state.tally[Count.DONE] == len(requests), (
         "the simulation stopped before all requests were answered"
     )
     return ServingRun(fleet, requests, state)

@@ -55,7 +55,7 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
     room = 2 * len(requests) + replicas + len(changes) + 8
     transfer = fleet.transfer
     return State(
-        count=_counts(fleet, requests, blocks),
+        tally=_counts(fleet, requests, blocks),
         number=_numbers(fleet),
         keys=np.zeros(room),
         codes=np.zeros(room, np.int64),

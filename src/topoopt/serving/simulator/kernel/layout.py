@@ -5,7 +5,7 @@ Integers are int64, but those of cached blocks int32; all else is float64. Times
 ============== ===== ======================== ==================================================================
 array          dtype shape                    meaning
 ============== ===== ======================== ==================================================================
-count          i8    (len(Count),)            counters and settings of the whole run
+tally          i8    (len(Count),)            counters and settings of the whole run
 number         f8    (len(Number),)           settings of the whole run
 keys, codes    f8,i8 (room,)                  binary heap of events by (time, code): kind << SHIFT | which
 arrival_s      f8    (requests,)              when requests come, ascending
@@ -56,7 +56,7 @@ STAYS, DRAINS, TURNS = range(3)
 
 @verify(UNIQUE, CONTINUOUS)
 class Count(IntEnum):
-    """Columns of ``count``."""
+    """Columns of ``tally``."""
 
     # requests that came, that are done; events in the heap, that were handled; rows logged
     COME, DONE, HEAP, EVENTS, LOGGED = range(0, 5)
@@ -150,7 +150,7 @@ class Log(IntEnum):
 class State(NamedTuple):
     """All arrays."""
 
-    count: Ints
+    tally: Ints
     number: Floats
     keys: Floats
     codes: Ints

@@ -49,24 +49,24 @@ def simulate(s: State) -> None:
         schedule(s, s.change_s[i], CHANGED, i)
     if s.number[Number.EVERY_S] > 0.0:
         schedule(s, s.number[Number.EVERY_S], TICK, 0)
-    by_clock = requests if s.count[Count.CLIENTS] == 0 else min(s.count[Count.CLIENTS], requests)
-    while s.count[Count.DONE] < requests and s.count[Count.EVENTS] < s.count[Count.MOST_EVENTS]:
-        now = s.keys[0] if s.count[Count.HEAP] > 0 else NEVER
-        if s.count[Count.COME] < by_clock:
-            now = min(now, s.arrival_s[s.count[Count.COME]])
+    by_clock = requests if s.tally[Count.CLIENTS] == 0 else min(s.tally[Count.CLIENTS], requests)
+    while s.tally[Count.DONE] < requests and s.tally[Count.EVENTS] < s.tally[Count.MOST_EVENTS]:
+        now = s.keys[0] if s.tally[Count.HEAP] > 0 else NEVER
+        if s.tally[Count.COME] < by_clock:
+            now = min(now, s.arrival_s[s.tally[Count.COME]])
         for r in range(len(s.replica)):
             now = min(now, s.clock[r, Clock.END])
         if now == NEVER:
             return
-        while s.count[Count.COME] < by_clock and s.arrival_s[s.count[Count.COME]] == now:
-            q = s.count[Count.COME]
-            s.count[Count.COME] += 1
-            s.count[Count.EVENTS] += 1
+        while s.tally[Count.COME] < by_clock and s.arrival_s[s.tally[Count.COME]] == now:
+            q = s.tally[Count.COME]
+            s.tally[Count.COME] += 1
+            s.tally[Count.EVENTS] += 1
             come(s, q, now)
         _handle_events(s, now)
         for r in range(len(s.replica)):
             if s.clock[r, Clock.END] == now:
-                s.count[Count.EVENTS] += 1
+                s.tally[Count.EVENTS] += 1
                 end_row(s, r, now)
         _handle_events(s, now)
         for r in range(len(s.replica)):
@@ -77,10 +77,10 @@ def simulate(s: State) -> None:
 @compiled
 def _handle_events(s: State, now: float) -> None:
     """Handle what is in the heap for now."""
-    while s.count[Count.HEAP] > 0 and s.keys[0] == now:
+    while s.tally[Count.HEAP] > 0 and s.keys[0] == now:
         kind, which = s.codes[0] >> SHIFT, s.codes[0] & ((1 << SHIFT) - 1)
-        s.count[Count.HEAP] = drop_top(s.keys, s.codes, s.count[Count.HEAP])
-        s.count[Count.EVENTS] += 1
+        s.tally[Count.HEAP] = drop_top(s.keys, s.codes, s.tally[Count.HEAP])
+        s.tally[Count.EVENTS] += 1
         if kind == COMES:
             come(s, which, now)
         elif kind == TRANSFERRED:
@@ -185,7 +185,7 @@ def _balance(s: State, now: float) -> None:
                 least_0, load_0 = r, load
         else:
             answerers += 1
-            full += load / (s.pool[1, Pool.PAGES] * s.count[Count.PAGE])
+            full += load / (s.pool[1, Pool.PAGES] * s.tally[Count.PAGE])
             if load < load_1:
                 least_1, load_1 = r, load
     if readers == 0 or answerers == 0:

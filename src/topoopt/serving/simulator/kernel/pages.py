@@ -15,7 +15,7 @@ from topoopt.serving.simulator.kernel.layout import (
 @compiled
 def pages_of(s: State, tokens: int) -> int:
     """Return the pages of so many tokens."""
-    page = s.count[Count.PAGE]
+    page = s.tally[Count.PAGE]
     return (tokens + page - 1) // page
 
 
@@ -32,13 +32,13 @@ def tokens_after(s: State, q: int, steps: int) -> int:
 @compiled
 def held(s: State, q: int) -> int:
     """Return the pages that a request has, those of shared blocks among them."""
-    return s.request[q, Request.PAGES] + s.request[q, Request.SHARED] * s.count[Count.BLOCK_PAGES]
+    return s.request[q, Request.PAGES] + s.request[q, Request.SHARED] * s.tally[Count.BLOCK_PAGES]
 
 
 @compiled
 def link_newest(s: State, r: int, block: int) -> None:
     """Put a block behind all others that nobody uses."""
-    end = s.count[Count.BLOCKS]
+    end = s.tally[Count.BLOCKS]
     last = s.older[r, end]
     s.newer[r, last] = block
     s.older[r, block] = last
@@ -59,8 +59,8 @@ def use(s: State, r: int, block: int) -> None:
     """Let one more request use a block that is there."""
     if s.users[r, block] == 0:
         unlink(s, r, block)
-        s.replica[r, Replica.CACHED] -= s.count[Count.BLOCK_PAGES]
-        s.replica[r, Replica.USED] += s.count[Count.BLOCK_PAGES]
+        s.replica[r, Replica.CACHED] -= s.tally[Count.BLOCK_PAGES]
+        s.replica[r, Replica.USED] += s.tally[Count.BLOCK_PAGES]
     s.users[r, block] += 1
 
 
@@ -70,22 +70,22 @@ def take(s: State, r: int, pages: int) -> None:
     s.replica[r, Replica.USED] += pages
     room = s.pool[s.replica[r, Replica.POOL], Pool.PAGES]
     while s.replica[r, Replica.USED] + s.replica[r, Replica.CACHED] > room:
-        oldest = s.newer[r, s.count[Count.BLOCKS]]
+        oldest = s.newer[r, s.tally[Count.BLOCKS]]
         unlink(s, r, oldest)
         s.users[r, oldest] = ABSENT
-        s.replica[r, Replica.CACHED] -= s.count[Count.BLOCK_PAGES]
+        s.replica[r, Replica.CACHED] -= s.tally[Count.BLOCK_PAGES]
     s.replica[r, Replica.PEAK] = max(s.replica[r, Replica.PEAK], s.replica[r, Replica.USED])
 
 
 @compiled
 def matched(s: State, r: int, q: int) -> int:
     """Return how many blocks of a prompt, from its begin, a replica has; one token at least is left to read."""
-    if s.count[Count.PREFIX] == 0:
+    if s.tally[Count.PREFIX] == 0:
         return 0
     first = s.block_first[q]
     most = min(
         s.block_first[q + 1] - first,
-        (s.request[q, Request.INPUT] - 1) // (s.count[Count.BLOCK_PAGES] * s.count[Count.PAGE]),
+        (s.request[q, Request.INPUT] - 1) // (s.tally[Count.BLOCK_PAGES] * s.tally[Count.PAGE]),
     )
     found = 0
     while found < most and s.users[r, s.block[first + found]] != ABSENT:
@@ -96,7 +96,7 @@ def matched(s: State, r: int, q: int) -> int:
 @compiled
 def keep_prefix(s: State, r: int, q: int) -> None:
     """Make blocks of a prompt that was read; what another has brought in the meantime is kept once."""
-    if s.count[Count.PREFIX] == 0:
+    if s.tally[Count.PREFIX] == 0:
         return
     first = s.block_first[q]
     for place in range(first + s.request[q, Request.SHARED], s.block_first[q + 1]):
@@ -105,8 +105,8 @@ def keep_prefix(s: State, r: int, q: int) -> None:
             s.users[r, block] = 1
         else:
             use(s, r, block)
-            s.replica[r, Replica.USED] -= s.count[Count.BLOCK_PAGES]
-        s.request[q, Request.PAGES] -= s.count[Count.BLOCK_PAGES]
+            s.replica[r, Replica.USED] -= s.tally[Count.BLOCK_PAGES]
+        s.request[q, Request.PAGES] -= s.tally[Count.BLOCK_PAGES]
         s.request[q, Request.SHARED] += 1
 
 
@@ -120,8 +120,8 @@ def give_back(s: State, r: int, q: int) -> None:
         block = s.block[first + place]
         s.users[r, block] -= 1
         if s.users[r, block] == 0:
-            s.replica[r, Replica.USED] -= s.count[Count.BLOCK_PAGES]
-            s.replica[r, Replica.CACHED] += s.count[Count.BLOCK_PAGES]
+            s.replica[r, Replica.USED] -= s.tally[Count.BLOCK_PAGES]
+            s.replica[r, Replica.CACHED] += s.tally[Count.BLOCK_PAGES]
             link_newest(s, r, block)
     s.request[q, Request.SHARED] = 0
 
@@ -131,8 +131,8 @@ def forget(s: State, r: int) -> None:
     """Lose all pages and blocks."""
     s.replica[r, Replica.USED] = 0
     s.replica[r, Replica.CACHED] = 0
-    if s.count[Count.PREFIX] == 1:
-        end = s.count[Count.BLOCKS]
+    if s.tally[Count.PREFIX] == 1:
+        end = s.tally[Count.BLOCKS]
         for block in range(end):
             s.users[r, block] = ABSENT
         s.newer[r, end] = end

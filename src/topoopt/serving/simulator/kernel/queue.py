@@ -105,7 +105,7 @@ def sent_at(s: State, source: int, r: int, q: int, end: float) -> float:
     """
     bytes_s = s.number[Number.CACHE_BYTES] * known_tokens(s, q) / s.bytes_per_s[source, r]
     exposed_s = bytes_s
-    layers = s.count[Count.LAYERS]
+    layers = s.tally[Count.LAYERS]
     if layers > 1:
         exposed_s = max(
             bytes_s / layers, bytes_s - (end - s.clock[source, Clock.BEGIN]) * ((layers - 1) / layers)
@@ -122,7 +122,7 @@ def choose(s: State, pool: int, q: int, source: int, end: float, now: float) -> 
 
     Of equal ones the first. If none takes requests, one that will, or that must after all.
     """
-    router = s.count[Count.ROUTER]
+    router = s.tally[Count.ROUTER]
     if router == ROUND_ROBIN:
         return _next_in_turn(s, pool)
     best, best_group, best_cost, best_load = -1, 9, NEVER, NEVER
@@ -135,10 +135,10 @@ def choose(s: State, pool: int, q: int, source: int, end: float, now: float) -> 
         if router == PREFIX_AWARE and pool == 0:
             commit_up_to(s, r, now)
             blocks = matched(s, r, q)
-            hit = blocks * s.count[Count.BLOCK_PAGES] * s.count[Count.PAGE]
+            hit = blocks * s.tally[Count.BLOCK_PAGES] * s.tally[Count.PAGE]
             cost = 1.0 * (s.replica[r, Replica.UNREAD] - hit)
         elif router == NETWORK_AWARE and pool == 1:
-            if load + known_tokens(s, q) > s.pool[pool, Pool.PAGES] * s.count[Count.PAGE]:
+            if load + known_tokens(s, q) > s.pool[pool, Pool.PAGES] * s.tally[Count.PAGE]:
                 group += 1
             else:
                 cost = sent_at(s, source, r, q, end)
@@ -168,10 +168,10 @@ def _next_in_turn(s: State, pool: int) -> int:
     replicas = len(s.replica)
     best, best_group = -1, 9
     for i in range(replicas):
-        r = (s.count[counter] + i) % replicas
+        r = (s.tally[counter] + i) % replicas
         if s.replica[r, Replica.POOL] == pool and _group(s, r) < best_group:
             best, best_group = r, _group(s, r)
-    s.count[counter] = best + 1
+    s.tally[counter] = best + 1
     return best
 
 

@@ -19,7 +19,7 @@ from topoopt.serving.simulator.kernel.pages import held, pages_of, take, tokens_
 @compiled
 def schedule(s: State, when: float, kind: int, which: int) -> None:
     """Put an event into the heap."""
-    s.count[Count.HEAP] = push(s.keys, s.codes, s.count[Count.HEAP], when, (kind << SHIFT) | which)
+    s.tally[Count.HEAP] = push(s.keys, s.codes, s.tally[Count.HEAP], when, (kind << SHIFT) | which)
 
 
 @compiled

@@ -61,8 +61,8 @@ def begin_step(s: State, r: int, now: float) -> None:
     if s.replica[r, Replica.TURNING] == TURNS:
         return
     pool = s.replica[r, Replica.POOL]
-    budget, rows = s.pool[pool, Pool.BUDGET], s.count[Count.ROWS]
-    chunked = s.count[Count.MODE] == CHUNKED
+    budget, rows = s.pool[pool, Pool.BUDGET], s.tally[Count.ROWS]
+    chunked = s.tally[Count.MODE] == CHUNKED
     answered, lost, read = 0, 0, 0
     s.replica[r, Replica.HELD_BACK] = 0
     if chunked:
@@ -170,7 +170,7 @@ def _admit(s: State, r: int, budget: int, now: float) -> int:
             s.replica[r, Replica.HELD_BACK] = 3
             break
         blocks = matched(s, r, q) if unread > 0 else 0
-        block_pages = s.count[Count.BLOCK_PAGES]
+        block_pages = s.tally[Count.BLOCK_PAGES]
         need = pages_of(s, s.request[q, Request.TARGET]) - blocks * block_pages
         idle_blocks = 0
         for place in range(s.block_first[q], s.block_first[q] + blocks):
@@ -200,7 +200,7 @@ def _let_in(s: State, r: int, q: int, blocks: int, need: int, budget: int, now: 
         if s.time[q, Time.FIRST] == NEVER_YET:
             s.time[q, Time.FIRST] = now
         return 0
-    hit = blocks * s.count[Count.BLOCK_PAGES] * s.count[Count.PAGE]
+    hit = blocks * s.tally[Count.BLOCK_PAGES] * s.tally[Count.PAGE]
     s.request[q, Request.READ] = hit
     s.request[q, Request.HIT] += hit
     s.replica[r, Replica.UNREAD] -= hit
@@ -215,7 +215,7 @@ def _let_in(s: State, r: int, q: int, blocks: int, need: int, budget: int, now: 
 def _time_step(s: State, r: int, answered: int, lost: int, now: float) -> None:
     """Say when the step is over, or the row of steps in which nothing but answers is made."""
     pool = s.replica[r, Replica.POOL]
-    rows, stages = s.count[Count.ROWS], s.pool[pool, Pool.STAGES]
+    rows, stages = s.tally[Count.ROWS], s.pool[pool, Pool.STAGES]
     sampled, cached, pairs, read = answered * rows, 0.0, 0.0, 0
     for i in range(s.replica[r, Replica.RUNNING]):
         q = s.running[r, i]
@@ -229,7 +229,7 @@ def _time_step(s: State, r: int, answered: int, lost: int, now: float) -> None:
             pairs += piece * (before + 0.5 * piece)
             if before + piece == s.request[q, Request.TARGET]:
                 sampled += 1
-    apart = s.count[Count.MODE] == DISAGGREGATED and pool == 0
+    apart = s.tally[Count.MODE] == DISAGGREGATED and pool == 0
     parts = 1 if apart else stages
     column = Grid.BASE if answered > 0 else Grid.PREFILL
     each_s = looked_up(s, pool, column, (answered * rows + read) / parts)
@@ -255,7 +255,7 @@ def _time_step(s: State, r: int, answered: int, lost: int, now: float) -> None:
 @compiled
 def _note(s: State, r: int, answered: int, read: int, now: float) -> None:
     """Log a step that begins, while there is room."""
-    row = s.count[Count.LOGGED]
+    row = s.tally[Count.LOGGED]
     if row == len(s.log):
         return
     s.log[row, Log.TIME] = now
@@ -267,7 +267,7 @@ def _note(s: State, r: int, answered: int, read: int, now: float) -> None:
     s.log[row, Log.TOKENS] = read
     s.log[row, Log.SECONDS] = s.clock[r, Clock.EACH]
     s.log[row, Log.PRODUCED] = answered
-    s.count[Count.LOGGED] += 1
+    s.tally[Count.LOGGED] += 1
 
 
 @compiled
@@ -313,7 +313,7 @@ def account(s: State, r: int, steps: int, now: float) -> None:
     """Count the seconds of a row of steps."""
     seconds = now - s.clock[r, Clock.BEGIN]
     answered = s.replica[r, Replica.ANSWERED]
-    s.count[Count.STEPS] += steps
+    s.tally[Count.STEPS] += steps
     each_s = s.clock[r, Clock.EACH]
     if answered == 0:
         s.clock[r, Clock.READING] += seconds
@@ -341,7 +341,7 @@ def _end_reading(s: State, r: int, q: int, now: float) -> bool:
     s.request[q, Request.BEGUN] = 1
     if s.time[q, Time.READ] == NEVER_YET:
         s.time[q, Time.READ] = end
-    hands_over = s.count[Count.MODE] == DISAGGREGATED and s.replica[r, Replica.POOL] == 0
+    hands_over = s.tally[Count.MODE] == DISAGGREGATED and s.replica[r, Replica.POOL] == 0
     over = s.request[q, Request.STEPS] >= s.request[q, Request.TOTAL]
     if (over or not hands_over) and s.time[q, Time.FIRST] == NEVER_YET:
         s.time[q, Time.FIRST] = end
@@ -379,9 +379,9 @@ def finish(s: State, q: int, end: float) -> None:
     """Note that a request is answered; of a closed loop its client sends the next one."""
     s.time[q, Time.LAST] = end
     s.request[q, Request.STATE] = DONE
-    s.count[Count.DONE] += 1
-    if s.count[Count.CLIENTS] > 0 and s.count[Count.COME] < len(s.request):
-        following = s.count[Count.COME]
-        s.count[Count.COME] += 1
+    s.tally[Count.DONE] += 1
+    if s.tally[Count.CLIENTS] > 0 and s.tally[Count.COME] < len(s.request):
+        following = s.tally[Count.COME]
+        s.tally[Count.COME] += 1
         s.arrival_s[following] = end
         schedule(s, end, COMES, following)

@@ -1,0 +1,88 @@
+"""The noun Question: a model, machines, requests and objectives, and what is given of a deployment."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from topoopt.cost import Ownership
+from topoopt.serving.kv_cache import cache_bytes_per_token, cache_copies
+from topoopt.serving.objectives import Objectives
+from topoopt.serving.search.candidates import Candidate, Limits
+from topoopt.serving.search.demand import Demand
+from topoopt.serving.search.splits import Machine
+from topoopt.serving.simulator import Failure, Fleet, Replicas, RoleRule, uniform_transfer
+
+SETUP_S, LINK_SHARE = 1.84e-3, 0.855
+"""Of the transfer of a cache: Mooncake's measured times on links of 200 GB/s are 1.84 ms and bytes at 171 GB/s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How caches get from pool to pool.
+
+    Attributes
+    ----------
+    bytes_per_s : float
+        Of one accelerator, as built; those of a replica send side by side.
+    setup_s : float
+    share : float
+        Of those bytes a second that is reached.
+    layerwise : bool
+        Whether layers are sent while others are read.
+    """
+
+    bytes_per_s: float
+    setup_s: float = SETUP_S
+    share: float = LINK_SHARE
+    layerwise: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What is asked.
+
+    Attributes
+    ----------
+    fixed, fixed_prefill : mapping of str to int
+        Degrees that are given, of replicas that answer or do everything, and of those that read prompts alone.
+    owned : Ownership or None
+        What the machines cost.
+    top : int
+        Deployments that are simulated for each mode, and shown.
+    """
+
+    machine: Machine
+    demand: Demand
+    objectives: Objectives
+    limits: Limits
+    way: Way
+    fixed: Mapping[str, int] = field(default_factory=dict)
+    fixed_prefill: Mapping[str, int] = field(default_factory=dict)
+    router: str = "least-loaded"
+    failures: Sequence[Failure] = ()
+    roles: RoleRule | None = None
+    owned: Ownership | None = None
+    top: int = 3
+    seed: int = 0
+
+    def fleet(self, one: Candidate) -> Fleet:
+        """Return a candidate as the simulator takes it."""
+        deployment, settings, model = one.deployment, self.machine.settings, self.machine.model
+
+        def pages(tokens: int) -> int:
+            return tokens // settings.page_tokens
+
+        decode = Replicas(deployment.decode, one.decode.table, pages(one.decode.cache_tokens))
+        if deployment.prefill is None:
+            return Fleet(deployment.mode, decode, None, settings, self.router, failures=self.failures)
+        prefill = Replicas(deployment.prefill, one.prefill.table, pages(one.prefill.cache_tokens))
+        reader, answerer = deployment.prefill.parallelism, deployment.decode.parallelism
+        transfer = uniform_transfer(
+            prefill.pool.replicas + decode.pool.replicas,
+            self.way.setup_s,
+            self.way.bytes_per_s * self.way.share * min(reader.accelerators, answerer.accelerators),
+            cache_bytes_per_token(model, settings.kv_precision) * cache_copies(model, reader.tensor),
+            model.layers if self.way.layerwise else 1,
+        )
+        return Fleet(
+            "disaggregated", decode, prefill, settings, self.router, transfer, self.failures, self.roles
+        )
