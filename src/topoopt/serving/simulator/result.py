@@ -115,7 +115,7 @@ class ServingRun:
     def peak_share(self) -> Floats:
         """Pages in use at most over those that there are, of each replica."""
         pages = np.array([kind.pages for kind in self.fleet.pools])
-        return self.state.replica[:, Replica.PEAK] / pages[self.state.replica[:, Replica.POOL]]
+        return np.asarray(self.state.replica[:, Replica.PEAK] / pages[self.state.replica[:, Replica.POOL]])
 
     @property
     def events(self) -> int:
