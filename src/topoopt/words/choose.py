@@ -61,7 +61,7 @@ class EffortWords(TypedDict, total=False):
     """How much is planned, and by whom."""
 
     exact: Switch
-    """Plan every network that has a price, and spare none by estimates of transformers."""
+    """Plan every network that has a price, and spare none by estimates."""
     budget: Annotated[int, Word("N", 400)]
     """Strategies to try for a plan of a model of operators."""
     seed: Annotated[int, Word("N", 0)]
