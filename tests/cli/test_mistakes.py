@@ -88,7 +88,7 @@ FILES = [
         "model: dlrm\ncluster: {servers: 16, degre: 4}\n",
         'cluster: unknown key "degre"; did you mean degree',
     ),
-    ("job.yaml", "model: dlrm\nservers: 16\n", "is a cluster, not a job"),
+    ("job.yaml", "model: dlrm\nservers: 16\n", "is the description of a cluster, not a job"),
     ("job.yaml", "model: dlrm\nmemory: off\n", 'unknown key "memory"; did you mean memory_check?'),
     ("job.yaml", "model: dlrm\ncluster: {link_bandwidth: 100}\n", "cluster: link_bandwidth: no unit"),
     (

@@ -33,7 +33,9 @@ KINDS: Mapping[str, FileKind] = {
     "comparison": FileKind("a comparison of fabrics", "topoopt report takes it"),
     "cluster-result": FileKind("the result of a cluster", "topoopt report takes it"),
     "job": FileKind("a job", _MODELS),
-    "cluster": FileKind("a cluster, not a job", "give a model and cluster=FILE"),
+    "cluster": FileKind(
+        "the description of a cluster, not a job", "topoopt plan MODEL takes it as cluster=FILE"
+    ),
     "operators": FileKind("a list of operators", "topoopt plan, compare, traffic and profile take it"),
     "program": FileKind("a program of torch.export", _MODELS),
     "onnx": FileKind("a model in ONNX", _MODELS),
