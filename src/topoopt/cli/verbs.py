@@ -115,7 +115,8 @@ def group(package: str, table: Mapping[str, str], text: str) -> typer.Typer:
 
 def load(package: str, name: str) -> Any:
     """Return the verb or the group of verbs that a module of a package holds by its own name."""
-    verb = getattr(import_module(f"{package}.{name}"), name)
+    word = name.replace("-", "_")
+    verb = getattr(import_module(f"{package}.{word}"), word)
     command: Any
     if isinstance(verb, typer.Typer):
         command = typer.main.get_group(verb)

@@ -82,6 +82,7 @@ from topoopt.llm.experts.loads import uniform_loads as uniform_loads
 from topoopt.llm.experts.loads import zipf_loads as zipf_loads
 from topoopt.llm.experts.prediction import fit_transition as fit_transition
 from topoopt.llm.experts.prediction import predict_loads as predict_loads
+from topoopt.llm.experts.spread import expected_places as expected_places
 from topoopt.llm.memory.accelerator import ATTENTION_KERNELS as ATTENTION_KERNELS
 from topoopt.llm.memory.accelerator import MEMORY_CAUSES as MEMORY_CAUSES
 from topoopt.llm.memory.accelerator import MemoryColumns as MemoryColumns

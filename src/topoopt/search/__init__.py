@@ -22,6 +22,7 @@ from topoopt.search.fidelities import fabric_of_baseline as fabric_of_baseline
 from topoopt.search.fidelity import Fidelity as Fidelity
 from topoopt.search.fidelity import as_settled as as_settled
 from topoopt.search.gap_parts import gap_parts as gap_parts
+from topoopt.search.given_fabric import plan_on as plan_on
 from topoopt.search.gradients import for_search as for_search
 from topoopt.search.gradients import job_of_baseline as job_of_baseline
 from topoopt.search.gradients import settled as settled

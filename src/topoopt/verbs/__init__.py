@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.reproduction import write_figures_page as write_figures_page
     from topoopt.routing import LaidTraffic as LaidTraffic
     from topoopt.serving import ServingAnswer as ServingAnswer
+    from topoopt.serving import ServingComparison as ServingComparison
     from topoopt.simulate import Simulation as Simulation
     from topoopt.studio import StudioAddress as StudioAddress
     from topoopt.studio import StudioAnswer as StudioAnswer
@@ -98,6 +99,8 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.rl import rl_runs as rl_runs
     from topoopt.verbs.search_options import search_options as search_options
     from topoopt.verbs.serving import serving as serving
+    from topoopt.verbs.serving_fabrics import serving_fabrics as serving_fabrics
+    from topoopt.verbs.serving_fabrics import serving_plan as serving_plan
     from topoopt.verbs.simulate import simulate as simulate
     from topoopt.verbs.studio import studio as studio
     from topoopt.verbs.studio import studio_answer as studio_answer

@@ -1,0 +1,1 @@
+"""What a deployment sends between servers, where it goes, and what that takes on a network."""
