@@ -25,6 +25,11 @@ from topoopt.serving.kv_cache import cache_capacity as cache_capacity
 from topoopt.serving.kv_cache import cache_copies as cache_copies
 from topoopt.serving.kv_cache import request_cache_bytes as request_cache_bytes
 from topoopt.serving.lengths import parse_lengths as parse_lengths
+from topoopt.serving.network.built import SERVING_FABRICS as SERVING_FABRICS
+from topoopt.serving.network.demand import SentBy as SentBy
+from topoopt.serving.network.demand import at_rate as at_rate
+from topoopt.serving.network.load import RequestLoad as RequestLoad
+from topoopt.serving.network.pairing import PAIRINGS as PAIRINGS
 from topoopt.serving.objectives import PRESETS as PRESETS
 from topoopt.serving.objectives import Objectives as Objectives
 from topoopt.serving.requests import Requests as Requests
@@ -40,11 +45,6 @@ from topoopt.serving.search.splits import Machine as Machine
 from topoopt.serving.simulator.fleet import Failure as Failure
 from topoopt.serving.simulator.fleet import RoleRule as RoleRule
 from topoopt.serving.simulator.result import ServingRun as ServingRun
-from topoopt.serving.network.built import SERVING_FABRICS as SERVING_FABRICS
-from topoopt.serving.network.demand import SentBy as SentBy
-from topoopt.serving.network.demand import at_rate as at_rate
-from topoopt.serving.network.load import RequestLoad as RequestLoad
-from topoopt.serving.network.pairing import PAIRINGS as PAIRINGS
 from topoopt.serving.step.table import step_table as step_table
 from topoopt.serving.step_table import StepTable as StepTable
 from topoopt.serving.trace_files import read_requests as read_requests

@@ -25,7 +25,7 @@ def case_of(prefill: int, decode: int, degree: int, across: int) -> PairingCase:
     return PairingCase(place(deployment, 8, n), laid, np.zeros(len(topology)), 1e9)
 
 
-def busiest(case: PairingCase, shares: np.ndarray) -> float:  # type: ignore[type-arg]
+def busiest(case: PairingCase, shares: np.ndarray) -> float:
     n, p = case.laid.topology.servers, len(case.placement.prefill)
     demand = np.zeros((n, n))
     demand[:p, p:] = shares * case.kv_bytes
