@@ -9,10 +9,10 @@ from topoopt.report.chart import Bar, Chart, Limit, LineChart, Series, TimelineC
 from topoopt.report.page import Notes, Page, Section, Table, Tile
 from topoopt.report.rows import Entries, facts, number, table, text
 from topoopt.report.words import dollars
-from topoopt.serving import ServingAnswer, ServingRun, split_words
+from topoopt.serving import ServingAnswer, ServingRun, split_words, user_tokens_per_s
 from topoopt.units import format_time
 
-SAMPLE = 40
+SAMPLE = 24
 """Requests of the timeline, those in the middle of the run."""
 
 POINTS = 200
@@ -50,7 +50,7 @@ def serving_page(answer: ServingAnswer) -> Page:
             Section(
                 "pareto",
                 "Tokens of an accelerator against tokens of a user",
-                "No deployment is better in both than those on the line, in closed form; points are simulated.",
+                "Lines: no deployment is better in both, in closed form. Points are simulated, at their goodput.",
                 (_front(answer),),
                 detail=True,
             ),
@@ -143,8 +143,8 @@ def _deployments(answer: ServingAnswer) -> Table:
         number("goodput/s", "goodput_per_s", ".3g"),
         number("stable/s", "stable_per_s", ".3g"),
         number("met", "attainment", ".1%"),
-        number("tok/s each", "accelerator_tokens_per_s", ",.0f"),
-        number("tok/s user", "user_tokens_per_s", ",.1f"),
+        number("tok/s each", "accelerator_tokens_per_s_at_goodput", ",.0f"),
+        number("tok/s user", "user_tokens_per_s_at_goodput", ",.1f"),
         number("$/1 M", "usd_per_million_tokens_at_goodput", dollars),
         text("binds", "binds"),
     )
@@ -153,8 +153,9 @@ def _deployments(answer: ServingAnswer) -> Table:
 def _why(answer: ServingAnswer) -> Notes:
     return Notes(
         (
-            "goodput: the largest rate at which enough requests meet both objectives; stable: the largest at all; met, "
-            "tok/s: at the rate asked for; each: an accelerator; $: a million tokens of answers at the goodput",
+            "goodput: the largest rate at which enough requests meet both objectives; stable: the largest at all; "
+            "met: at the rate asked for; at the goodput: tokens a second of an accelerator and of a user, dollars for "
+            "a million tokens of answers, and what binds",
         )
     )
 
@@ -196,9 +197,9 @@ def _front(answer: ServingAnswer) -> LineChart:
             (point.user_tokens_per_s, point.accelerator_tokens_per_s, words)
         )
     simulated = [
-        (one.user_tokens_per_s, one.output_tokens_per_s / one.accelerators, one.words)
+        (user_tokens_per_s(one.at_goodput), one.accelerator_tokens_per_s(one.at_goodput), one.words)
         for one in answer.deployments
-        if one.user_tokens_per_s == one.user_tokens_per_s
+        if np.isfinite(user_tokens_per_s(one.at_goodput))
     ]
     series = [_series(mode, rows, joined=True) for mode, rows in lines.items()]
     return LineChart(
@@ -206,7 +207,7 @@ def _front(answer: ServingAnswer) -> LineChart:
         "Tokens of an accelerator against tokens of a user",
         "tokens/s of a user",
         "tokens/s of an accelerator",
-        (*series, _series("simulated at this rate", simulated, joined=False)),
+        (*series, _series("simulated, at the goodput", simulated, joined=False)),
         x_log=True,
         y_from_zero=True,
     )

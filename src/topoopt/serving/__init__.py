@@ -33,9 +33,9 @@ from topoopt.serving.network.pairing import PAIRINGS as PAIRINGS
 from topoopt.serving.objectives import PRESETS as PRESETS
 from topoopt.serving.objectives import Objectives as Objectives
 from topoopt.serving.requests import Requests as Requests
-from topoopt.serving.search.answer import Evaluated as Evaluated
 from topoopt.serving.search.answer import ServingAnswer as ServingAnswer
 from topoopt.serving.search.answer import split_words as split_words
+from topoopt.serving.search.answer import user_tokens_per_s as user_tokens_per_s
 from topoopt.serving.search.candidates import Limits as Limits
 from topoopt.serving.search.demand import Demand as Demand
 from topoopt.serving.search.question import Question as Question

@@ -27,16 +27,19 @@ class Evaluated:
     ----------
     run : ServingRun
         At the rate that was asked for.
+    at_goodput : ServingRun
+        At the goodput, where there is one.
     goodput_per_s : float
         Requests a second at which enough meet both objectives.
     stable_per_s : float
         Requests a second when there is always something to do.
     binding : Binding
-        A little above the goodput.
+        At the goodput.
     """
 
     candidate: Candidate
     run: ServingRun
+    at_goodput: ServingRun
     goodput_per_s: float
     stable_per_s: float
     binding: Binding
@@ -59,11 +62,15 @@ class Evaluated:
         """Tokens of answers a second, at the rate that was asked for."""
         return self.run.output_tokens_per_s
 
-    @property
-    def user_tokens_per_s(self) -> float:
-        """Tokens a second that a user sees on average, after the first."""
-        tpot_s = spread_of(self.run.tpot_s).mean
-        return 1 / tpot_s if tpot_s > 0 else float("nan")
+    def accelerator_tokens_per_s(self, run: ServingRun) -> float:
+        """Return the tokens of answers a second for each accelerator in use."""
+        return run.output_tokens_per_s / self.accelerators
+
+
+def user_tokens_per_s(run: ServingRun) -> float:
+    """Return the tokens a second that a user sees on average, after the first; NaN where there is none."""
+    tpot_s = spread_of(run.tpot_s).mean
+    return 1 / tpot_s if tpot_s > 0 else float("nan")
 
 
 def pool_words(pool: Pool) -> str:
@@ -146,8 +153,10 @@ class ServingAnswer:
             "prefill_mean_s": float(run.prefill_s.mean()),
             "transfer_mean_s": float(run.transfer_s.mean()),
             "output_tokens_per_s": run.output_tokens_per_s,
-            "accelerator_tokens_per_s": run.output_tokens_per_s / deployment.accelerators,
-            "user_tokens_per_s": _finite(one.user_tokens_per_s),
+            "accelerator_tokens_per_s": one.accelerator_tokens_per_s(run),
+            "user_tokens_per_s": _finite(user_tokens_per_s(run)),
+            "accelerator_tokens_per_s_at_goodput": one.accelerator_tokens_per_s(one.at_goodput),
+            "user_tokens_per_s_at_goodput": _finite(user_tokens_per_s(one.at_goodput)),
             "usd_per_million_tokens": self.usd_per_million(run.output_tokens_per_s),
             "usd_per_million_tokens_at_goodput": self.usd_per_million(goodput * answer),
             "preempted": int(run.preempted.sum()),

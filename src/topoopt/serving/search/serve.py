@@ -30,9 +30,6 @@ LONG, MOST_REPEATED = 8, 100_000
 NOISE = 1.02
 """Of a rate that is found by simulation."""
 
-BEYOND = 1.05
-"""Times the goodput, where it is asked what binds."""
-
 
 def serve(question: Question, on_progress: Progress) -> ServingAnswer:
     """Return the best deployments, the one of the highest goodput first.
@@ -71,12 +68,12 @@ def _evaluate(question: Question, one: Candidate) -> Evaluated:
     if demand.requests.clients:
         met = run.attainment(question.objectives) >= question.objectives.share
         rate = len(run.requests) / run.end_s
-        return Evaluated(one, run, rate if met else 0.0, rate, what_binds(run, question.objectives))
+        return Evaluated(one, run, run, rate if met else 0.0, rate, what_binds(run, question.objectives))
     few = _first(demand, MOST_BISECTED)
     stable = _stable(one, fleet, few)
     best = min(goodput(fleet, few, question.objectives, one.rate_per_s), stable)
-    beyond = simulate_serving(fleet, few.at(max(best * BEYOND, one.rate_per_s * 1e-3)))
-    return Evaluated(one, run, best, stable, what_binds(beyond, question.objectives))
+    there = simulate_serving(fleet, few.at(best or one.rate_per_s))
+    return Evaluated(one, run, there, best, stable, what_binds(there, question.objectives))
 
 
 def _stable(one: Candidate, fleet: Fleet, demand: Demand) -> float:
