@@ -63,7 +63,11 @@ def prefixes(count: int = 120) -> Requests:
     talk = rng.integers(0, 4, count)
     blocks = (talk[:, None] * 4 + np.arange(4)).ravel()
     return Requests(
-        np.arange(count) * 0.5, np.full(count, 2200), np.full(count, 8), np.arange(count + 1) * 4, blocks
+        np.arange(count, dtype=np.float64) * 0.5,
+        np.full(count, 2200),
+        np.full(count, 8),
+        np.arange(count + 1) * 4,
+        blocks,
     )
 
 
