@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from topoopt.cluster import CourseFabric, IterationTimes, PlacedJob
-from topoopt.cluster.job_plans import JobPlan
+from topoopt.cluster.job_plan import JobPlan
 from topoopt.cluster.job_shape import JobShape
 from topoopt.cluster.switching import Switching
 from topoopt.simulate import COMPUTE, TaskRows, task_graph_from_edges

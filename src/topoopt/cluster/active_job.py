@@ -1,12 +1,15 @@
 """A job that has servers: how far it is, and how long its iterations took."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from topoopt.cluster.distribution import distribution
-from topoopt.cluster.job_plans import JobPlan, Prepared
+from topoopt.cluster.job_plan import JobPlan
+from topoopt.cluster.job_plans import Prepared
 from topoopt.cluster.pace import IterationTimes, PlacedJob
 from topoopt.cluster.result import IterationTime, JobRecord
+from topoopt.cluster.served.record import served_record
 from topoopt.cluster.shards import Shard
 from topoopt.cluster.trace import TraceJob
 
@@ -30,6 +33,10 @@ class ActiveJob:
         When it ends if iterations go on to take as long as now.
     weights : mapping from seconds to iterations
         How many iterations took how long.
+    sends, sends_alone : mapping from seconds to iterations
+        Of a served model: in how many cycles a send took how long, and would have with nobody else.
+    stretch : float
+        Of a served model: the longest that its sends took of a cycle's time, at least 1.
     """
 
     def __init__(self, index: int, prepared: Prepared, shard: Shard, now_s: float, ready_s: float) -> None:
@@ -40,7 +47,9 @@ class ActiveJob:
         self.ready_s, self.end_s = ready_s, float("inf")
         self.running, self.done = False, 0.0
         self.weights: defaultdict[float, float] = defaultdict(float)
-        self.run_s, self.iterations = 0.0, 0.0
+        self.sends: defaultdict[float, float] = defaultdict(float)
+        self.sends_alone: defaultdict[float, float] = defaultdict(float)
+        self.run_s, self.iterations, self.stretch = 0.0, 0.0, 1.0
         self.times: IterationTimes = self.plan.alone
         self._work = prepared.work
         self._since_s = now_s
@@ -99,10 +108,18 @@ class ActiveJob:
         self.done += iterations * len(self.servers) / self.job.servers
         for sample_s in self.times.samples_s:
             self.weights[sample_s] += iterations / len(self.times.samples_s)
+        if self.job.serving:
+            beside = self.times.sends.samples_s
+            _count(self.sends, beside, iterations)
+            _count(self.sends_alone, self.times.sends_alone.samples_s or beside, iterations)
 
     def retime(self, times: IterationTimes, now_s: float) -> None:
-        """Go on at another pace."""
+        """Go on at another pace; a served model at its own, whatever its sends take."""
         self.advance(now_s)
+        if self.job.serving:
+            cycle_s = float(self.plan.graph.duration_s[0])
+            self.stretch = max(self.stretch, times.mean_s / cycle_s)
+            times = replace(times, mean_s=cycle_s)
         self.times = times
         self.end_s = now_s + self.left_s(times.mean_s, len(self.servers))
 
@@ -128,4 +145,11 @@ class ActiveJob:
             IterationTime(self.mean_s, distribution(list(self.weights), list(self.weights.values())).p99),
             self._moves,
             tuple(self._resizes),
+            served_record(self.sends, self.sends_alone, self.stretch) if self.job.serving else None,
         )
+
+
+def _count(times: defaultdict[float, float], samples_s: Sequence[float], iterations: float) -> None:
+    """Count samples as often as iterations had them."""
+    for sample_s in samples_s:
+        times[sample_s] += iterations / len(samples_s)

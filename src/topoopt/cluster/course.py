@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from topoopt.cluster.course_fabrics import CourseFabric
-from topoopt.cluster.job_plans import JobPlan, Prepared, Progress, reference_time_s, silent
+from topoopt.cluster.job_plan import JobPlan
+from topoopt.cluster.job_plans import Prepared, Progress, reference_time_s, silent
 from topoopt.cluster.job_shape import JobShape, shape_of
 from topoopt.cluster.next_event import go_on
 from topoopt.cluster.planes import HeldWiring, Planes

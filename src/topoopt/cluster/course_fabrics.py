@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from topoopt.cluster.job_plans import JobPlan, MakePlan, dedicated_plan, sharing_plan
+from topoopt.cluster.job_plan import JobPlan
+from topoopt.cluster.job_plans import MakePlan, dedicated_plan, sharing_plan
 from topoopt.cluster.job_shape import JobShape
 from topoopt.cluster.network_price import network_usd
 from topoopt.cluster.pace import IterationTimes, Pace, PlacedJob

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from topoopt.cluster.job_plan import JobPlan
 from topoopt.cluster.job_shape import JobShape
 from topoopt.cluster.pace import IterationTimes
+from topoopt.cluster.served.plan import cycle_s, dedicated_serving, sharing_serving
 from topoopt.cluster.settings import Planning
 from topoopt.cluster.shape_job import KEPT, shape_job
 from topoopt.cluster.trace import TraceJob
@@ -21,27 +23,7 @@ from topoopt.search import (
     starting_strategy,
     task_graph_of,
 )
-from topoopt.simulate import TaskGraph, simulate
-from topoopt.topology import Topology
-
-
-@dataclass(frozen=True, eq=False)
-class JobPlan:
-    """A job of some shape, ready to be placed.
-
-    Attributes
-    ----------
-    graph : TaskGraph
-        One iteration, on the job's own servers.
-    alone : IterationTimes
-        With the fabric to itself.
-    topology : Topology
-        Links between its own servers; on a fabric that jobs share, those of that fabric for a job of this size.
-    """
-
-    graph: TaskGraph
-    alone: IterationTimes
-    topology: Topology
+from topoopt.simulate import simulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +66,8 @@ def dedicated_plan(shape: JobShape, planning: Planning) -> JobPlan:
     KeyboardInterrupt
         If the search was interrupted: half of one is not the plan of this job.
     """
+    if shape.serving:
+        return dedicated_serving(shape, planning)
     plan = make_plan(shape_job(shape, planning), planning.search, fabrics=(), weigh_routes=False)
     if plan.search.stopped_because == "interrupted":
         raise KeyboardInterrupt
@@ -107,6 +91,8 @@ def sharing_plan(
     interfaces, bandwidth_bps : int, float
         Of a server, and of one interface.
     """
+    if shape.serving:
+        return sharing_serving(shape, fabric, interfaces * bandwidth_bps, planning)
     job = shape_job(shape, planning)
     prices = pricing_of()  # only asked for a price that is not looked at
     rule = BaselineRule(fabric, "", lambda spec, prices: (interfaces, bandwidth_bps))
@@ -119,8 +105,10 @@ def sharing_plan(
 def reference_time_s(shape: JobShape, planning: Planning) -> float:
     """Return the iteration time, data parallel, with an ideal switch of d·B a server to itself.
 
-    It turns the durations of a trace into iterations, the same on every fabric.
+    It turns the durations of a trace into iterations, the same on every fabric. Of a served model it is a cycle.
     """
+    if shape.serving:
+        return cycle_s(shape, planning)
     job, cluster = shape_job(shape, planning), planning.cluster
     graph = task_graph_of(job, starting_strategy(job))
     size = shape.servers, cluster.degree, cluster.link_bandwidth_bps

@@ -27,6 +27,22 @@ class PlacedJob:
 
 
 @dataclass(frozen=True, slots=True)
+class SendTimes:
+    """How long what a job sends is under way, from first to last byte.
+
+    Attributes
+    ----------
+    mean_s : float
+        Over all that it sent; 0 where it sent nothing.
+    samples_s : tuple of float
+        Of the first of them.
+    """
+
+    mean_s: float = 0.0
+    samples_s: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class IterationTimes:
     """Iteration times of one job while the set of running jobs stays as it is.
 
@@ -36,10 +52,16 @@ class IterationTimes:
         Mean over many iterations: what decides when the job ends.
     samples_s : tuple of float
         Single iterations that were simulated, at least one; percentiles are taken over them.
+    sends : SendTimes
+        Where they are watched: on shared links, and of served models.
+    sends_alone : SendTimes
+        On the same servers of the same fabric with nobody else; empty where nobody else can disturb it.
     """
 
     mean_s: float
     samples_s: tuple[float, ...]
+    sends: SendTimes = SendTimes()
+    sends_alone: SendTimes = SendTimes()
 
 
 class Pace(Protocol):

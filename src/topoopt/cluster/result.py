@@ -33,6 +33,40 @@ class IterationTime:
     p99: Amount
 
 
+KEPT_UP = 1.05
+"""The last sends of a cycle may end a little after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedRecord:
+    """How long what a served model sends was under way, from first to last byte, in seconds.
+
+    Attributes
+    ----------
+    send_time_s : IterationTime
+        Beside the jobs that ran at the same time.
+    send_time_alone_s : IterationTime
+        With a fabric of the job's own size to itself.
+    load : float
+        What the links had to carry of its load at the fullest, over what they could; 1 where they kept up.
+    """
+
+    send_time_s: IterationTime
+    send_time_alone_s: IterationTime
+    load: Amount = 1.0
+
+    @property
+    def kept_up(self) -> bool:
+        """Whether the links carried all that it sent in the time in which it came."""
+        return self.load <= KEPT_UP
+
+    @property
+    def slowdown(self) -> float:
+        """Mean time of a send over that alone; 1 where nothing leaves a server."""
+        alone_s = self.send_time_alone_s.mean
+        return self.send_time_s.mean / alone_s if alone_s else 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class JobRecord:
     """One job on one fabric.
@@ -59,6 +93,8 @@ class JobRecord:
         Fibers plugged in for it.
     resizes : tuple of (float, int)
         When an elastic job went on with another number of servers, and how many.
+    served : ServedRecord or None
+        Of a served model. Its iterations are cycles of its load, as long as they are whatever the fabric.
     """
 
     job: Annotated[str, Field(alias="id")]
@@ -74,6 +110,7 @@ class JobRecord:
     iteration_time_s: IterationTime
     moves: int = 0
     resizes: tuple[tuple[Amount, int], ...] = ()
+    served: ServedRecord | None = None
 
     @property
     def iteration_time_mean_s(self) -> float:
@@ -182,6 +219,16 @@ class FabricRun:
     def label(self) -> str:
         """The fabric, and what tells it from others of its name."""
         return labeled(self.fabric, self.variant)
+
+    @property
+    def trained(self) -> tuple[JobRecord, ...]:
+        """The jobs that have iterations."""
+        return tuple(job for job in self.jobs if job.served is None)
+
+    @property
+    def served(self) -> tuple[JobRecord, ...]:
+        """The models that are served."""
+        return tuple(job for job in self.jobs if job.served is not None)
 
 
 @shows_itself

@@ -59,7 +59,7 @@ class SharedPace:
         times: dict[_Key, IterationTimes] = {}
         for group in meeting_jobs([self._jobs[key].job for key in keys]):
             times.update(self._times([keys[job] for job in group]))
-        return tuple(times[key] for key in keys)
+        return tuple(replace(times[key], sends_alone=self._jobs[key].alone.sends) for key in keys)
 
     def _connected(self, job: str, graph: TaskGraph, servers: tuple[int, ...]) -> _Connected:
         placed = merge_jobs([graph], (servers,), [1], self.fabric.topology.servers).graph

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.cluster.pace import IterationTimes
+from topoopt.cluster.pace import IterationTimes, SendTimes
 from topoopt.cluster.shared_job import SharedJob
 from topoopt.cluster.shared_links import shared_links
 from topoopt.cluster.shared_options import SharingOptions
@@ -20,6 +20,9 @@ Floats = NDArray[np.float64]
 
 MOST_SAMPLES = 256
 """Iterations of a job that are kept one by one; the mean is over all of them."""
+
+MOST_SENDS = 4096
+"""Sends of a job that are kept one by one; the cycle of a served model has up to some thousand."""
 
 MOST_EVENTS = 50_000_000
 """Some ten seconds: a job that repeats so often beside a longer one is a mistake."""
@@ -87,8 +90,18 @@ def _run(
             f"longest has run {iterations} times; run jobs of more similar length together"
         )
     total, sample = jobs_run.total / scale, jobs_run.sample / scale[:, None]
-    rows = zip(counted.tolist(), total.tolist(), sample, strict=True)
-    return [IterationTimes(total / count, tuple(row[:count].tolist())) for count, total, row in rows]
+    rows = zip(counted.tolist(), total.tolist(), sample, _sends(jobs_run, scale), strict=True)
+    return [
+        IterationTimes(total / count, tuple(row[:count].tolist()), sends) for count, total, row, sends in rows
+    ]
+
+
+def _sends(jobs_run: BackToBack, scale: Floats) -> list[SendTimes]:
+    """Return how long the tasks of each job sent."""
+    mean_s = jobs_run.send_total / np.maximum(jobs_run.sends, 1) / scale
+    sample_s = jobs_run.send_sample / scale[:, None]
+    rows = zip(jobs_run.sends.tolist(), mean_s.tolist(), sample_s, strict=True)
+    return [SendTimes(mean, tuple(row[:count].tolist())) for count, mean, row in rows]
 
 
 def _state(
@@ -177,6 +190,10 @@ def _back_to_back(
         counted=np.zeros(jobs, np.int64),
         total=np.zeros(jobs),
         sample=np.zeros((jobs, MOST_SAMPLES)),
+        left_at=np.zeros(len(of)),
+        sends=np.zeros(jobs, np.int64),
+        send_total=np.zeros(jobs),
+        send_sample=np.zeros((jobs, MOST_SENDS)),
         sending=np.zeros(classes, np.int64),
         rate=np.zeros(classes),
         touched_at=np.zeros(classes),

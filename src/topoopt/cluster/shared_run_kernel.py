@@ -63,6 +63,10 @@ class BackToBack(NamedTuple):
     began, late    float64 (jobs,)      s; begin of the iteration, and the latest end of a task in it so far
     counted, total i8, f8  (jobs,)      iterations that count, and the s that they took together
     sample         float64 (jobs, n)    s; the first of them
+    left_at        float64 (tasks,)     s; when the first byte of a task left
+    sends          int64   (jobs,)      tasks that sent all their bytes in iterations that count
+    send_total     float64 (jobs,)      s from first to last byte, of all of these
+    send_sample    float64 (jobs, n)    s; the first of them
     sending        int64   (classes,)   tasks that send
     rate           float64 (classes,)   bytes/s of all of them together
     touched_at     float64 (classes,)   s until when ``served`` is right
@@ -87,6 +91,10 @@ class BackToBack(NamedTuple):
     counted: Ints
     total: Floats
     sample: Floats
+    left_at: Floats
+    sends: Ints
+    send_total: Floats
+    send_sample: Floats
     sending: Ints
     rate: Floats
     touched_at: Floats
@@ -199,6 +207,7 @@ def _send(x: Sharing, b: BackToBack, rules: Rules, task: int, now: float) -> Non
     else:
         _serve(x, b, c, now)
     insert(x, task)
+    b.left_at[task] = now
     b.sending[c] += 1
     if b.sending[c] == 1 or rules.per_collective:
         _note_change(b, c)
@@ -216,6 +225,7 @@ def _end_sending(t: TaskRun, x: Sharing, b: BackToBack, rules: Rules, c: int, no
         task = x.first[c]
         x.first[c] = x.next_connection[task]
         b.sending[c] -= 1
+        _note_send(b, rules, task, now)
         if t.successor_first[task] == t.successor_first[task + 1]:
             _end_in_iteration(t, b, task, now + b.tail[task])
         else:
@@ -228,6 +238,18 @@ def _end_sending(t: TaskRun, x: Sharing, b: BackToBack, rules: Rules, c: int, no
         b.rate[c] = 0.0
     else:
         b.end_time[c] = now + (x.ends_at[x.first[c]] - x.served[c]) * b.sending[c] / b.rate[c]
+
+
+@inlined
+def _note_send(b: BackToBack, rules: Rules, task: int, now: float) -> None:
+    """Note how long a task sent, unless its iteration began before the last job did."""
+    job = b.job[task]
+    if b.began[job] < rules.settled:
+        return
+    if b.sends[job] < b.send_sample.shape[1]:
+        b.send_sample[job, b.sends[job]] = now - b.left_at[task]
+    b.send_total[job] += now - b.left_at[task]
+    b.sends[job] += 1
 
 
 @compiled

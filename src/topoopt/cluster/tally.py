@@ -7,12 +7,14 @@ from typing import Protocol
 
 from topoopt.cluster.distribution import distribution
 from topoopt.cluster.result import Distribution, FabricRun, JobRecord
+from topoopt.cluster.trace import TraceJob
 
 
 class EndedJob(Protocol):
     """A job that has ended, on servers of its own or on single workers."""
 
     index: int
+    job: TraceJob
     iterations: float
 
     @property
@@ -75,7 +77,7 @@ def fabric_run(
         fabric.name,
         fabric.description,
         fabric.server_bandwidth_bps * parts,
-        iteration_times(ended, weighting),
+        iteration_times([job for job in ended if not job.job.serving], weighting),
         distribution([job.completion_time_s for job in jobs]),
         distribution([job.queueing_s for job in jobs]),
         distribution([job.rewiring_s for job in jobs]),
@@ -87,7 +89,7 @@ def fabric_run(
 
 
 def iteration_times(jobs: Sequence[EndedJob], weighting: str) -> Distribution:
-    """Return the distribution of iteration times of all jobs together.
+    """Return the distribution of iteration times of all jobs together; those of served models are none.
 
     With ``jobs`` every job counts the same, and so does every iteration of one job; the mean is then the mean of the
     jobs' means, as in the paper's figure of the shared cluster. With ``iterations`` every iteration counts the same,

@@ -10,7 +10,7 @@ LEAST_WHOLE = 2
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
-    """One training job that comes to the cluster.
+    """One job that comes to the cluster: training, or a model that is served.
 
     Attributes
     ----------
@@ -35,6 +35,9 @@ class TraceJob:
     training : str
         How a transformer is trained, as :func:`topoopt.job.text_of_training` writes it: what of batch, sequence,
         degrees, adapters ... is not to be as usual.
+    serving : str
+        Of a model that is served: its load and its split, as the guide of clusters says them. It runs
+        for ``duration_s`` whatever the fabric, and has no iterations. Empty for training.
 
     Raises
     ------
@@ -52,6 +55,7 @@ class TraceJob:
     max_servers: int = 0
     batch_per_accelerator: int = 0
     training: str = ""
+    serving: str = ""
 
     def __post_init__(self) -> None:
         here = f"job {self.job}"
@@ -75,6 +79,18 @@ class TraceJob:
         if self.batch_per_accelerator < 0:
             got = self.batch_per_accelerator
             raise InvalidInput(f"{here}: batch_per_accelerator: expected an integer >= 1, got {got}")
+        if self.serving:
+            self._check_served(here)
+
+    def _check_served(self, here: str) -> None:
+        """Refuse what a served model does not have."""
+        if not self.duration_s:
+            raise InvalidInput(
+                f"{here}: duration_s: say how long the model is served, in seconds; serving has no iterations"
+            )
+        for name in ("min_servers", "max_servers", "batch_per_accelerator", "training"):
+            if getattr(self, name):
+                raise InvalidInput(f"{here}: {name}: is for training, and this job is served; leave it out")
 
     @property
     def sizes(self) -> tuple[int, ...]:

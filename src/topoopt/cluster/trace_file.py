@@ -47,6 +47,11 @@ class TraceRow(Strict):
         description="How a transformer is trained: words of the training with values, such as adapter_rank=16 "
         "global_batch=64.",
     )
+    serving: str = Field(
+        default="",
+        description="Of a model that is served instead: its requests and its split, such as rate=8 isl=2000 osl=300 "
+        "prefill_servers=2; it is served for duration_s.",
+    )
 
     @model_validator(mode="after")
     def _goes_together(self) -> "TraceRow":

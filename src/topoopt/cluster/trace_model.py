@@ -1,5 +1,6 @@
 """What a job of a trace trains: a model that is known, and words about its training that go with it."""
 
+from topoopt.cluster.served.words import serving_of_text
 from topoopt.cluster.trace import LEAST_WHOLE, Trace, TraceJob
 from topoopt.errors import InvalidInput
 from topoopt.job import JobRequest, training_of_text
@@ -14,8 +15,13 @@ def check_model(job: TraceJob) -> None:
     InvalidInput
         For an unknown model, words of a training that a model of operators does not have or that are misspelled, a
         batch that is said twice, and a transformer that changes its size while its batch is not said for each
-        accelerator.
+        accelerator; for a served model that is no transformer, or whose words are wrong.
     """
+    if job.serving:
+        if not is_transformer(JobRequest(model=job.model)):
+            raise InvalidInput(f"serving: is for transformers, and {job.model} is a graph of operators")
+        serving_of_text(job.serving, "serving")
+        return
     if not is_transformer(JobRequest(model=job.model)):
         if job.training:
             raise InvalidInput(f"training: is for transformers, and {job.model} is a graph of operators")
@@ -44,6 +50,10 @@ def check_models(trace: Trace) -> None:
     InvalidInput
         As :func:`check_model`, with the trace and the job.
     """
+    if all(job.serving for job in trace.jobs):
+        raise InvalidInput(
+            f"{trace.name}: all its jobs are served models; a cluster of these alone is what topoopt serving plans"
+        )
     for job in trace.jobs:
         try:
             check_model(job)

@@ -82,7 +82,7 @@ def _front(choice: Choice) -> Section:
     notes = (
         f"time: of what the work of a year takes on {choice.reference.name}; a year of work: money a year × time",
         f"{counted(choice.count(PLANNED), 'network')} planned, {choice.count(DROPPED)} dropped: a planned one costs no "
-        f"more and is no slower than they can be; {choice.count(LEFT_OUT)} left out",
+        f"more and is no slower by the estimate; {choice.count(LEFT_OUT)} left out",
     )
     caption = "Networks that no other beats in both money and time; the arrow says which one is taken."
     return Section("front", "The front of money and time", caption, (rows, Notes(notes), _chart(choice)))

@@ -25,6 +25,7 @@ def iteration_times(result: ClusterResult) -> LineChart:
         lambda job: job.iteration_time_mean_s,
         "jobs" if by_jobs else "iterations",
         MILLISECONDS,
+        lambda run: run.trained,
     )
 
 
@@ -42,7 +43,7 @@ def queueing_times(result: ClusterResult) -> LineChart:
 
 def job_times(result: ClusterResult) -> BarChart:
     """Return the mean iteration time of each model on each fabric, in milliseconds."""
-    models = tuple(dict.fromkeys(job.model for run in result.fabrics for job in run.jobs))
+    models = tuple(dict.fromkeys(job.model for run in result.fabrics for job in run.trained))
     series = tuple(
         Series(run_name(run), models, tuple(_mean_ms(run, model) for model in models))
         for run in result.fabrics
@@ -128,10 +129,11 @@ def _shares(
     time_s: Callable[[JobRecord], float],
     of: str = "jobs",
     unit: tuple[str, float] | None = None,
+    jobs_of: Callable[[FabricRun], tuple[JobRecord, ...]] = lambda run: run.jobs,
 ) -> LineChart:
     """Return the share of jobs, or of iterations, with at most such a time; words are name, title and axis."""
     name, title, label = words
-    longest_s = max((time_s(job) for run in result.fabrics for job in run.jobs), default=1.0)
+    longest_s = max((time_s(job) for run in result.fabrics for job in jobs_of(run)), default=1.0)
     word, scale = unit or time_unit(longest_s)
     return LineChart(
         name,
@@ -141,8 +143,8 @@ def _shares(
         tuple(
             _distribution(
                 run_name(run),
-                [time_s(job) / scale for job in run.jobs],
-                [1.0 if of == "jobs" else job.iterations for job in run.jobs],
+                [time_s(job) / scale for job in jobs_of(run)],
+                [1.0 if of == "jobs" else job.iterations for job in jobs_of(run)],
             )
             for run in result.fabrics
         ),
@@ -152,7 +154,7 @@ def _shares(
 
 def _mean_ms(run: FabricRun, model: str) -> float:
     """Return the mean iteration time of a model's jobs, each weighed by its iterations."""
-    jobs = [job for job in run.jobs if job.model == model]
+    jobs = [job for job in run.trained if job.model == model]
     iterations = sum(job.iterations for job in jobs)
     total_s = sum(job.iteration_time_mean_s * job.iterations for job in jobs)
     return total_s / iterations * 1e3 if iterations > 0 else float("nan")
@@ -175,7 +177,8 @@ def _distribution(name: str, values: Sequence[float], weights: Sequence[float]) 
 
 
 def _label(job: JobRecord) -> str:
+    what = "served" if job.served else f"{format_time(job.iteration_time_mean_s)} an iteration"
     return (
         f"{job.job}, {job.model} on {len(job.servers)} servers: {format_time(job.start_s)} to "
-        f"{format_time(job.end_s)}, {format_time(job.iteration_time_mean_s)} an iteration"
+        f"{format_time(job.end_s)}, {what}"
     )

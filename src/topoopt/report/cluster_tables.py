@@ -10,6 +10,7 @@ from topoopt.report.page import Block, Notes, Table
 from topoopt.report.rows import Entries, facts, number, table, text
 from topoopt.report.run_names import run_name, run_names_apart
 from topoopt.report.schedule_tables import schedule_blocks
+from topoopt.report.served_models import served_blocks
 from topoopt.report.words import duration, listed, runs
 from topoopt.units import format_time
 
@@ -21,7 +22,15 @@ def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
         return skipped
     counted = Notes((f"mean and tail over {result.settings.get('weighting', 'jobs')}: each counts the same",))
     times = schedule_blocks(result.fabrics) or (_times(result),)
-    return (facts(_entries(result)), *times, counted, *skipped, _waits(result), _models(result))
+    return (
+        facts(_entries(result)),
+        *times,
+        counted,
+        *skipped,
+        _waits(result),
+        _models(result),
+        *served_blocks(result),
+    )
 
 
 def _entries(result: ClusterResult) -> Entries:
@@ -85,14 +94,14 @@ def _waits(result: ClusterResult) -> Table:
 
 def _models(result: ClusterResult) -> Table:
     """Return the mean iteration time of the jobs of each model, in milliseconds."""
-    models = sorted({job.model for job in result.fabrics[0].jobs})
+    models = sorted({job.model for job in result.fabrics[0].trained})
     columns = [number(model, partial(_mean_ms, model), ".4g") for model in models]
     name = text("iteration by model, ms", run_names_apart(result.fabrics))
     return table("Iteration time by model", result.fabrics, name, *columns)
 
 
 def _mean_ms(model: str, run: FabricRun) -> float:
-    return fmean(job.iteration_time_mean_s for job in run.jobs if job.model == model) * 1e3
+    return fmean(job.iteration_time_mean_s for job in run.trained if job.model == model) * 1e3
 
 
 def long_time(time_s: float) -> str:
@@ -154,8 +163,8 @@ def job_table(run: FabricRun) -> Table:
         number("rewiring", "rewiring_s", duration),
         number("start", "start_s", duration),
         number("end", "end_s", duration),
-        number("iterations", "iterations", ",.0f"),
-        number("iteration", "iteration_time_mean_s", duration),
-        number("99th percentile", "iteration_time_p99_s", duration),
+        number("iterations", lambda job: None if job.served else job.iterations, ",.0f"),
+        number("iteration", lambda job: None if job.served else job.iteration_time_mean_s, duration),
+        number("99th percentile", lambda job: None if job.served else job.iteration_time_p99_s, duration),
         folded=True,
     )

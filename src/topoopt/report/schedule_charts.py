@@ -38,9 +38,10 @@ def schedule_charts(result: ClusterResult) -> tuple[BarChart, ...]:
 def alone_s(run: FabricRun) -> float:
     """Return the mean iteration time of jobs on the workers that they had, with links of their own."""
     assert run.schedule is not None
-    return fmean(job.dedicated_iteration_time_s for job in run.schedule.jobs)
+    beside = zip(run.jobs, run.schedule.jobs, strict=True)
+    return fmean(alone.dedicated_iteration_time_s for job, alone in beside if job.served is None)
 
 
 def added_s(run: FabricRun) -> float:
     """Return what sharing adds to that."""
-    return fmean(job.iteration_time_mean_s for job in run.jobs) - alone_s(run)
+    return fmean(job.iteration_time_mean_s for job in run.trained) - alone_s(run)

@@ -39,5 +39,6 @@ def more_than_alone(run: FabricRun) -> float:
     ratios = [
         job.iteration_time_mean_s / beside.dedicated_iteration_time_s
         for job, beside in zip(run.jobs, run.schedule.jobs, strict=True)
+        if job.served is None
     ]
     return sum(ratios) / len(ratios) - 1.0

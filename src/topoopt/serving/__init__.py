@@ -27,9 +27,13 @@ from topoopt.serving.kv_cache import request_cache_bytes as request_cache_bytes
 from topoopt.serving.lengths import parse_lengths as parse_lengths
 from topoopt.serving.network.built import SERVING_FABRICS as SERVING_FABRICS
 from topoopt.serving.network.demand import SentBy as SentBy
+from topoopt.serving.network.demand import ServingTraffic as ServingTraffic
 from topoopt.serving.network.demand import at_rate as at_rate
+from topoopt.serving.network.demand import serving_traffic as serving_traffic
 from topoopt.serving.network.load import RequestLoad as RequestLoad
 from topoopt.serving.network.pairing import PAIRINGS as PAIRINGS
+from topoopt.serving.network.placement import Placement as Placement
+from topoopt.serving.network.placement import place as place
 from topoopt.serving.objectives import PRESETS as PRESETS
 from topoopt.serving.objectives import Objectives as Objectives
 from topoopt.serving.requests import Requests as Requests

@@ -47,9 +47,15 @@ class Cassini:
         return _chosen(choice.chosen, choice.best, jobs)
 
     def _shared(self, placement: Placement, capacities_bps: Floats) -> tuple[SharedLink, ...]:
-        """Return the links that several jobs use."""
+        """Return the links that several jobs use, with what jobs that send all the time leave of them.
+
+        Nothing is gained by shifting those, which are served models: the others are shifted around them.
+        """
         users: dict[int, list[CommunicationProfile]] = {}
-        sending = [placed for placed in placement if placed.profile.phases]
+        sending = [
+            placed for placed in placement if placed.profile.phases and not sends_always(placed.profile)
+        ]
+        left_bps = _left(placement, capacities_bps)
         counts = np.bincount(np.concatenate([placed.links for placed in sending] or [np.zeros(0, np.int64)]))
         for placed in sending:
             by_share: dict[float, CommunicationProfile] = {}
@@ -58,7 +64,7 @@ class Cassini:
                     profile = by_share.setdefault(share, _scaled(placed, share))
                     users.setdefault(link, []).append(profile)
         return tuple(
-            SharedLink(f"link {link}", float(capacities_bps[link]), tuple(users[link]), self.cables[link])
+            SharedLink(f"link {link}", float(left_bps[link]), tuple(users[link]), self.cables[link])
             for link in sorted(users)
         )
 
@@ -72,6 +78,21 @@ def cassini(network: WorkerNetwork, rules: InterleavingRules = DEFAULT_RULES) ->
         number = seen[ends] = seen.get(ends, -1) + 1
         cables.append(f"cable {min(ends)}-{max(ends)} {number}")
     return Cassini(tuple(cables), rules)
+
+
+def sends_always(profile: CommunicationProfile) -> bool:
+    """Return whether a job sends at one rate from one iteration to the next, as a served model does on average."""
+    return len(profile.phases) == 1 and profile.phases[0].duration_s >= profile.iteration_time_s
+
+
+def _left(placement: Placement, capacities_bps: Floats) -> Floats:
+    """Return what is left of each link beside jobs that send all the time; at least a fair share for all on it."""
+    left_bps, jobs = capacities_bps.astype(float), np.ones(len(capacities_bps))
+    for placed in placement:
+        jobs[placed.links] += 1
+        if placed.profile.phases and sends_always(placed.profile):
+            left_bps[placed.links] -= placed.shares * placed.profile.peak_bps
+    return np.asarray(np.maximum(left_bps, capacities_bps / jobs))
 
 
 def _scaled(placed: PlacedWorkers, share: float) -> CommunicationProfile:

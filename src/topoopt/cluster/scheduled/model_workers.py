@@ -9,12 +9,14 @@ from topoopt.arrays import Floats, Ints
 from topoopt.cluster.job_shape import JobShape, shape_of
 from topoopt.cluster.scheduled.coarse_profile import coarse_profile
 from topoopt.cluster.scheduled.worker_job import MakeWorkerJob, WorkerJob
+from topoopt.cluster.served.cycle import pair_rates
+from topoopt.cluster.served.model import served_model
 from topoopt.cluster.shape_job import operators_job, transformer_job
 from topoopt.cluster.trace import TraceJob
 from topoopt.collectives import ring_edge_bytes
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.hardware import ClusterSpec
-from topoopt.interleave import CommunicationProfile, busiest_uplink, profiles_of_links
+from topoopt.interleave import CommunicationProfile, Phase, busiest_uplink, profiles_of_links
 from topoopt.job import Job, JobRequest, JobSettings
 from topoopt.routing import Fabric
 from topoopt.search import is_transformer, options_of, starting_strategy, task_graph_of
@@ -22,6 +24,9 @@ from topoopt.simulate import COLLECTIVE, COLLECTIVES, SimResult, TaskGraph, pair
 
 KEPT = 4096
 """Shapes that are kept in memory."""
+
+SERVED_S = 1.0
+"""Of a served model, whose load has no iteration, so much stands for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ class _Iteration:
 
 @lru_cache(KEPT)
 def _worker_job(shape: JobShape, machine: Machine) -> WorkerJob:
+    if shape.serving:
+        return _served_workers(shape, _cluster(shape, machine))
     if shape.servers == 1:  # it computes as each of two replicas does, and sends nothing
         time_s = _simulated(replace(shape, servers=2), machine, alone=True)[1].compute_time_s
         none = np.zeros(0, np.int64)
@@ -95,8 +102,18 @@ def _iteration(shape: JobShape, machine: Machine) -> _Iteration:
     return _Iteration(profile, busiest[0], *pair_bytes(tasks))
 
 
-def _job(shape: JobShape, machine: Machine, alone: bool) -> Job:
-    cluster = ClusterSpec(
+def _served_workers(shape: JobShape, cluster: ClusterSpec) -> WorkerJob:
+    """Return a served model as what it sends on average, all the time, for there is no moment that could be shifted."""
+    moved = pair_rates(served_model(shape.model, shape.serving, cluster, 0).traffic, kv=True)
+    most = max(float(moved.sum(axis=1).max()), float(moved.sum(axis=0).max()))
+    src, dst = np.nonzero(moved)
+    phases = (Phase(0.0, SERVED_S, 8 * most),) if most else ()
+    profile = CommunicationProfile(shape.model, SERVED_S, phases)
+    return WorkerJob(profile, src, dst, moved[src, dst] / most if most else np.zeros(0))
+
+
+def _cluster(shape: JobShape, machine: Machine) -> ClusterSpec:
+    return ClusterSpec(
         shape.servers,
         1,
         machine.bandwidth_bps,
@@ -104,6 +121,10 @@ def _job(shape: JobShape, machine: Machine, alone: bool) -> Job:
         accelerator=machine.accelerator,
         link_latency_s=machine.latency_s,
     )
+
+
+def _job(shape: JobShape, machine: Machine, alone: bool) -> Job:
+    cluster = _cluster(shape, machine)
     if not is_transformer(JobRequest(model=shape.model)):
         return operators_job(shape, cluster, machine.costs)
     whole = {"tp": 1, "pp": 1, "cp": 1} if alone else {}

@@ -1,20 +1,21 @@
 """A job that has come: its workers, how far it is, and how long its iterations took."""
 
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
 from topoopt.cluster.distribution import distribution
-from topoopt.cluster.result import IterationTime, JobRecord
+from topoopt.cluster.result import IterationTime, JobRecord, ServedRecord
 from topoopt.cluster.scheduled.placement import PlacedWorkers
 from topoopt.cluster.scheduled.settings import ScheduleSettings
 from topoopt.cluster.scheduled.stretch import Iterating
 from topoopt.cluster.scheduled.timetable import Timetable, undisturbed
 from topoopt.cluster.scheduled.worker_job import WorkerJob
 from topoopt.cluster.schedulers.claim import Claim
+from topoopt.cluster.served.record import sends_time
 from topoopt.cluster.trace import TraceJob
 
 TIME_DIGITS = 6
@@ -207,7 +208,14 @@ class RunningJob:
             IterationTime(self.mean_s, distribution(list(self.weights), list(self.weights.values())).p99),
             self.moves,
             tuple(self._resizes),
+            self._served() if self.job.serving else None,
         )
+
+    def _served(self) -> ServedRecord:
+        """Return how much longer what a served model sends in a while takes than that while."""
+        while_s = self.shape_on(self.job.servers).profile.iteration_time_s
+        beside = sends_time(self.weights)
+        return ServedRecord(beside, sends_time(Counter([while_s])), max(beside.mean / while_s, 1.0))
 
 
 def _drawn(seed: int, job: str) -> float:

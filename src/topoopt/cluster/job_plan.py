@@ -1,0 +1,26 @@
+"""The noun JobPlan: a job of some shape, ready to be placed."""
+
+from dataclasses import dataclass
+
+from topoopt.cluster.pace import IterationTimes
+from topoopt.simulate import TaskGraph
+from topoopt.topology import Topology
+
+
+@dataclass(frozen=True, eq=False)
+class JobPlan:
+    """A job of some shape, ready to be placed.
+
+    Attributes
+    ----------
+    graph : TaskGraph
+        One iteration, on the job's own servers; of a served model a cycle.
+    alone : IterationTimes
+        With the fabric to itself.
+    topology : Topology
+        Links between its own servers; on a fabric that jobs share, those of that fabric for a job of this size.
+    """
+
+    graph: TaskGraph
+    alone: IterationTimes
+    topology: Topology
