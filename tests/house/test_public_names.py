@@ -22,6 +22,7 @@ ORACLES = {
     "plan.plan_schema": "tests write docs/ with it",
     "reinforcement.shards.in_place_bytes": "the published closed form that shards are compared with",
     "search.compile_ahead.compile_ahead": "run by name, in a process of its own",
+    "serving.published_orderings": "what is published of networks for serving, for the guide and its study",
     "simulate.max_min_rates": "tests compare the engine's filling with SimGrid's",
     "simulate.pipelined_time": "the closed form that the guide compares simulators with",
     "sweep.sweep_schema": "tests write docs/ with it",

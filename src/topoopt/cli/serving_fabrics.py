@@ -19,6 +19,8 @@ class ServingPlanWords(TypedDict, total=False):
 
     out: File
     """Write the cables, routes and traffic of topoopt's row as a plan, for export, report, verify and simulate."""
+    report: File
+    """Write the answer as one HTML page, with maps of who sends what to whom."""
 
 
 @spread
@@ -33,10 +35,13 @@ def serving_fabrics(
     Prompts are read by one pool and answered by another, or both by one; where keys and values go is chosen with the
     cables.
     """
-    out = files.get("out")
+    out, page = files.get("out"), files.get("report")
     check_writable(out, "--out")
-    with progress("splits") as report:
-        answer = topoopt.serving_fabrics(source, on_progress=report, **words)
+    check_writable(page, "--report")
+    with progress("splits") as tell:
+        answer = topoopt.serving_fabrics(source, on_progress=tell, **words)
     if out is not None:
         topoopt.write_plan(out, topoopt.serving_plan(answer))
-    show(answer, as_json, written=(out,))
+    if page is not None:
+        topoopt.report(answer, out=page)
+    show(answer, as_json, written=(out, page))

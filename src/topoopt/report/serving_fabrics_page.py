@@ -96,8 +96,10 @@ def _mattering(answer: ServingComparison) -> str:
         (("the first token", worst.worth.ttft_share), ("a token", worst.worth.tpot_share)),
         key=lambda one: one[1],
     )
-    longer = "without end" if math.isinf(share) else f"{share:.0%} longer"
-    return f"The network matters on {listed(names)}: on {worst.name} it makes {what} {longer}."
+    where = "every fabric" if len(names) == len(answer.fabrics) > 1 else listed(names)
+    if math.isinf(share):
+        return f"The network matters on {where}: on {worst.name} requests pile up."
+    return f"The network matters on {where}: on {worst.name} it makes {what} {share:.0%} longer."
 
 
 def _tiles(winner: ServedFabric | None) -> tuple[Tile, ...]:

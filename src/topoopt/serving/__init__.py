@@ -18,6 +18,8 @@ from topoopt.serving.fabrics.compared import ServedFabric as ServedFabric
 from topoopt.serving.fabrics.deployment_text import parse_pool as parse_pool
 from topoopt.serving.fabrics.deployments import Contender as Contender
 from topoopt.serving.fabrics.on_fabric import FabricQuestion as FabricQuestion
+from topoopt.serving.fabrics.orderings import PublishedOrdering as PublishedOrdering
+from topoopt.serving.fabrics.orderings import published_orderings as published_orderings
 from topoopt.serving.fabrics.prepared import Stack as Stack
 from topoopt.serving.kv_cache import CacheCapacity as CacheCapacity
 from topoopt.serving.kv_cache import cache_bytes_per_token as cache_bytes_per_token

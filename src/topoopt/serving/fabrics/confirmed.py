@@ -20,7 +20,6 @@ from topoopt.serving.step_table import StepTable
 
 REQUESTS = 1000, 6000
 """Of a run, at least and at most: as many as come in so long as it takes to answer one, six times over."""
-_NEVER = 1.0  # byte a second: a pair that is not wired
 
 
 def confirmed(row: ServedFabric, question: FabricQuestion) -> Confirmed | None:
@@ -101,11 +100,11 @@ def _replicas(row: ServedFabric, question: FabricQuestion, pool: Pool, table: St
 
 
 def _transfer(row: ServedFabric) -> Transfer:
-    """Return the transfers between all replicas; those of a pair that is not used never end."""
+    """Return the transfers between all replicas, on a network that only experts and stages use meanwhile."""
     way, laws, load = row.on.reach, row.laws, row.on.load
     readers, answerers = way.shares.shape
     count = readers + answerers
-    speed = np.full((count, count), _NEVER)
+    speed = np.ones((count, count))
     fixed = np.maximum(way.busy - way.kv_busy, 0.0)  # caches wait for each other in the simulator itself
     link_busy = np.minimum(load.requests_per_s * fixed, 1 - 1e-9)
     busy = np.where(way.kv_on_way, link_busy, 0.0).max(axis=-1, initial=0.0)
@@ -113,6 +112,6 @@ def _transfer(row: ServedFabric) -> Transfer:
     tokens = round(load.prompt_tokens)
     each = cache_bytes_per_token(row.served.model, row.deployment.settings.kv_precision)
     rate = each * tokens / np.maximum(seconds, 1e-9)
-    speed[:readers, readers:] = np.where(way.shares > 1e-9, rate, _NEVER)
+    speed[:readers, readers:] = rate
     layers = row.served.model.layers if laws.by_layer else 1
     return Transfer(np.full((count, count), laws.transfer.start_s), speed, each, layers)
