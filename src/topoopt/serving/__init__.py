@@ -20,7 +20,7 @@ from topoopt.serving.fabrics.deployments import Contender as Contender
 from topoopt.serving.fabrics.on_fabric import FabricQuestion as FabricQuestion
 from topoopt.serving.fabrics.orderings import PublishedOrdering as PublishedOrdering
 from topoopt.serving.fabrics.orderings import published_orderings as published_orderings
-from topoopt.serving.fabrics.prepared import Stack as Stack
+from topoopt.serving.fabrics.prepared import ServingStack as ServingStack
 from topoopt.serving.kv_cache import CacheCapacity as CacheCapacity
 from topoopt.serving.kv_cache import cache_bytes_per_token as cache_bytes_per_token
 from topoopt.serving.kv_cache import cache_capacity as cache_capacity

@@ -21,7 +21,7 @@ from topoopt.serving import (
     RequestLoad,
     SentBy,
     ServingComparison,
-    Stack,
+    ServingStack,
     at_rate,
     compare_serving,
     parse_pool,
@@ -92,7 +92,7 @@ def serving_fabrics(
         engine,
         dict.fromkeys(names),
         priced,
-        Stack(settings["engine"], SentBy(dispatch=settings["dispatch"]), settings["by_layer"]),
+        ServingStack(settings["engine"], SentBy(dispatch=settings["dispatch"]), settings["by_layer"]),
         _given(settings, engine) or whole("max_batch", settings["max_batch"], 1),
         on_progress,
     )

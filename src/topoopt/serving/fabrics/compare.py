@@ -10,7 +10,7 @@ from topoopt.serving.fabrics.compared import Priced, compared
 from topoopt.serving.fabrics.confirmed import confirmed
 from topoopt.serving.fabrics.deployments import Contender, contenders
 from topoopt.serving.fabrics.on_fabric import FabricQuestion
-from topoopt.serving.fabrics.prepared import Stack, prepared
+from topoopt.serving.fabrics.prepared import ServingStack, prepared
 from topoopt.serving.fabrics.splits import SplitRates, split_rates, splits
 from topoopt.transformer import TransformerModel
 
@@ -24,7 +24,7 @@ def compare_serving(
     settings: EngineSettings,
     fabrics: Iterable[str],
     priced: Priced,
-    stack: Stack,
+    stack: ServingStack,
     deployments: Sequence[Contender] | int,
     on_progress: Callable[[str, int, int], None],
 ) -> ServingComparison:
@@ -54,7 +54,11 @@ def compare_serving(
 
 
 def _searched(
-    model: TransformerModel, question: FabricQuestion, settings: EngineSettings, stack: Stack, batch: int
+    model: TransformerModel,
+    question: FabricQuestion,
+    settings: EngineSettings,
+    stack: ServingStack,
+    batch: int,
 ) -> tuple[list[Contender], int]:
     cluster = question.cluster
     objectives_s = question.ttft_s, question.tpot_s

@@ -8,7 +8,7 @@ from topoopt.errors import Infeasible, TopoOptError
 from topoopt.serving.deployment import Deployment
 from topoopt.serving.fabrics.deployments import Contender
 from topoopt.serving.fabrics.on_fabric import FabricQuestion, OnFabric, best_on
-from topoopt.serving.fabrics.prepared import Stack, prepared
+from topoopt.serving.fabrics.prepared import ServingStack, prepared
 from topoopt.serving.network.latency import PoolLaws
 from topoopt.serving.network.reach import Served
 from topoopt.serving.network.worth import NetworkWorth, network_worth
@@ -96,7 +96,7 @@ def compared(
     candidates: Sequence[Contender],
     fabrics: Sequence[str],
     priced: Priced,
-    stack: Stack,
+    stack: ServingStack,
     on_progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
 ) -> tuple[tuple[ServedFabric, ...], tuple[tuple[str, str], ...]]:
     """Return the best deployment on each fabric, and fabrics that were left out with the reason.
@@ -147,7 +147,7 @@ def _best(
     name: str,
     question: FabricQuestion,
     candidates: Sequence[Contender],
-    stack: Stack,
+    stack: ServingStack,
     made: dict[int, tuple[Served, PoolLaws] | str],
 ) -> _Found | str:
     """Return the best deployment on a fabric, or why there is none."""

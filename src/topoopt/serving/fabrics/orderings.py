@@ -12,7 +12,7 @@ from topoopt.serving.fabrics.compare import compare_serving
 from topoopt.serving.fabrics.compared import Priced
 from topoopt.serving.fabrics.deployments import Contender
 from topoopt.serving.fabrics.on_fabric import FabricQuestion
-from topoopt.serving.fabrics.prepared import Stack
+from topoopt.serving.fabrics.prepared import ServingStack
 from topoopt.serving.network.load import RequestLoad
 from topoopt.transformer import find_transformer
 
@@ -66,7 +66,7 @@ def _asked(
         _FORMATS,
         fabrics,
         Priced(pricing_of(), terms),
-        Stack(),
+        ServingStack(),
         (Contender(float("inf"), given),) if given else _BATCH,
         lambda stage, done, total: None,
     )

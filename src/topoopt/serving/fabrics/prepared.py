@@ -23,7 +23,7 @@ from topoopt.transformer import TransformerModel
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Stack:
+class ServingStack:
     """Whose software serves.
 
     Attributes
@@ -95,7 +95,11 @@ def places_of(
 
 
 def prepared(
-    model: TransformerModel, deployment: Deployment, cluster: ClusterSpec, load: RequestLoad, stack: Stack
+    model: TransformerModel,
+    deployment: Deployment,
+    cluster: ClusterSpec,
+    load: RequestLoad,
+    stack: ServingStack,
 ) -> tuple[Served, PoolLaws]:
     """Return a deployment as it is asked on every fabric.
 
