@@ -5,7 +5,7 @@ import pytest
 
 from topoopt.errors import InvalidInput
 from topoopt.llm import Configuration
-from topoopt.reinforcement.weight_move import WAYS, weight_traffic
+from topoopt.reinforcement.weight_move import WAYS, WeightMove, WeightTraffic, weight_traffic
 from topoopt.reinforcement.weight_transport import (
     find_weight_transport,
     least_network_s,
@@ -19,7 +19,7 @@ MODEL = find_transformer("qwen3-32b")
 TRAINING = Configuration(tp=8, pp=2, dp=1, global_batch=1, sequence=8)
 
 
-def moved(way: str, tensor: int = 8, replicas: int = 2):
+def moved(way: str, tensor: int = 8, replicas: int = 2) -> tuple[WeightMove, WeightTraffic]:
     places = Places(16, tensor * replicas, 8, disjoint=True)
     move, *_ = weight_moves(MODEL, "bf16", TRAINING, Parallelism(tensor), replicas, places)
     return move, weight_traffic(move, way)

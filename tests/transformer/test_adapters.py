@@ -2,7 +2,13 @@
 
 import pytest
 
-from topoopt.transformer import AdapterParameters, adapter_parameters, find_transformer, layer_kinds
+from topoopt.transformer import (
+    AdapterParameters,
+    adapter_parameters,
+    count_parameters,
+    find_transformer,
+    layer_kinds,
+)
 
 
 @pytest.mark.parametrize(
@@ -11,6 +17,7 @@ from topoopt.transformer import AdapterParameters, adapter_parameters, find_tran
         ("qkv", 8192 + 10240),
         ("attention", 8192 + 10240 + 8192 + 8192),
         ("all-linear", 8192 + 10240 + 8192 + 8192 + 8192 + 2 * 28672 + 28672 + 8192),
+        ("every-matrix", 3 * 8192 + 10240 + 8192 + 8192 + 2 * 8192 + 2 * 28672 + 28672 + 8192),
     ],
 )
 def test_llama3_70b_has_rank_times_in_and_out(adapters: str, each: int) -> None:
@@ -18,6 +25,16 @@ def test_llama3_70b_has_rank_times_in_and_out(adapters: str, each: int) -> None:
     found = adapter_parameters(find_transformer("llama3-70b"), False, adapters)
     assert found.whole + found.split == each
     assert (found.expert_whole, found.expert_split) == (0, 0)
+
+
+def test_a_matrix_each_of_llama3_70b_at_rank_16_is_207_million_parameters() -> None:
+    """Their gradients in 16 bits are 414 MB, where those of all weights are 141 GB."""
+    model = find_transformer("llama3-70b")
+    one = adapter_parameters(model, False, "every-matrix")
+    trained = 16 * model.layers * (one.whole + one.split)
+    assert trained == 207_093_760
+    assert round(2 * trained / 1e6) == 414
+    assert round(2 * count_parameters(model).total / 1e9) == 141
 
 
 def test_every_expert_has_adapters_of_its_own() -> None:

@@ -152,7 +152,7 @@ def _with_pools(request: RlRequest, rollout_accelerators: int, training_accelera
     training = training_phase(job, training_accelerators, request.training, request.calibration, constants)
     places = Places(training_accelerators, rollout_accelerators, per_server, job.disjoint)
     traffic = _weight_traffic(request, rollout, training, places)
-    size_bytes = sum(weight_bytes(job.model, job.rollout_precision)) * job.trained_models
+    size_bytes = sum(weight_bytes(job.model, job.rollout_precision))
     transport = find_weight_transport(request.transport or USUAL_TRANSPORTS[job.policy])
     network = least_network_s(
         traffic, job.system.network_bandwidth_bps * per_server, job.system.network_latency_s

@@ -90,13 +90,8 @@ def _one_step_off(job: RlJob, phases: Phases) -> Turns:
 
 
 def _asynchronous(job: RlJob, phases: Phases) -> Turns:
-    """Answers of a step are there when that many of all begun have ended, and not before steady replicas write them.
-
-    Answers in flight are read again with new weights.
-    """
     rollout = phases.rollout
-    ended_s = rollout.ended_s(1.0 / (1.0 + job.staleness))
-    rollout_s = max(rollout.steady_s, ended_s) + phases.rollout_wait_s
+    rollout_s = rollout.answers_s(job) + phases.rollout_wait_s
     step_s = max(rollout_s, phases.training_s) + phases.sync_s + phases.overhead_s
     token_s = rollout.time_s / max(rollout.played.steps, 1)
     mean_s, longest_s = job.lengths.mean * token_s, job.lengths.longest * token_s

@@ -55,6 +55,15 @@ class RolloutPhase:
         course = zip(self.played.elapsed_s.tolist(), self.played.left.tolist(), strict=True)
         return next((moment for moment, open_ in course if open_ <= left + 1e-9), self.time_s)
 
+    def answers_s(self, job: RlJob) -> float:
+        """Return when a step's answers are there.
+
+        Of an asynchronous policy when that many of all begun have ended, and not before steady replicas write them.
+        """
+        if job.policy != "asynchronous":
+            return self.time_s
+        return max(self.steady_s, self.ended_s(1.0 / (1.0 + job.staleness)))
+
     @property
     def limit(self) -> str:
         """What the rollout waits for: room for keys and values, the longest answers, or steps as such."""
@@ -163,8 +172,7 @@ def best_rollout(
         raise failure or InvalidInput(
             f"rollout: {accelerators} accelerators cannot be split over {job.model.heads} heads"
         )
-    asynchronous = job.policy == "asynchronous"
-    return min(found, key=lambda one: one.steady_s if asynchronous else one.time_s)
+    return min(found, key=lambda one: one.answers_s(job))
 
 
 def _powers_of_two(most: int) -> tuple[int, ...]:

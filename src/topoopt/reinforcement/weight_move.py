@@ -92,7 +92,8 @@ def weight_traffic(move: WeightMove, way: str) -> WeightTraffic:
 def _accelerator_bytes(move: WeightMove) -> float:
     if not move.is_in_place:
         return sum(size / (needed.stages * needed.slices) for size, _, needed in move.parts)
-    return float(sum(missing_bytes(held, needed, size) for size, held, needed in move.parts).max())
+    lacking = [missing_bytes(held, needed, size) for size, held, needed in move.parts]
+    return float(np.sum(lacking, axis=0).max())
 
 
 def _by_shard(move: WeightMove) -> tuple[Floats, int]:

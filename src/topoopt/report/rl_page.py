@@ -136,7 +136,9 @@ def _weights(step: RlStep) -> Section:
     moved = f"{format_bytes(traffic.total_bytes)} between servers, {format_bytes(traffic.busiest_bytes)} at the busiest"
     entries: Entries = {
         "weights": f"{format_bytes(step.weight_bytes)} once, sent by {traffic.way}",
-        "an accelerator": f"gets {format_bytes(traffic.accelerator_bytes)} at most",
+        "an accelerator": f"gets {format_bytes(traffic.accelerator_bytes)} at most"
+        if traffic.accelerator_bytes
+        else "has what it needs",
         "network": f"{moved}: {format_time(step.network_sync_s)} at the least"
         if traffic.total_bytes
         else "not used",

@@ -1,6 +1,7 @@
 """Transformers: their shapes, where those come from, and what follows from shapes alone."""
 
 from topoopt.transformer.adapters import ADAPTERS as ADAPTERS
+from topoopt.transformer.adapters import EVERYWHERE as EVERYWHERE
 from topoopt.transformer.adapters import AdapterParameters as AdapterParameters
 from topoopt.transformer.adapters import adapter_parameters as adapter_parameters
 from topoopt.transformer.config import config_to_model as config_to_model

@@ -5,9 +5,13 @@ from dataclasses import dataclass, fields
 from topoopt.transformer.layer_kinds import layer_kinds
 from topoopt.transformer.model import TransformerModel
 
-ADAPTERS = ("all-linear", "attention", "qkv")
+ADAPTERS = ("all-linear", "attention", "qkv", "every-matrix")
 """Linear layers that have an adapter: all but router and output layer; those of attention; the projections to queries,
-keys and values alone, as in NVIDIA's performance recipes (Megatron Bridge, llama3_70b LoRA)."""
+keys and values alone, as in NVIDIA's performance recipes (Megatron Bridge, llama3_70b LoRA); or as the first, where
+queries, keys, values, and the two matrices of a gated feed-forward part have one each (Hugging Face's PEFT)."""
+
+EVERYWHERE = ("all-linear", "every-matrix")
+"""Those of attention, of feed-forward parts and of experts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,8 @@ def adapter_parameters(model: TransformerModel, layer_is_moe: bool, adapters: st
     """Return the adapter parameters of a layer.
 
     Queries, keys and values share an adapter, and so do the two matrices of a gated feed-forward part, as these
-    are one matrix each in Megatron. Every routed expert has its own. Of a model whose layers mix tokens in different
-    ways: the mean of those with experts, or without.
+    are one matrix each in Megatron; but for ``every-matrix``. Every routed expert has its own. Of a model whose
+    layers mix tokens in different ways: the mean of those with experts, or without.
 
     Examples
     --------
@@ -49,16 +53,17 @@ def adapter_parameters(model: TransformerModel, layer_is_moe: bool, adapters: st
     if len(set(model.mixers)) > 1 or len(set(model.feed_forwards)) > 1:
         return _mean_parameters(model, layer_is_moe, adapters)
     whole, split = _mixer(model, adapters)
-    if adapters != "all-linear":
+    if adapters not in EVERYWHERE:
         return AdapterParameters(whole, split, 0, 0)
     experts = model.experts if layer_is_moe else None
     ffn = model.ffn if experts is None else experts.shared_ffn
     into = 2 if model.gated else 1
+    inputs = into if adapters == "every-matrix" else 1
     if ffn and model.feed_forwards != ".":
-        whole, split = whole + 2 * model.hidden, split + (into + 1) * ffn
+        whole, split = whole + (inputs + 1) * model.hidden, split + (into + 1) * ffn
     if experts is None:
         return AdapterParameters(whole, split, 0, 0)
-    outside = experts.count * 2 * (experts.width or model.hidden)
+    outside = experts.count * (inputs + 1) * (experts.width or model.hidden)
     return AdapterParameters(whole, split, outside, experts.count * (into + 1) * experts.ffn)
 
 
@@ -76,7 +81,7 @@ def _mixer(model: TransformerModel, adapters: str) -> tuple[int, int]:
     """Return what tensor parallel ranks hold whole and what they split; a recurrence is one of all linear layers."""
     if model.mixer(0) == "*":
         return _attention(model, adapters)
-    one = model.recurrence if model.mixer(0) == "M" and adapters == "all-linear" else None
+    one = model.recurrence if model.mixer(0) == "M" and adapters in EVERYWHERE else None
     return (0, 0) if one is None else (2 * model.hidden, one.projected + one.inner)
 
 
@@ -86,7 +91,9 @@ def _attention(model: TransformerModel, adapters: str) -> tuple[int, int]:
     output = (0, 0) if adapters == "qkv" else (hidden, model.heads * value)
     if latent is None:
         heads = model.heads * (1 + model.attention_gate) + 2 * model.kv_heads
-        return hidden + output[0], heads * model.head_dim + output[1]
+        return (3 if adapters == "every-matrix" else 1) * hidden + output[0], heads * model.head_dim + output[
+            1
+        ]
     # Projections down to the ranks are whole everywhere, in and out.
     queries = model.heads * (latent.nope_head_dim + latent.rope_head_dim)
     up = queries + model.heads * (latent.nope_head_dim + latent.value_head_dim)

@@ -110,7 +110,7 @@ class DetailWords(TypedDict, total=False):
     """Hide the all-to-alls of experts behind the computation of another micro-batch; dualpipe always does."""
     adapter_rank: Annotated[int, Word("N", 0)]
     """Of low-rank adapters (LoRA), which alone are trained; 0 for training everything."""
-    adapters: Annotated[str, Word("all-linear|attention|qkv", "all-linear")]
+    adapters: Annotated[str, Word("all-linear|attention|qkv|every-matrix", "all-linear")]
     """Linear layers that have an adapter."""
     recompute_layers: Annotated[int, Word("N", 0)]
     """Layers of each chunk that ``recompute`` is about; 0 for all."""

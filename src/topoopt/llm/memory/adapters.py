@@ -14,9 +14,9 @@ from topoopt.llm.memory.frameworks import Framework
 from topoopt.llm.memory.layer import ELEMENT_BYTES, LayerActivations, product_inputs
 from topoopt.llm.memory.stages import Stage
 from topoopt.llm.memory.states import StageParameters, States, stage_states, state_bytes
-from topoopt.transformer import ADAPTERS, TransformerModel, adapter_parameters
+from topoopt.transformer import ADAPTERS, EVERYWHERE, TransformerModel, adapter_parameters
 
-ADAPTED = {"qkv": 1, "attention": 2, "all-linear": 4}
+ADAPTED = {"qkv": 1, "attention": 2, "all-linear": 4, "every-matrix": 7}
 """Adapters of a layer, each of which keeps as many numbers of a token as its rank."""
 
 
@@ -48,7 +48,7 @@ def adapted_activations(
     if not np.any(table.adapter_rank > 0):
         return one
     inputs = product_inputs(model, table, layer_is_moe, framework)
-    everywhere = table.has_word("adapters", "all-linear")
+    everywhere = np.logical_or.reduce([table.has_word("adapters", word) for word in EVERYWHERE])
     lone = (table.adapter_rank > 0) & ~everywhere
     in_qkv = table.has_word("adapters", "qkv") & lone
     counts = np.array([ADAPTED[word] for word in ADAPTERS])[table.adapters]

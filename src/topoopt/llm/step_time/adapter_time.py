@@ -13,7 +13,7 @@ from topoopt.llm.columns import Floats, Ints
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.shapes import Shapes
-from topoopt.transformer import ADAPTERS
+from topoopt.transformer import ADAPTERS, EVERYWHERE
 
 Product = Callable[[Floats, Floats, Floats, Floats], Floats]
 """Seconds of a product from its rows, columns, depth and the peak rate."""
@@ -81,7 +81,7 @@ def _split(case: Case) -> _Split:
 
 def _linears(shapes: Shapes, kind: Ints, by: _Split) -> Iterator[_Linear]:
     """Yield the matrices that have an adapter, by :data:`~topoopt.transformer.ADAPTERS`."""
-    in_all = np.asarray(kind == ADAPTERS.index("all-linear"), np.float64)
+    in_all = np.isin(kind, [ADAPTERS.index(word) for word in EVERYWHERE]).astype(np.float64)
     in_attention = in_all + np.asarray(kind == ADAPTERS.index("attention"), np.float64)
     yield from _queries_keys_values(shapes, by)
     yield _Linear(
