@@ -8,7 +8,7 @@ from topoopt.arrays import Floats
 from topoopt.report.chart import Bar, Chart, Limit, LineChart, Series, TimelineChart
 from topoopt.report.page import Notes, Page, Section, Table, Tile
 from topoopt.report.rows import Entries, facts, number, table, text
-from topoopt.report.words import dollars
+from topoopt.report.words import counted, dollars
 from topoopt.serving import ServingAnswer, ServingRun, split_words, user_tokens_per_s
 from topoopt.units import format_time
 
@@ -129,7 +129,8 @@ def _entries(answer: ServingAnswer) -> Entries:
         "requests": f"{rate}{demand.words}; prompts of {demand.prompt:,.0f} tokens and answers of {demand.answer:,.0f}",
         "objectives": f"first token {format_time(goals.ttft_s)}, each other {format_time(goals.tpot_s)}, for "
         f"{goals.share:.0%} of the requests",
-        "screened": f"{answer.screened:,} deployments of {answer.splits:,} splits that fit, in closed form",
+        "screened": f"{counted(answer.screened, 'deployment')}, in closed form; "
+        f"{counted(answer.splits, 'split')} of a replica fit into memory",
         "router": question.router,
         "machines": "" if hourly is None else f"{dollars(hourly)} an hour, servers, network and electricity",
     }

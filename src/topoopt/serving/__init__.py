@@ -40,13 +40,13 @@ from topoopt.serving.objectives import PRESETS as PRESETS
 from topoopt.serving.objectives import Objectives as Objectives
 from topoopt.serving.requests import Requests as Requests
 from topoopt.serving.search.answer import ServingAnswer as ServingAnswer
-from topoopt.serving.search.answer import split_words as split_words
 from topoopt.serving.search.answer import user_tokens_per_s as user_tokens_per_s
 from topoopt.serving.search.candidates import Limits as Limits
 from topoopt.serving.search.demand import Demand as Demand
 from topoopt.serving.search.question import Question as Question
 from topoopt.serving.search.question import Way as Way
 from topoopt.serving.search.serve import serve as serve
+from topoopt.serving.search.split_words import split_words as split_words
 from topoopt.serving.search.splits import Machine as Machine
 from topoopt.serving.simulator.fleet import Failure as Failure
 from topoopt.serving.simulator.fleet import RoleRule as RoleRule

@@ -180,6 +180,9 @@ def _engine(words: Mapping[str, Any]) -> EngineSettings:
     ):
         if not low < words[word] <= high and not low == words[word] == high:
             raise InvalidInput(f"{word}: expected a number from {low:g} to {high:g}, got {words[word]:g}")
+    whole("page_tokens", words["page_tokens"], 1)
+    for word in ("lora_adapters", "lora_rank"):
+        whole(word, words[word], 0)
     same = [column.name for column in fields(EngineSettings) if column.name in words]
     return EngineSettings(
         **pick(words, same), adapters=words["lora_adapters"], adapter_rank=words["lora_rank"]
@@ -193,13 +196,16 @@ def _limits(words: Mapping[str, Any], accelerators: int) -> Limits:
     apart = [word for word in words if word.startswith("prefill_")]
     if apart and mode not in (None, "disaggregated"):
         raise InvalidInput(f"{apart[0]}: is for mode disaggregated, got {mode}")
+    reading = words.get("prefill_accelerators")
+    if reading is not None and not 0 < reading < accelerators:
+        raise InvalidInput(f"prefill_accelerators {reading}: expected 1 to {accelerators - 1}, some answer")
     modes = (mode,) if mode else ("disaggregated",) if apart else MODES
     return Limits(
         accelerators,
         modes,
         whole("max_batch", words["max_batch"], 1),
         whole("token_budget", words["token_budget"], 1),
-        words.get("prefill_accelerators"),
+        reading,
     )
 
 

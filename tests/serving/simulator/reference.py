@@ -222,9 +222,9 @@ class Reference:
         seconds += np.interp(sampled / parts, table.tokens, table.head_s) if sampled else 0.0
         seconds += table.prefill_s_per_pair / parts * sum(q.piece * (q.read + q.piece / 2) for q in prompts)
         seconds += table.decode_s_per_token / parts * sum(q.input + q.steps for q in decodes)
-        s.began, s.answered, s.lag = now, len(decodes), 0.0
+        s.began, s.answered = now, len(decodes)
+        s.lag = seconds * (1 - 1 / table.stages)
         if apart:
-            s.lag = seconds - seconds / table.stages
             seconds /= table.stages
         s.end = float(now + seconds)
 
@@ -284,7 +284,7 @@ class Reference:
                 keeps = q.steps < q.output - 1
                 if not keeps:
                     self.give_back(s, q)
-                    self.finish(q, now)
+                    self.finish(q, now + s.lag)
             elif q.piece:
                 q.read, q.piece = q.read + q.piece, 0
                 if q.read == q.target:
@@ -332,7 +332,7 @@ class Reference:
         self.join(to, q)
 
     def finish(self, q: Asked, now: float) -> None:
-        q.last = now
+        q.last = now = max(now, q.first)
         if self.later:
             self.events.append((now, 0, self.later.popleft().number, "comes"))
 

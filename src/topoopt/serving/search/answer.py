@@ -10,11 +10,12 @@ from topoopt.door import shows_itself
 from topoopt.frame import Frame, frame
 from topoopt.hardware import find_accelerator
 from topoopt.provenance import Provenance
-from topoopt.serving.deployment import Parallelism, Pool
+from topoopt.serving.deployment import Pool
 from topoopt.serving.search.binding import Binding
 from topoopt.serving.search.candidates import Candidate
 from topoopt.serving.search.pareto import ParetoPoint
 from topoopt.serving.search.question import Question
+from topoopt.serving.search.split_words import split_words
 from topoopt.serving.simulator import ServingRun
 from topoopt.serving.simulator.result import spread_of
 
@@ -76,18 +77,6 @@ def user_tokens_per_s(run: ServingRun) -> float:
 def pool_words(pool: Pool) -> str:
     """Return a pool in short, such as ``4 × TP8``."""
     return f"{pool.replicas} × {split_words(pool.parallelism)}"
-
-
-def split_words(one: Parallelism) -> str:
-    """Return degrees in short, such as ``TP4 PP2`` or ``DP8 EP8``.
-
-    Examples
-    --------
-    >>> split_words(Parallelism(4, 2)), split_words(Parallelism(1, 1, 8, 8)), split_words(Parallelism())
-    ('TP4 PP2', 'EP8 DP8', 'TP1')
-    """
-    degrees = {"TP": one.tensor, "PP": one.pipeline, "EP": one.expert, "DP": one.attention_data}
-    return " ".join(f"{name}{degree}" for name, degree in degrees.items() if degree > 1) or "TP1"
 
 
 @shows_itself

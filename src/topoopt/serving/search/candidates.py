@@ -10,6 +10,7 @@ from topoopt.serving.deployment import MODES, Deployment, EngineSettings, Pool
 from topoopt.serving.objectives import Objectives
 from topoopt.serving.search.closed_form import Answering, alone_s, answering, fastest_token_s, prompt_s
 from topoopt.serving.search.demand import Demand
+from topoopt.serving.search.split_words import split_words
 from topoopt.serving.search.splits import Split
 from topoopt.units import format_time
 
@@ -119,6 +120,11 @@ def candidates(
             found += _pairs(reading, pools, settings, limits)
         else:
             found += _of_one_pool(pools, long_prompt, mode, objectives, settings, limits)
+    if not found and limits.prefill_accelerators is not None:
+        raise Infeasible(
+            f"prefill_accelerators {limits.prefill_accelerators}: no replicas take exactly so many and meet the "
+            "objectives; take another number"
+        )
     if not found:
         raise Infeasible(
             f"slo_ttft {format_time(objectives.ttft_s)}, slo_tpot {format_time(objectives.tpot_s)}: each can be met, "
@@ -138,11 +144,9 @@ def _check_reachable(
     ):
         best = int(np.argmin(times))
         if times[best] > goal_s:
-            one = splits[best].parallelism
             raise Infeasible(
                 f"{word} {format_time(goal_s)}: cannot be met at any batch; the best that can be reached is "
-                f"{format_time(times[best])}, with tensor {one.tensor}, pipeline {one.pipeline}, expert {one.expert}, "
-                f"attention_data {one.attention_data}"
+                f"{format_time(times[best])}, with {split_words(splits[best].parallelism)}"
             )
 
 

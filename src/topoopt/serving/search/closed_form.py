@@ -41,10 +41,12 @@ class Answering:
 def alone_s(table: StepTable, tokens: float, apart: bool) -> float:
     """Return the seconds from the begin of a prompt to its first token, on a replica that does nothing else.
 
-    In a pool of its own a prompt goes through a pipeline as a whole, else in as many parts as there are stages.
+    In a pool of its own a prompt goes through a pipeline as a whole, else in as many parts as there are stages, the
+    last of which enters when all but one stage's share of the time is over.
     """
     parts = 1 if apart else table.stages
-    return _step_s(table, tokens / parts, 1 / parts, 0.0, tokens * tokens / 2 / parts, prompts_only=True)
+    pairs = tokens * tokens / 2 / parts
+    return _step_s(table, tokens / parts, 1 / parts, 0.0, pairs, prompts_only=True) * (2 - 1 / parts)
 
 
 def prompt_s(table: StepTable, demand: Demand) -> float:
@@ -76,7 +78,7 @@ def answering(
         table, tokens / stages, sampled / stages, batch * demand.cached / stages, pairs / stages
     )
     if mode == "prefill-first":
-        step_s = step_s + coming * alone_s(table, demand.prompt, apart=False)
+        step_s = step_s + coming * alone_s(table, demand.prompt, apart=False) / (2 - 1 / stages)
     return Answering(batch, step_s / settings.accepted_tokens, batch / (steps * step_s))
 
 

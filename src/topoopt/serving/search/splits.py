@@ -7,6 +7,7 @@ from topoopt.errors import Infeasible, InvalidInput
 from topoopt.hardware import find_accelerator
 from topoopt.serving.deployment import EngineSettings, Parallelism
 from topoopt.serving.kv_cache import cache_capacity
+from topoopt.serving.precision import cache_element_bytes, weight_format
 from topoopt.serving.step.constants import Constants
 from topoopt.serving.step.table import step_table
 from topoopt.serving.step_table import StepTable
@@ -69,6 +70,8 @@ def splits_of(machine: Machine, fixed: Mapping[str, int], most_tokens: int) -> l
     Infeasible
         If nothing fits, with the reason of the largest split.
     """
+    weight_format(machine.settings.weight_precision)
+    cache_element_bytes(machine.settings.kv_precision)
     found, reason = [], ""
     for one in _degrees(machine, fixed):
         try:

@@ -117,10 +117,10 @@ class Clock(IntEnum):
     BEGIN, EACH, TOKENS, END = range(0, 4)
     # tokens of all its requests; until when its links are in use
     LOAD, SENDING, RECEIVING = range(4, 7)
-    # seconds spent in steps that only read, that only answer, that do both; of the pipeline behind such a step
-    READING, ANSWERING, BOTH, LAG = range(7, 11)
+    # seconds spent in steps that only read, that only answer, that do both
+    READING, ANSWERING, BOTH = range(7, 10)
     # seconds of steps while pages, requests held back; of caches in steps; requests times seconds of answers
-    NO_PAGE, NO_PLACE, OF_CACHES, BATCH_S = range(11, 15)
+    NO_PAGE, NO_PLACE, OF_CACHES, BATCH_S = range(10, 14)
 
 
 class Pool(IntEnum):

@@ -236,9 +236,7 @@ def _time_step(s: State, r: int, answered: int, lost: int, now: float) -> None:
     if sampled > 0:
         each_s += looked_up(s, pool, Grid.HEAD, sampled / parts)
     each_s += s.law[pool, Law.PAIR] / parts * pairs
-    s.clock[r, Clock.LAG] = 0.0
     if apart:
-        s.clock[r, Clock.LAG] = each_s - each_s / stages
         each_s /= stages
     s.clock[r, Clock.BEGIN] = now
     s.clock[r, Clock.EACH] = each_s
@@ -277,6 +275,7 @@ def end_row(s: State, r: int, now: float) -> None:
     answered = s.replica[r, Replica.ANSWERED]
     if answered > 0 and steps > 1:
         commit(s, r, steps)
+    end = now + _lag(s, r, steps, now)
     account(s, r, steps, now)
     s.clock[r, Clock.LOAD] += s.number[Number.ACCEPTED] * answered * steps
     running = s.replica[r, Replica.RUNNING]
@@ -291,14 +290,14 @@ def end_row(s: State, r: int, now: float) -> None:
                 if not stays:
                     give_back(s, r, q)
                     leave(s, r, q)
-                    finish(s, q, now)
+                    finish(s, q, end)
         elif s.request[q, Request.PIECE] > 0:
             piece = s.request[q, Request.PIECE]
             s.request[q, Request.READ] += piece
             s.replica[r, Replica.UNREAD] -= piece
             s.request[q, Request.PIECE] = 0
             if s.request[q, Request.READ] == s.request[q, Request.TARGET]:
-                stays = _end_reading(s, r, q, now)
+                stays = _end_reading(s, r, q, end)
         if stays:
             s.running[r, kept] = q
             kept += 1
@@ -306,6 +305,17 @@ def end_row(s: State, r: int, now: float) -> None:
     s.replica[r, Replica.BUSY] = IDLE
     s.clock[r, Clock.END] = NEVER
     s.replica[r, Replica.MARKED] = 1
+
+
+@compiled
+def _lag(s: State, r: int, steps: int, now: float) -> float:
+    """Return how much later than the next step may begin the last part of a step has left the pipeline."""
+    pool = s.replica[r, Replica.POOL]
+    stages = s.pool[pool, Pool.STAGES]
+    if s.tally[Count.MODE] == DISAGGREGATED and pool == 0:
+        return (stages - 1) * s.clock[r, Clock.EACH]
+    before = s.clock[r, Clock.BEGIN] if steps == 1 else end_of_row(s, r, steps - 1)
+    return (now - before) * (stages - 1) / stages
 
 
 @compiled
@@ -331,10 +341,9 @@ def account(s: State, r: int, steps: int, now: float) -> None:
 
 
 @compiled
-def _end_reading(s: State, r: int, q: int, now: float) -> bool:
+def _end_reading(s: State, r: int, q: int, end: float) -> bool:
     """Let the first token of an answer, or the next one after a loss, be made; return whether the request stays."""
     keep_prefix(s, r, q)
-    end = now + s.clock[r, Clock.LAG]
     if s.request[q, Request.BEGUN] == 1:
         s.request[q, Request.STEPS] += 1
         s.clock[r, Clock.LOAD] += s.number[Number.ACCEPTED]
@@ -353,14 +362,14 @@ def _end_reading(s: State, r: int, q: int, now: float) -> bool:
     if not hands_over:
         s.request[q, Request.STATE] = ANSWERING
         return True
-    _send(s, r, q, end, now)
+    _send(s, r, q, end)
     return False
 
 
 @compiled
-def _send(s: State, r: int, q: int, end: float, now: float) -> None:
+def _send(s: State, r: int, q: int, end: float) -> None:
     """Send a cache to a replica that answers; its pages here are in use until it is there."""
-    to = choose(s, 1, q, r, end, now)
+    to = choose(s, 1, q, r, end, s.clock[r, Clock.END])
     ready = sent_at(s, r, to, q, end)
     free_at = ready - s.setup_s[r, to]
     s.clock[r, Clock.SENDING] = free_at
@@ -376,7 +385,11 @@ def _send(s: State, r: int, q: int, end: float, now: float) -> None:
 
 @compiled
 def finish(s: State, q: int, end: float) -> None:
-    """Note that a request is answered; of a closed loop its client sends the next one."""
+    """Note that a request is answered; of a closed loop its client sends the next one.
+
+    In a pipeline a short step may be over before the long one that made the first token has left it.
+    """
+    end = max(end, s.time[q, Time.FIRST])
     s.time[q, Time.LAST] = end
     s.request[q, Request.STATE] = DONE
     s.tally[Count.DONE] += 1
