@@ -155,7 +155,8 @@ def _fabrics(answer: ServingComparison) -> tuple[Block, ...]:
         number("$/1 M tokens", "usd_per_million_tokens", dollars),
     )
     notes = [f"{name} is left out: {reason}" for name, reason in answer.skipped]
-    return beside, _deployments(answer), Notes(tuple(notes)), _chart(answer.fabrics)
+    said = (Notes(tuple(notes)),) if notes else ()
+    return beside, _deployments(answer), *said, _chart(answer.fabrics)
 
 
 def _deployments(answer: ServingComparison) -> Table | Notes:

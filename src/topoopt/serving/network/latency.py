@@ -122,7 +122,7 @@ def expected(served: Served, laws: PoolLaws, way: Reach, load: RequestLoad) -> E
     return Expected(
         math.inf if piles_up else sum(parts),
         math.inf if piles_up else tpot_s,
-        math.inf if piles_up else sum(parts[1:]) + late_wait_s(rate, prompt_s, stages, queues),
+        math.inf if piles_up else sum(parts[1:]) + max(parts[0], late_wait_s(rate, prompt_s, stages, queues)),
         *parts,
         prompt_network_s,
         way.decode.step_s(max(batch, 1.0) * drafts, others) / accepted,
