@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from topoopt.errors import Infeasible
-from topoopt.serving.deployment import EngineSettings
+from topoopt.serving.deployment import EngineSettings, Parallelism
 from topoopt.serving.fabrics.answer import ServingComparison
 from topoopt.serving.fabrics.compared import Priced, compared
 from topoopt.serving.fabrics.confirmed import confirmed
 from topoopt.serving.fabrics.deployments import Contender, contenders
 from topoopt.serving.fabrics.on_fabric import FabricQuestion
-from topoopt.serving.fabrics.prepared import ServingStack, prepared
+from topoopt.serving.fabrics.prepared import ServingStack, prepared, table_without_network
 from topoopt.serving.fabrics.splits import SplitRates, split_rates, splits
+from topoopt.serving.precision import cache_element_bytes
 from topoopt.transformer import TransformerModel
 
 MOST_KEPT = 400
@@ -41,6 +42,10 @@ def compare_serving(
         If the model does not fit, or no split answers in time: with the best that there is.
     """
     cluster = question.cluster
+    cache_element_bytes(settings.kv_precision)  # an unknown format or engine is no split that does not fit
+    table_without_network(
+        model, cluster.accelerator, Parallelism(), settings, stack.engine, cluster.accelerators_per_server
+    )
     if isinstance(deployments, int):
         on_progress("splits", 0, 0)
         candidates, looked_at = _searched(model, question, settings, stack, deployments)
