@@ -14,7 +14,11 @@ from topoopt.traffic import Traffic
 FIXED = ("ideal-switch", "rail", "fat-tree", "oversub-fat-tree", "full-mesh", "expander", "torus")
 """Fabrics whose wiring no job chooses; each has all of a server's bandwidth at its ports."""
 
-TOPOOPT = "topoopt"
+TOPOOPT, TOPOOPT_OCS = "topoopt", "topoopt-ocs"
+"""One wiring for all phases, behind patch panels; circuits of optical switches, that change where it pays."""
+
+OPTICAL_SWITCH = "3d-mems"
+"""What the second is built of."""
 
 LARGEST_DEGREE = 8
 """Interfaces of a server: one for each accelerator, of larger servers fewer and faster ones."""
@@ -65,7 +69,7 @@ def fixed_fabric(name: str, servers: int, ports: Ports, traffics: Sequence[Traff
     InvalidInput
         For an unknown name, or if it does not go with servers and ports.
     """
-    check_known("fabric", name, FIXED)
+    check_known("fabric", name, (*FIXED, TOPOOPT, TOPOOPT_OCS))
     assert name in FABRICS
     groups = tuple(dict.fromkeys(group.members for one in traffics for group in one.allreduce))
     request = FabricRequest(

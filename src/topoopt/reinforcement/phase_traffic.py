@@ -111,6 +111,16 @@ def is_silent(traffic: Traffic) -> bool:
     return not (traffic.allreduce or traffic.alltoall or len(traffic.transfers))
 
 
+def least_s(traffic: Traffic, server_bandwidth_bps: float) -> float:
+    """Return how long the busiest server needs for what it sends, on a network that has room for all of it."""
+    sent = np.zeros(traffic.servers)
+    for group in traffic.allreduce:
+        sent[list(group.members)] += group.wire_bytes / len(group.members)
+    for exchange in traffic.alltoall:
+        sent[list(exchange.members)] += (len(exchange.members) - 1) * exchange.bytes_per_pair
+    return float(sent.max(initial=0.0)) * 8 / server_bandwidth_bps
+
+
 def parts_of(traffic: Traffic) -> list[Ints]:
     """Return the servers that exchange something, in parts that have nothing to do with each other."""
     groups = [group.members for group in traffic.allreduce] + [group.members for group in traffic.alltoall]

@@ -10,7 +10,9 @@ from topoopt.errors import Infeasible, InvalidInput
 from topoopt.llm import Calibration
 from topoopt.reinforcement.constants import Constants
 from topoopt.reinforcement.fabrics import (
+    OPTICAL_SWITCH,
     TOPOOPT,
+    TOPOOPT_OCS,
     FabricRow,
     fixed_fabric,
     network_of,
@@ -18,7 +20,7 @@ from topoopt.reinforcement.fabrics import (
     ports_of,
 )
 from topoopt.reinforcement.job import RlJob
-from topoopt.reinforcement.phase_traffic import rollout_traffic, training_traffic, weights_traffic
+from topoopt.reinforcement.phase_traffic import least_s, rollout_traffic, training_traffic, weights_traffic
 from topoopt.reinforcement.policies import Phases, take_turns
 from topoopt.reinforcement.rollout_phase import (
     MAX_BATCH,
@@ -34,7 +36,7 @@ from topoopt.reinforcement.weight_transport import (
     least_network_s,
 )
 from topoopt.reinforcement.weights import Places, weight_bytes, weight_moves
-from topoopt.reinforcement.wirings import Turn, network_s, static_or_changed
+from topoopt.reinforcement.wirings import Ports, Rewiring, Turn, network_s, static_or_changed
 from topoopt.serving import Parallelism
 from topoopt.traffic import Traffic
 
@@ -171,6 +173,7 @@ def _with_pools(request: RlRequest, rollout_accelerators: int, training_accelera
         transport.name,
         sync_s,
         network,
+        least_s(rollout_traffic(job, rollout, places), job.system.network_bandwidth_bps * per_server),
         constants.step_overhead_s,
     )
 
@@ -223,26 +226,43 @@ def with_fabrics(
     }
     turns = _turns(step, traffic)
     rewiring = static_or_changed(turns, ports, seed)
-    ways = _weight_traffics(job, step.rollout, step.training, places, way)
+    ways = [step.traffic, *_weight_traffics(job, step.rollout, step.training, places, way)]
     every = [*traffic.values(), *(weights_traffic(one) for one in ways)]
     ideal = phase_seconds(traffic, fixed_fabric("ideal-switch", places.servers, ports, every, seed))
     rows = []
     for name in dict.fromkeys(names):
-        if name != TOPOOPT:
-            fabric = fixed_fabric(name, places.servers, ports, every, seed)
-        elif rewiring is not None:
-            fabric = rewiring.static
-        else:  # nothing is sent, whatever is wired
-            fabric = fixed_fabric("ideal-switch", places.servers, ports, every, seed)
-        seconds = phase_seconds(traffic, fabric)
-        each = {one.way: network_s(weights_traffic(one), fabric) for one in ways}
-        best = min(each, key=each.__getitem__)
-        seconds["weights"] = each[best]
+        seconds, best, waited_s = _phase_seconds(name, traffic, ways, rewiring, (ports, seed, every))
         network = network_of(name, places.servers, ports, prices)
         row = _row(step, name, seconds, ideal, network)
-        usd = _usd_per_step(step, row.step_s, terms, places.servers, network)
-        rows.append(replace(row, usd_per_step=usd, way=best))
+        step_s = row.step_s + waited_s
+        usd = _usd_per_step(step, step_s, terms, places.servers, network)
+        rows.append(replace(row, step_s=step_s, usd_per_step=usd, way=best))
     return replace(step, fabrics=tuple(rows), rewiring=rewiring)
+
+
+def _phase_seconds(
+    name: str,
+    traffic: Mapping[str, Traffic],
+    ways: Sequence[WeightTraffic],
+    rewiring: Rewiring | None,
+    how: tuple[Ports, int, list[Traffic]],
+) -> tuple[dict[str, float], str, float]:
+    """Return network seconds by phase, the way of the weights, and what is waited for circuits that change."""
+    ports, seed, every = how
+    if name == TOPOOPT_OCS and rewiring is not None:
+        waited_s = next(one.waited_s for one in rewiring.technologies if one.name == OPTICAL_SWITCH)
+        if rewiring.gain_s > waited_s:
+            return {**dict.fromkeys(traffic, 0.0), **rewiring.phases_s}, ways[0].way, waited_s
+    if name not in (TOPOOPT, TOPOOPT_OCS):
+        fabric = fixed_fabric(name, every[0].servers, ports, every, seed)
+    elif rewiring is not None:
+        fabric = rewiring.static
+    else:  # nothing is sent, whatever is wired
+        fabric = fixed_fabric("ideal-switch", every[0].servers, ports, every, seed)
+    seconds = phase_seconds(traffic, fabric)
+    each = {one.way: network_s(weights_traffic(one), fabric) for one in reversed(ways)}
+    best = min(each, key=each.__getitem__)
+    return {**seconds, "weights": each[best]}, best, 0.0
 
 
 def _turns(step: RlStep, traffic: dict[str, Traffic]) -> tuple[Turn, ...]:

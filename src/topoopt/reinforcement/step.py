@@ -36,8 +36,8 @@ class RlStep:
         All weights once, as they are sent.
     transport : str
         The software that brings them.
-    network_sync_s : float
-        What the network alone needs for them, at the least.
+    network_sync_s, network_rollout_s : float
+        What the network alone needs for them, and for the rollout's sums and exchanges between servers, at the least.
     cluster : OwnedCluster or None
         What the machines cost.
     fabrics : tuple of FabricRow
@@ -57,6 +57,7 @@ class RlStep:
     transport: str
     sync_s: float
     network_sync_s: float
+    network_rollout_s: float
     overhead_s: float
     cluster: OwnedCluster | None = None
     fabrics: tuple[FabricRow, ...] = ()
@@ -103,10 +104,13 @@ class RlStep:
 
     @property
     def network_s(self) -> float:
-        """Seconds of a step in which training waits for exchanges, and that weights need on the network."""
+        """Seconds of a step for bytes between servers: of weights, of the rollout, and that training waits for."""
         names = ("tp_s", "cp_s", "ep_s", "pp_s", "dp_s")
-        beside = self.job.disjoint and self.turns.rollout_s > self.training.time_s
-        return self.network_sync_s + (0.0 if beside else sum(self.training.parts_s[name] for name in names))
+        training_s = sum(self.training.parts_s[name] for name in names)
+        if not self.job.disjoint:
+            return self.network_sync_s + self.network_rollout_s + training_s
+        ahead = self.turns.rollout_s > self.training.time_s
+        return self.network_sync_s + (self.network_rollout_s if ahead else training_s)
 
     @property
     def network_hardly_matters(self) -> bool:

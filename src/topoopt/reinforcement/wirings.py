@@ -1,6 +1,6 @@
 """One wiring for all phases of a step, or circuits that change between phases: which is quicker, and from when."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -73,6 +73,8 @@ class Rewiring:
     break_even_s : float
         Delay of a change below which changing pays; 0 where it never does.
     technologies : tuple of Technology
+    phases_s : mapping from a phase to float
+        Network seconds of each phase, with a wiring for each turn.
     static : Fabric
         The best single wiring.
     """
@@ -82,6 +84,7 @@ class Rewiring:
     changes: int
     break_even_s: float
     technologies: tuple[Technology, ...]
+    phases_s: Mapping[str, float]
     static: Fabric = field(repr=False)
 
     @property
@@ -137,7 +140,8 @@ def static_or_changed(turns: Sequence[Turn], ports: Ports, seed: int = 0) -> Rew
         key=lambda fabric: sum(turn_s(turn, fabric) for turn in speaking),
     )
     static_s = sum(turn_s(turn, static) for turn in speaking)
-    own_s = sum(min(_own_s(turn, ports, seed), turn_s(turn, static)) for turn in speaking)
+    own = [_own_seconds(turn, static, ports, seed) for turn in speaking]
+    own_s = sum(max(seconds.values()) for seconds in own)
     changes = len(speaking) if len(speaking) > 1 else 0
     quiet = _silences(turns)
     technologies = []
@@ -146,7 +150,13 @@ def static_or_changed(turns: Sequence[Turn], ports: Ports, seed: int = 0) -> Rew
         saved_s = static_s - own_s - waited_s
         technologies.append(Technology(one.name, one.reconfiguration_s, waited_s, saved_s))
     return Rewiring(
-        static_s, own_s, changes, _break_even_s(static_s - own_s, quiet), tuple(technologies), static
+        static_s,
+        own_s,
+        changes,
+        _break_even_s(static_s - own_s, quiet),
+        tuple(technologies),
+        {name: value for seconds in own for name, value in seconds.items()},
+        static,
     )
 
 
@@ -162,18 +172,21 @@ def _mixtures(turns: Sequence[Turn]) -> list[Traffic]:
     return [together(each), *favoring]
 
 
-def _own_s(turn: Turn, ports: Ports, seed: int) -> float:
-    """Return the network seconds of a turn with a wiring of its own.
+def _own_seconds(turn: Turn, static: Fabric, ports: Ports, seed: int) -> dict[str, float]:
+    """Return the network seconds of a turn's phases with a wiring of its own, or the single one where none is better.
 
     Servers that exchange nothing with each other, not even through others, need not be joined.
     """
-    seconds = 0.0
+    seconds = dict.fromkeys(turn.phases, 0.0)
     for members in parts_of(together(list(turn.phases.values()))):
         phases = {name: among(one, members) for name, one in turn.phases.items()}
         alone = Turn(phases, turn.time_s)
         wired = _wired(together(list(phases.values())), ports, seed)
-        seconds = max(seconds, min(turn_s(alone, fabric) for fabric in wired))
-    return seconds
+        best = min(wired, key=lambda fabric: turn_s(alone, fabric))
+        seconds = {name: max(seconds[name], network_s(one, best)) for name, one in phases.items()}
+    if max(seconds.values()) < turn_s(turn, static):
+        return seconds
+    return {name: network_s(one, static) for name, one in turn.phases.items()}
 
 
 def _wired(traffic: Traffic, ports: Ports, seed: int) -> list[Fabric]:

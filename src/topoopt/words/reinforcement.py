@@ -88,8 +88,8 @@ class RlFabricWords(TypedDict, total=False):
     """Networks that the step is put on."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """With commas: topoopt, ideal-switch, rail, fat-tree, oversub-fat-tree, full-mesh, expander, torus. None if not
-    given."""
+    """With commas: topoopt (one wiring for all phases), topoopt-ocs (circuits that change between phases where that
+    pays), ideal-switch, rail, fat-tree, oversub-fat-tree, full-mesh, expander, torus. None if not given."""
     seed: Annotated[int, Word("N", 0)]
     """Of wirings."""
 
