@@ -1,31 +1,35 @@
-"""The constants that are shipped, by engine and accelerator."""
+"""The constants that are shipped: factors by what a stack has in common with those that were measured."""
 
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from topoopt.arrays import Floats
+from topoopt.files import packaged_rows
+from topoopt.serving.calibration.fit import CONSTANTS, Factors, constants_of_logs, members_of, row_logs
+from topoopt.serving.calibration.levels import Stack, level_names
 from topoopt.serving.step.constants import Constants
 
-START = Constants(
-    dense_memory=0.8,
-    expert_memory=0.7,
-    cache_memory=0.6,
-    dense_compute=0.55,
-    expert_compute=0.35,
-    pair_compute=0.4,
-    decode_compute=0.8,
-    link=0.5,
-    network=0.5,
-    reduce_s=6e-6,
-    reduce_double_s=1.5e-6,
-    network_reduce_s=15e-6,
-    exchange_s=12e-6,
-    layer_s=15e-6,
-    step_s=5e-4,
-    request_s=8e-6,
-    prompt_layer_s=2e-4,
-    prompt_step_s=8e-3,
-    interference=0.8,
-)
-"""Where fits begin: the size of each by experience."""
+USUAL_ENGINE = "vllm"
+"""Whose constants are taken where no engine is named."""
 
 
-def shipped_constants(engine: str, accelerator: str, precision: str) -> Constants:
-    """Return the constants of an engine on an accelerator."""
-    return START
+@cache
+def shipped_factors() -> Factors:
+    """Return the factors of ``data/constants.csv``, whose first row is the base."""
+    rows = packaged_rows("serving", "constants")
+    logs = np.log([[float(row[name]) for name in CONSTANTS] for row in rows])
+    return Factors(logs[0], [(row["level"], row["name"]) for row in rows[1:]], logs[1:])
+
+
+def shipped_logs(stacks: Sequence[Stack]) -> Floats:
+    """Return logarithms of the constants of stacks, array (n, constants)."""
+    factors = shipped_factors()
+    return row_logs(factors, members_of(factors.names, [level_names(stack) for stack in stacks]))
+
+
+def shipped_constants(stack: Stack) -> Constants:
+    """Return the constants of a stack; what was never measured has a factor of 1."""
+    columns = constants_of_logs(shipped_logs([stack]))
+    return Constants(**{name: float(getattr(columns, name)[0]) for name in CONSTANTS})

@@ -26,6 +26,9 @@ class Constants:
     layer_s, step_s, request_s : what a decoding step adds for each layer, by itself, for each request
     prompt_layer_s, prompt_step_s : what a layer and a step take at least, and add, where prompts are read
     interference : share of a prompt's reading that requests which decode meanwhile feel
+    wave : share of the clients of a closed loop whose prompts are read before one's own, on average
+    queue : waiting behind other prompts over that of a queue of M/D/1
+    batch_share : share of the memory for caches that requests fill when all come at once
     """
 
     dense_memory: Number
@@ -47,3 +50,6 @@ class Constants:
     prompt_layer_s: Number
     prompt_step_s: Number
     interference: Number
+    wave: Number
+    queue: Number
+    batch_share: Number

@@ -15,6 +15,9 @@ from topoopt.serving.step.replica import Replica
 ACTIVATION_BYTES = 2.0
 """Of a number that accelerators send each other; experts' inputs go in 8 bits with a scale of 4 bytes for 128."""
 
+MICRO_BATCH_TOKENS = 1024.0
+"""Prompts flow through pipeline stages in pieces of at least so many tokens; smaller ones read weights too often."""
+
 DISPATCH_BYTES = 1 + 4 / 128
 
 
@@ -47,8 +50,9 @@ def prompt_step_s(one: Replica, law: Constants, tokens: Number, prompts: Number 
     base = token_s(one, law, own * one.attention_data, decoding=False)
     pairs = prompt_pairs_s(one, law, tokens / prompts) * np.maximum(prompts / one.attention_data, 1.0)
     floor = law.prompt_layer_s * one.layers
-    whole = np.cbrt((base + pairs) ** 3 + floor**3)
-    return whole + head_s(one, law, prompts) + law.prompt_step_s
+    flowing = np.clip(tokens / MICRO_BATCH_TOKENS, 1.0, one.pipeline)
+    filled = (one.pipeline + flowing - 1) / (one.pipeline * flowing)
+    return (smooth(base, floor) + pairs) * filled + head_s(one, law, prompts) + law.prompt_step_s
 
 
 def token_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
@@ -62,6 +66,7 @@ def token_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Flo
     mlp_rate = one.expert_flops * compute
     mlp = smooth(2 * one.mlp_weights * own / mlp_rate, one.mlp_weights * one.mlp_bytes / reading)
     sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, law, own) + exchange_s(one, law, own)
+    sums = sums + boundary_s(one, law, own)
     return sums + (law.layer_s * one.layers if decoding else 0.0)
 
 
@@ -101,6 +106,14 @@ def exchange_s(one: Replica, law: Constants, tokens: Number) -> Floats:
     )
 
 
+def boundary_s(one: Replica, law: Constants, tokens: Number) -> Floats:
+    """Return the seconds of handing tokens from stage to stage, over the network where stages fill a server."""
+    away = one.stage * one.pipeline > one.domain
+    slow = np.where(away, one.network_bytes_per_s * law.network, one.link_bytes_per_s * law.link)
+    start = np.where(away, law.network_reduce_s, law.reduce_s)
+    return (one.pipeline - 1) * (start + ACTIVATION_BYTES * tokens * one.hidden / slow)
+
+
 def head_s(one: Replica, law: Constants, rows: Number) -> Floats:
     """Return the seconds of the output layer for so many rows."""
     return smooth(
@@ -124,6 +137,6 @@ def prompt_pairs_s(one: Replica, law: Constants, tokens: Number) -> Floats:
     return pairs / (one.plain_flops * law.pair_compute)
 
 
-def smooth(arithmetic: Floats, reading: Floats) -> Floats:
+def smooth(arithmetic: Number, reading: Number) -> Floats:
     """Return what overlapped arithmetic and reading take: a little more than the longer."""
-    return np.cbrt(arithmetic**3 + reading**3)
+    return np.asarray(np.cbrt(arithmetic**3 + reading**3))

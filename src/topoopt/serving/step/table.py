@@ -5,10 +5,11 @@ import numpy as np
 from topoopt.arrays import Floats
 from topoopt.errors import InvalidInput
 from topoopt.hardware import find_accelerator
-from topoopt.serving.calibration.shipped import shipped_constants
+from topoopt.serving.calibration.levels import Stack
+from topoopt.serving.calibration.shipped import USUAL_ENGINE, shipped_constants
 from topoopt.serving.deployment import EngineSettings, Parallelism
 from topoopt.serving.step.constants import Constants
-from topoopt.serving.step.law import cached_s, head_s, prompt_pairs_s, token_s
+from topoopt.serving.step.law import cached_s, head_s, prompt_pairs_s, smooth, token_s
 from topoopt.serving.step.replica import Degrees, Replica, replica
 from topoopt.serving.step_table import StepTable
 from topoopt.transformer import TransformerModel
@@ -37,7 +38,7 @@ def step_table(
     accelerator
         A name or alias of the catalogue.
     engine
-        Whose constants are taken, such as ``vllm``; the mean of all engines where not given.
+        Whose constants are taken, such as ``vllm``; those of vLLM where not given.
     constants
         Of one's own calibration, instead.
 
@@ -48,7 +49,8 @@ def step_table(
     """
     check_split(model, parallelism)
     part = find_accelerator(accelerator)
-    law = shipped_constants(engine, part.name, settings.weight_precision) if constants is None else constants
+    stack = Stack(model, part, settings, engine or USUAL_ENGINE, split=parallelism)
+    law = shipped_constants(stack) if constants is None else constants
     one = replica(model, part, _degrees(parallelism), settings)
     tokens = _points()
     rows = Replica(*(np.repeat(getattr(one, name), len(tokens)) for name in Replica.__slots__))
@@ -57,7 +59,7 @@ def step_table(
     decode = token_s(rows, law, tokens, decoding=True) + engine_s
     prompt = token_s(rows, law, tokens, decoding=False)
     floor = law.prompt_layer_s * one.layers
-    prompt = np.cbrt(prompt**3 + floor**3) + law.prompt_step_s
+    prompt = smooth(prompt, floor) + law.prompt_step_s
     cached = cached_s(one, law, np.array([DECODE_REFERENCE]))[0] / DECODE_REFERENCE
     pairs = prompt_pairs_s(one, law, np.array([PROMPT_REFERENCE]))[0] / (PROMPT_REFERENCE**2 / 2)
     return StepTable(

@@ -1,0 +1,84 @@
+"""Measured runs as columns: what their replicas hold and move, and how requests come."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.arrays import Flags, Floats
+from topoopt.serving.deployment import Parallelism
+from topoopt.serving.kv_cache import activation_bytes, cache_shape, request_cache_bytes
+from topoopt.serving.runs.run import ServedRun
+from topoopt.serving.step.replica import Degrees, Replica, replica, stacked
+from topoopt.serving.weights import accelerator_weight_bytes
+
+MOST_AT_ONCE = 2048.0
+"""Requests that an accelerator of an engine takes at once where all come together."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunColumns:
+    """Runs as columns, arrays (n,).
+
+    Attributes
+    ----------
+    decode, prefill : Replica
+    clients : of one replica that answers, nan where all come at once
+    prompt_clients : of one replica that reads prompts
+    prompt, answer : tokens
+    replicas : that answer
+    held : requests whose caches a replica has memory for, at their mean length
+    modes : mapping of the mode to its rows
+    """
+
+    decode: Replica
+    prefill: Replica
+    clients: Floats
+    prompt_clients: Floats
+    prompt: Floats
+    answer: Floats
+    replicas: Floats
+    held: Floats
+    modes: dict[str, Flags]
+
+
+def run_columns(runs: Sequence[ServedRun]) -> RunColumns:
+    """Return runs as columns, in their order."""
+    one = np.array([run.clients for run in runs]), np.array([float(run.decode_replicas) for run in runs])
+    clients, replicas = one
+    pools = np.array([float(run.prefill_replicas) for run in runs])
+    return RunColumns(
+        stacked([_replica(run, run.decode) for run in runs]),
+        stacked([_replica(run, run.prefill) for run in runs]),
+        np.maximum(clients / replicas, 1.0),
+        np.maximum(clients / pools, 1.0),
+        np.array([run.prompt for run in runs]),
+        np.array([run.answer for run in runs]),
+        replicas,
+        np.array([_held(run) for run in runs]),
+        {mode: np.array([run.mode == mode for run in runs]) for mode in {run.mode for run in runs}},
+    )
+
+
+def _replica(run: ServedRun, split: Parallelism) -> Replica:
+    degrees = (split.tensor, split.pipeline, split.expert, split.attention_data)
+    return replica(
+        run.model, run.accelerator, Degrees(*(np.array([float(one)]) for one in degrees)), run.settings
+    )
+
+
+def _held(run: ServedRun) -> float:
+    """Return the requests that a replica has room for; no limit where by our count not even one has.
+
+    Such a run ran all the same, so the count is off there.
+    """
+    model, settings, split = run.model, run.settings, run.decode
+    free = settings.memory_share * run.accelerator.memory_bytes - activation_bytes(model)
+    free -= accelerator_weight_bytes(model, split, settings)
+    if np.isnan(run.prompt):
+        return np.inf
+    size = request_cache_bytes(
+        model, int(run.prompt + run.answer / 2), settings.kv_precision, settings.page_tokens
+    )
+    shares = min(split.tensor, cache_shape(model).shares) * split.pipeline * split.attention_data
+    return free * shares / size if free * shares > size else np.inf
