@@ -36,8 +36,10 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import NoRoute as NoRoute
     from topoopt.verbs import Operator as Operator
     from topoopt.verbs import OperatorGraph as OperatorGraph
+    from topoopt.verbs import OwnFit as OwnFit
     from topoopt.verbs import Page as Page
     from topoopt.verbs import Plan as Plan
+    from topoopt.verbs import PredictedServing as PredictedServing
     from topoopt.verbs import ResultsAnswer as ResultsAnswer
     from topoopt.verbs import RewiringAnswer as RewiringAnswer
     from topoopt.verbs import RingNetwork as RingNetwork
@@ -62,6 +64,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import Weight as Weight
     from topoopt.verbs import WiringAnswer as WiringAnswer
     from topoopt.verbs import WrittenReport as WrittenReport
+    from topoopt.verbs import calibrate_serving as calibrate_serving
     from topoopt.verbs import check_chart_file as check_chart_file
     from topoopt.verbs import choose as choose
     from topoopt.verbs import cluster as cluster
@@ -101,6 +104,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import serving as serving
     from topoopt.verbs import serving_fabrics as serving_fabrics
     from topoopt.verbs import serving_plan as serving_plan
+    from topoopt.verbs import serving_runs as serving_runs
     from topoopt.verbs import simulate as simulate
     from topoopt.verbs import studio as studio
     from topoopt.verbs import studio_answer as studio_answer
@@ -116,6 +120,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import write_figures_page as write_figures_page
     from topoopt.verbs import write_plan as write_plan
     from topoopt.verbs import write_profile as write_profile
+    from topoopt.verbs import write_serving_calibration as write_serving_calibration
     from topoopt.verbs import write_wiring as write_wiring
 
 __all__ = ("__version__", *hand_on_lazily(__name__))  # noqa: PLE0604 - the names above

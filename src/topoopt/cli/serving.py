@@ -1,6 +1,7 @@
 """``topoopt serving``: which deployment of a transformer answers users in time, for the least money."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, TypedDict
 
 from typer import Argument, Option
 
@@ -9,18 +10,34 @@ from topoopt.cli.output_file import check_writable
 from topoopt.cli.progress import progress
 from topoopt.cli.render import show
 from topoopt.cli.spread import spread
-from topoopt.words import ServingWords
+from topoopt.errors import InvalidInput
+from topoopt.words import ServingWords, Word, defaults, panel
+
+
+@panel("Measured runs")
+class ServedRunsFiles(TypedDict, total=False):
+    """Tables of measured runs, instead of a model."""
+
+    runs: Annotated[str, Word("FILE.csv")]
+    """Predict every run of a table instead, and compare with what was measured."""
+    calibrate: Annotated[str, Word("FILE.csv")]
+    """Fit to a few measured runs of your own stack instead: errors before and after."""
+    calibration: Annotated[str, Word("FILE.json")]
+    """What --calibrate found, for --runs; shipped constants."""
+    out: Annotated[str, Word("OUT.json")]
+    """The calibration of --calibrate."""
 
 
 @spread
 def serving(
+    words: ServingWords,
+    files: ServedRunsFiles,
     model: Annotated[
-        str,
+        str | None,
         Argument(
             metavar="MODEL", help="A transformer (topoopt models) or its config.json.", show_default=False
         ),
-    ],
-    words: ServingWords,
+    ] = None,
     report: Annotated[
         str | None,
         Option("--report", metavar="FILE", rich_help_panel="Output", help="The answer as one HTML page."),
@@ -32,9 +49,42 @@ def serving(
     Every split, mode and share of prefill is looked at in closed form; the most promising are simulated request by
     request.
     """
+    if files:
+        given = ["MODEL"] if model is not None else []
+        usual = defaults(ServingWords)
+        given += [f"--{word.replace('_', '-')}" for word, value in words.items() if value != usual.get(word)]
+        given += ["--report"] if report is not None else []
+        _measured_runs(files, given, as_json)
+        return
+    if model is None:
+        raise InvalidInput("MODEL: missing; name a transformer (topoopt models), or give --runs FILE.csv")
     check_writable(report, "--report", model)
     with progress("screening deployments") as tell:
         answer = topoopt.serving(model, on_progress=tell, **words)
     if report is not None:
         topoopt.report(answer, out=report)
     show(answer, as_json, (), (report,))
+
+
+def _measured_runs(files: Mapping[str, Any], given: list[str], as_json: bool) -> None:
+    """Answer for a table of measured runs; every row of it says what flags say of a model."""
+    runs, calibrate, out = files.get("runs"), files.get("calibrate"), files.get("out")
+    if (runs is None) == (calibrate is None):
+        raise InvalidInput("--runs, --calibrate: give one of them, a table of measured runs")
+    if given:
+        raise InvalidInput(f"{given[0]}: with a table of runs, every row says its own; leave it out")
+    if runs is not None:
+        if out is not None:
+            raise InvalidInput("--out: writes the calibration of --calibrate; leave it out")
+        with progress("predicting runs"):
+            predicted = topoopt.serving_runs(runs, calibration=files.get("calibration"))
+        show(predicted, as_json)
+        return
+    if files.get("calibration") is not None:
+        raise InvalidInput("--calibration: is for --runs; --calibrate starts at the shipped constants")
+    check_writable(out, "--out", calibrate)
+    with progress("fitting"):
+        fit = topoopt.calibrate_serving(calibrate)
+    if out is not None:
+        topoopt.write_serving_calibration(out, fit.calibration)
+    show(fit, as_json, written=(out,))

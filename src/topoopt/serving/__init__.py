@@ -2,11 +2,20 @@
 
 from topoopt.serving.arrivals import draw_requests as draw_requests
 from topoopt.serving.arrivals import parse_arrivals as parse_arrivals
+from topoopt.serving.calibration.own import OwnFit as OwnFit
+from topoopt.serving.calibration.own import fit_own_file as fit_own_file
+from topoopt.serving.calibration.own import read_serving_calibration as read_serving_calibration
+from topoopt.serving.calibration.own import write_serving_calibration as write_serving_calibration
+from topoopt.serving.closed_form.closed_loop import ClosedLoop as ClosedLoop
+from topoopt.serving.closed_form.closed_loop import closed_loop as closed_loop
 from topoopt.serving.deployment import MODES as MODES
 from topoopt.serving.deployment import Deployment as Deployment
 from topoopt.serving.deployment import EngineSettings as EngineSettings
 from topoopt.serving.deployment import Parallelism as Parallelism
 from topoopt.serving.deployment import Pool as Pool
+from topoopt.serving.experts import busiest_over_mean as busiest_over_mean
+from topoopt.serving.experts import touched_experts as touched_experts
+from topoopt.serving.experts import touched_ranks as touched_ranks
 from topoopt.serving.fabrics.answer import ServingComparison as ServingComparison
 from topoopt.serving.fabrics.answer import deployment_words as deployment_words
 from topoopt.serving.fabrics.answer import kv_matrix as kv_matrix
@@ -39,6 +48,8 @@ from topoopt.serving.network.placement import place as place
 from topoopt.serving.objectives import PRESETS as PRESETS
 from topoopt.serving.objectives import Objectives as Objectives
 from topoopt.serving.requests import Requests as Requests
+from topoopt.serving.runs.prediction import PredictedServing as PredictedServing
+from topoopt.serving.runs.prediction import predict_served_runs as predict_served_runs
 from topoopt.serving.search.answer import ServingAnswer as ServingAnswer
 from topoopt.serving.search.answer import user_tokens_per_s as user_tokens_per_s
 from topoopt.serving.search.candidates import Limits as Limits
@@ -51,6 +62,8 @@ from topoopt.serving.search.splits import Machine as Machine
 from topoopt.serving.simulator.fleet import Failure as Failure
 from topoopt.serving.simulator.fleet import RoleRule as RoleRule
 from topoopt.serving.simulator.result import ServingRun as ServingRun
+from topoopt.serving.step.replica import Degrees as Degrees
+from topoopt.serving.step.replica import replica as replica
 from topoopt.serving.step.table import step_table as step_table
 from topoopt.serving.step_table import StepTable as StepTable
 from topoopt.serving.trace_files import read_requests as read_requests

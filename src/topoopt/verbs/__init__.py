@@ -54,8 +54,11 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.reproduction import overview_page as overview_page
     from topoopt.reproduction import write_figures_page as write_figures_page
     from topoopt.routing import LaidTraffic as LaidTraffic
+    from topoopt.serving import OwnFit as OwnFit
+    from topoopt.serving import PredictedServing as PredictedServing
     from topoopt.serving import ServingAnswer as ServingAnswer
     from topoopt.serving import ServingComparison as ServingComparison
+    from topoopt.serving import write_serving_calibration as write_serving_calibration
     from topoopt.simulate import Simulation as Simulation
     from topoopt.studio import StudioAddress as StudioAddress
     from topoopt.studio import StudioAnswer as StudioAnswer
@@ -101,6 +104,8 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.serving import serving as serving
     from topoopt.verbs.serving_fabrics import serving_fabrics as serving_fabrics
     from topoopt.verbs.serving_fabrics import serving_plan as serving_plan
+    from topoopt.verbs.serving_runs import calibrate_serving as calibrate_serving
+    from topoopt.verbs.serving_runs import serving_runs as serving_runs
     from topoopt.verbs.simulate import simulate as simulate
     from topoopt.verbs.studio import studio as studio
     from topoopt.verbs.studio import studio_answer as studio_answer

@@ -88,7 +88,7 @@ def row_logs(here: Factors, members: Ints) -> Floats:
     """Return logarithms of constants, array (n, constants), of runs with these names."""
     if not members.shape[1]:
         return np.tile(here.base, (len(members), 1))
-    return here.base + np.where(members[..., None] >= 0, here.logs[members], 0.0).sum(axis=1)
+    return np.asarray(here.base + np.where(members[..., None] >= 0, here.logs[members], 0.0).sum(axis=1))
 
 
 def constants_of_logs(logs: Floats) -> Constants:
@@ -134,7 +134,7 @@ def _misses(problem: Problem, logs: Floats) -> Floats:
     values, seen = expected(problem.columns, constants_of_logs(problem.offsets + logs)), problem.seen
     table = np.stack([values[name] for name in QUANTITIES])
     places = np.array([QUANTITIES.index(name) for name in seen.quantities])
-    return (np.log(table[places, seen.rows]) - seen.logs) / seen.spreads
+    return np.asarray((np.log(table[places, seen.rows]) - seen.logs) / seen.spreads)
 
 
 def _loss(problem: Problem, here: Factors, start: Factors, spreads: Floats) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.arrays import Floats
+from topoopt.arrays import Floats, Ints
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
 from topoopt.files import Strict, read_json, validated, write_atomically
@@ -24,7 +24,8 @@ from topoopt.serving.calibration.shipped import shipped_logs
 from topoopt.serving.runs.columns import run_columns
 from topoopt.serving.runs.law import expected
 from topoopt.serving.runs.observed import observations, stack_of
-from topoopt.serving.runs.run import ServedRun
+from topoopt.serving.runs.run import ServedRun, read_runs
+from topoopt.serving.runs.table import read_run_table
 
 OWN_SPREAD = 0.35
 """By how much constants of one's own stack are expected to differ from the shipped ones, in logarithms."""
@@ -108,6 +109,20 @@ class _File(Strict):
     factors: dict[str, float]
 
 
+def fit_own_file(path: str) -> OwnFit:
+    """Return a calibration fitted to the runs of a table.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is no such table, or has too little to fit to; then with the reason of its first row.
+    """
+    runs, others = read_runs(read_run_table(path))
+    if not runs:
+        raise InvalidInput(f"{path}: no row is modelled; {others[0].name}: {others[0].why}")
+    return fit_own(runs, path)
+
+
 def fit_own(runs: Sequence[ServedRun], runs_file: str) -> OwnFit:
     """Return a calibration fitted to runs of one's own stack.
 
@@ -152,9 +167,9 @@ def own_logs(problem: Problem) -> Floats:
     return fit_factors(problem, start, np.full((1, count), OWN_SPREAD)).base
 
 
-def part_of(problem: Problem, chosen: Sequence[int]) -> Problem:
+def part_of(problem: Problem, chosen: Ints) -> Problem:
     """Return the fit to the observations of some runs only."""
-    taken = np.isin(problem.seen.rows, np.asarray(chosen, np.int64))
+    taken = np.isin(problem.seen.rows, chosen)
     seen = problem.seen
     names = [name for name, one in zip(seen.quantities, taken, strict=True) if one]
     part = Observations(seen.rows[taken], names, seen.logs[taken], seen.spreads[taken])
@@ -189,7 +204,7 @@ def _left_out(problem: Problem) -> dict[str, float]:
     return _by_quantity(problem.seen.quantities, misses)
 
 
-def write_own(path: str, calibration: OwnCalibration) -> None:
+def write_serving_calibration(path: str, calibration: OwnCalibration) -> None:
     """Write a calibration of one's own, JSON."""
     document = {
         "engines": list(calibration.engines),
@@ -199,7 +214,7 @@ def write_own(path: str, calibration: OwnCalibration) -> None:
     write_atomically(path, json.dumps(document, indent=2) + "\n")
 
 
-def read_own(path: str) -> OwnCalibration:
+def read_serving_calibration(path: str) -> OwnCalibration:
     """Return a calibration from its file.
 
     Raises

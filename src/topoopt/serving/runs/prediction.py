@@ -14,7 +14,7 @@ from topoopt.serving.calibration.levels import model_kind
 from topoopt.serving.calibration.own import OwnCalibration
 from topoopt.serving.calibration.shipped import shipped_logs
 from topoopt.serving.kv_cache import cache_copies, request_cache_bytes
-from topoopt.serving.kv_transfer import transfer_law
+from topoopt.serving.network.kv_transfer import DEFAULT_ENGINE, transfer_law
 from topoopt.serving.runs.columns import run_columns
 from topoopt.serving.runs.law import expected
 from topoopt.serving.runs.observed import stack_of, why_not_scored
@@ -139,6 +139,13 @@ UNITS = {"offline_throughput": "_tokens_per_s", "throughput": "_tokens_per_s", "
 """Suffixes of predictions in JSON; the others are seconds, but ``kv_bytes``."""
 
 
+TEMPLATE_TOKENS = {"vllm": 14}
+"""Tokens of a chat template that are moved beside those of the prompt (Mooncake's table of vLLM)."""
+
+NOMINAL_BYTES_PER_S = 200e9
+"""Of the routes on which transfers were measured: eight ports, or four of 400 Gb/s (Mooncake)."""
+
+
 def predict_served_runs(path: str, own: OwnCalibration | None = None) -> PredictedServing:
     """Return predictions of a table of measured runs.
 
@@ -187,11 +194,11 @@ def _moved(run: ServedRun) -> dict[str, float]:
     """Return bytes and seconds of bringing one request's caches from pool to pool, where that was measured."""
     if np.isnan(run.cache_bytes):
         return {}
-    law = transfer_law(run.engine)
-    tokens = int(run.prompt) + law.extra_tokens
+    tokens = int(run.prompt) + TEMPLATE_TOKENS.get(run.engine, 0)
     once = request_cache_bytes(run.model, tokens, run.settings.kv_precision)
     size = once * cache_copies(run.model, run.prefill.tensor)
-    return {"kv_bytes": size, "kv_transfer": law.seconds(size, law.nominal_bytes_per_s)}
+    engine = run.engine if run.engine in ("vllm", "sglang") else DEFAULT_ENGINE
+    return {"kv_bytes": size, "kv_transfer": transfer_law(engine).transfer_s(size / NOMINAL_BYTES_PER_S)}
 
 
 def _error(percents: Sequence[float]) -> QuantityError:

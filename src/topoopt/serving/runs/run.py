@@ -126,13 +126,13 @@ def _run(row: Row, name: str) -> ServedRun:
     if mode not in MODES:
         raise InvalidInput(f"mode {mode}: {NOT_MODELLED.get(mode, 'expected one of ' + ', '.join(MODES))}")
     model, part = run_model(row["model"]), find_accelerator(row["accelerator"])
-    decode, prefill, pools = _pools(row, mode)
-    accelerators = int(number(row, "n_acc", math.nan if not math.isnan(pools) else 1.0) or 1)
+    decode, prefill = _pools(row, mode)
     settings = _settings(row, part)
-    per_replica = decode.accelerators
     replicas = (_count(row, "d_workers"), _count(row, "p_workers"))
+    said = decode.accelerators * replicas[0] + prefill.accelerators * replicas[1] * (mode == "disagg")
+    accelerators = _count(row, "n_acc") if row.get("n_acc") else said
     if mode != "disagg":
-        replicas = (max(1, accelerators // per_replica),) * 2
+        replicas = (max(1, accelerators // decode.accelerators),) * 2
     return ServedRun(
         name,
         row.get("dataset", ""),
@@ -156,15 +156,15 @@ def _run(row: Row, name: str) -> ServedRun:
     )
 
 
-def _pools(row: Row, mode: str) -> tuple[Parallelism, Parallelism, float]:
+def _pools(row: Row, mode: str) -> tuple[Parallelism, Parallelism]:
     if mode == "disagg":
-        return _split(row, "d_tp", "d_ep", "d_dp"), _split(row, "p_tp", "p_ep", "p_dp"), math.nan
+        return _split(row, "d_tp", "d_ep", "d_dp"), _split(row, "p_tp", "p_ep", "p_dp")
     if not row.get("tp"):
         raise InvalidInput("tp: missing, so that nobody knows how the model is split")
     one = _split(row, "tp", "ep", "attn_dp")
     if "enable_attention_dp" in row.get("note", "") and one.attention_data == 1:
         one = Parallelism(1, one.pipeline, one.tensor, one.tensor)
-    return one, one, 1.0
+    return one, one
 
 
 def _split(row: Row, tensor: str, expert: str, data: str) -> Parallelism:

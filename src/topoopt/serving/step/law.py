@@ -52,7 +52,7 @@ def prompt_step_s(one: Replica, law: Constants, tokens: Number, prompts: Number 
     floor = law.prompt_layer_s * one.layers
     flowing = np.clip(tokens / MICRO_BATCH_TOKENS, 1.0, one.pipeline)
     filled = (one.pipeline + flowing - 1) / (one.pipeline * flowing)
-    return (smooth(base, floor) + pairs) * filled + head_s(one, law, prompts) + law.prompt_step_s
+    return np.asarray((smooth(base, floor) + pairs) * filled + head_s(one, law, prompts) + law.prompt_step_s)
 
 
 def token_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
