@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints
-from topoopt.serving.calibration.everything import (
+from benchmarks.serving_fit import (
     Material,
     fit_everything,
     held_out_logs,
     material,
     predicted_logs,
 )
+from topoopt.arrays import Floats, Ints
 from topoopt.serving.calibration.fit import CONSTANTS, Factors, Problem, row_logs
 from topoopt.serving.calibration.levels import engine_family
 from topoopt.serving.calibration.own import own_logs, own_misses, own_problem, part_of
@@ -55,6 +55,13 @@ SUBJECTS: tuple[tuple[str, str, Callable[[ServedRun], bool]], ...] = (
     ("throughput, all requests at once", "throughput", lambda run: run.mode == "offline"),
 )
 """What errors are given of: in words, its quantity, its runs."""
+
+NAMES: tuple[tuple[str, Callable[[ServedRun], str]], ...] = (
+    ("engine", lambda run: run.engine),
+    ("accelerator", lambda run: run.accelerator.name),
+    ("model", lambda run: run.model.name),
+)
+"""By what errors are given."""
 
 
 def main() -> None:
@@ -141,11 +148,7 @@ def page(ready: Material, held_out: dict[str, Floats], scale: float) -> str:
         errors = " | ".join(f"{mean:.1f} ({median:.1f})" for mean, median, _ in cells)
         lines.append(f"| {words} | {cells[0][2]} | {errors} |")
     folds = held_out["five folds"]
-    for title, name in (
-        ("engine", lambda run: run.engine),
-        ("accelerator", lambda run: run.accelerator.name),
-        ("model", lambda run: run.model.name),
-    ):
+    for title, name in NAMES:
         lines += [
             "",
             f"By {title}, five folds, closed loops:",

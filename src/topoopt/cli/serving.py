@@ -69,10 +69,10 @@ def serving(
 def _measured_runs(files: Mapping[str, Any], given: list[str], as_json: bool) -> None:
     """Answer for a table of measured runs; every row of it says what flags say of a model."""
     runs, calibrate, out = files.get("runs"), files.get("calibrate"), files.get("out")
-    if (runs is None) == (calibrate is None):
-        raise InvalidInput("--runs, --calibrate: give one of them, a table of measured runs")
     if given:
         raise InvalidInput(f"{given[0]}: with a table of runs, every row says its own; leave it out")
+    if runs is not None and calibrate is not None:
+        raise InvalidInput("--runs, --calibrate: give one of them")
     if runs is not None:
         if out is not None:
             raise InvalidInput("--out: writes the calibration of --calibrate; leave it out")
@@ -80,6 +80,8 @@ def _measured_runs(files: Mapping[str, Any], given: list[str], as_json: bool) ->
             predicted = topoopt.serving_runs(runs, calibration=files.get("calibration"))
         show(predicted, as_json)
         return
+    if calibrate is None:
+        raise InvalidInput("--runs, --calibrate: give one of them, a table of measured runs")
     if files.get("calibration") is not None:
         raise InvalidInput("--calibration: is for --runs; --calibrate starts at the shipped constants")
     check_writable(out, "--out", calibrate)

@@ -21,7 +21,7 @@ COLUMNS = [
 
 def slower_stack(path: Path, factor: float) -> str:
     """Write a table whose times are the shipped ones times a factor."""
-    rows = [
+    rows: list[list[object]] = [
         [f"r{clients}", "agg", "llama3-70b", "h100", 4, 4, "vllm", "fp8", 1000, 500, clients, 1, 1]
         for clients in (1, 4, 16, 64, 128)
     ]

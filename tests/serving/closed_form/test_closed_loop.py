@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from topoopt.hardware import find_accelerator
 from topoopt.serving import ClosedLoop, Degrees, EngineSettings, closed_loop, replica
-from topoopt.serving.calibration.levels import Stack
+from topoopt.serving.calibration.levels import ServedStack
 from topoopt.serving.calibration.shipped import shipped_constants
 from topoopt.transformer import find_transformer
 
 MODELS = ("llama3-8b", "llama3-70b", "qwen3-235b-a22b", "deepseek-v3", "gpt-oss-120b", "qwen3.5-397b-a17b")
 
 
-def loop(name: str, part: str, tensor: float, clients: np.ndarray, prompt: np.ndarray) -> ClosedLoop:  # type: ignore[type-arg]
+def loop(name: str, part: str, tensor: float, clients: np.ndarray, prompt: np.ndarray) -> ClosedLoop:
     model, accelerator, fp8 = find_transformer(name), find_accelerator(part), EngineSettings("fp8", "fp8")
     ones = np.ones(len(clients))
     one = replica(model, accelerator, Degrees(tensor * ones, ones, ones, ones), fp8)
-    law = shipped_constants(Stack(model, accelerator, fp8, "vllm"))
+    law = shipped_constants(ServedStack(model, accelerator, fp8, "vllm"))
     return closed_loop(one, law, clients, prompt, 512.0, 1e9)
 
 

@@ -1,33 +1,16 @@
 """What a run has in common with others, from the widest to the narrowest: levels, each with a name of the run's own."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topoopt.hardware import Accelerator
 from topoopt.serving.deployment import EngineSettings, Parallelism
 from topoopt.transformer import TransformerModel
 
-LEVELS: Mapping[str, float] = {
-    "engine": 0.4,
-    "accelerator": 0.2,
-    "format": 0.2,
-    "kind": 0.2,
-    "engine+accelerator": 0.2,
-    "engine+kind": 0.2,
-    "model": 0.2,
-    "engine+split": 0.2,
-    "release": 0.2,
-    "stack": 0.2,
-}
-"""Levels, and by how much (standard deviation of the logarithm) constants of one name are expected to differ from those
-of all. A constant is the product of its value for all and of its factors at all levels."""
-
-
 ONE = Parallelism()
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class ServedStack:
     """What runs on what: all that constants depend on."""
 
     model: TransformerModel
@@ -39,7 +22,7 @@ class Stack:
     split: Parallelism = ONE
 
 
-def level_names(stack: Stack) -> dict[str, str]:
+def level_names(stack: ServedStack) -> dict[str, str]:
     """Return the name of a stack at each level."""
     engine, part = engine_family(stack.engine), stack.accelerator
     kind, weights = model_kind(stack.model), stack.settings.weight_precision

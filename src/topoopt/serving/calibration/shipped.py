@@ -1,6 +1,7 @@
 """The constants that are shipped: factors by what a stack has in common with those that were measured."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from topoopt.arrays import Floats
 from topoopt.files import packaged_rows
 from topoopt.serving.calibration.fit import CONSTANTS, Factors, constants_of_logs, members_of, row_logs
-from topoopt.serving.calibration.levels import Stack, level_names
+from topoopt.serving.calibration.levels import ServedStack, level_names
 from topoopt.serving.step.constants import Constants
 
 USUAL_ENGINE = "vllm"
@@ -23,13 +24,14 @@ def shipped_factors() -> Factors:
     return Factors(logs[0], [(row["level"], row["name"]) for row in rows[1:]], logs[1:])
 
 
-def shipped_logs(stacks: Sequence[Stack]) -> Floats:
+def shipped_logs(stacks: Sequence[ServedStack]) -> Floats:
     """Return logarithms of the constants of stacks, array (n, constants)."""
     factors = shipped_factors()
     return row_logs(factors, members_of(factors.names, [level_names(stack) for stack in stacks]))
 
 
-def shipped_constants(stack: Stack) -> Constants:
+def shipped_constants(stack: ServedStack) -> Constants:
     """Return the constants of a stack; what was never measured has a factor of 1."""
-    columns = constants_of_logs(shipped_logs([stack]))
+    named = stack if stack.engine else replace(stack, engine=USUAL_ENGINE)
+    columns = constants_of_logs(shipped_logs([named]))
     return Constants(**{name: float(getattr(columns, name)[0]) for name in CONSTANTS})

@@ -7,6 +7,7 @@ import numpy as np
 
 from topoopt.errors import Infeasible
 from topoopt.hardware import ClusterSpec, find_accelerator
+from topoopt.serving.calibration.levels import ServedStack
 from topoopt.serving.calibration.shipped import shipped_constants
 from topoopt.serving.deployment import Deployment, EngineSettings, Parallelism, Pool
 from topoopt.serving.kv_cache import cache_capacity, cache_copies, request_cache_bytes
@@ -56,7 +57,9 @@ def table_without_network(
 
     What a dispatch or a combine over servers takes before its first byte is that of DeepEP's kernels.
     """
-    law = shipped_constants(engine, find_accelerator(accelerator).name, settings.weight_precision)
+    law = shipped_constants(
+        ServedStack(model, find_accelerator(accelerator), settings, engine, split=parallelism)
+    )
     ranks = parallelism.stage_accelerators
     own = replace(law, network=_FREE)
     if parallelism.attention_data > 1 and ranks > accelerators_per_server:
@@ -121,7 +124,10 @@ def prepared(
         table_without_network(model, accelerator, pool.parallelism, settings, stack.engine, per_server)
         for pool in (readers, deployment.decode)
     )
-    law = shipped_constants(stack.engine, find_accelerator(accelerator).name, settings.weight_precision)
+    split = deployment.decode.parallelism
+    law = shipped_constants(
+        ServedStack(model, find_accelerator(accelerator), settings, stack.engine, split=split)
+    )
     kv_bytes = kv_wire_bytes(model, deployment, load) if deployment.prefill else 0.0
     places = places_of(model, accelerator, deployment.decode, settings, load)
     return (

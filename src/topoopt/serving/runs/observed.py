@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from topoopt.serving.calibration.fit import Observations
-from topoopt.serving.calibration.levels import Stack
+from topoopt.serving.calibration.levels import ServedStack
 from topoopt.serving.runs.columns import RunColumns
 from topoopt.serving.runs.law import QUANTITIES, expected
 from topoopt.serving.runs.run import ServedRun
@@ -21,9 +21,11 @@ EARLY = 0.8
 """A whole run shorter than this share of its own tokens' time was stopped before its last token."""
 
 
-def stack_of(run: ServedRun) -> Stack:
+def stack_of(run: ServedRun) -> ServedStack:
     """Return what of a run its constants depend on."""
-    return Stack(run.model, run.accelerator, run.settings, run.engine, run.version, run.drafted, run.decode)
+    return ServedStack(
+        run.model, run.accelerator, run.settings, run.engine, run.version, run.drafted, run.decode
+    )
 
 
 def why_not_scored(run: ServedRun, quantity: str) -> str:

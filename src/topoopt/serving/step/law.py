@@ -8,7 +8,7 @@ twice a layer; the engine adds its own for each layer, step and request.
 import numpy as np
 
 from topoopt.arrays import Floats
-from topoopt.serving.experts import busiest_over_mean, touched_experts
+from topoopt.serving.experts import busiest_over_mean, touched_experts, touched_ranks
 from topoopt.serving.step.constants import Constants, Number
 from topoopt.serving.step.replica import Replica
 
@@ -98,7 +98,7 @@ def exchange_s(one: Replica, law: Constants, tokens: Number) -> Floats:
     ranks = np.where(one.attention_data > 1, one.stage, 1.0)
     away = (ranks - 1) / ranks
     inside = np.minimum(ranks, one.domain)
-    copies = np.minimum(np.maximum(one.experts_per_token, 1.0), ranks)
+    copies = touched_ranks(ranks, np.maximum(one.experts_per_token, 1.0))
     size = tokens * copies * one.hidden * (DISPATCH_BYTES + ACTIVATION_BYTES) * away
     slow = np.where(ranks > inside, one.network_bytes_per_s * law.network, one.link_bytes_per_s * law.link)
     return one.moe_layers * np.where(

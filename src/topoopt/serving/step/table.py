@@ -5,8 +5,8 @@ import numpy as np
 from topoopt.arrays import Floats
 from topoopt.errors import InvalidInput
 from topoopt.hardware import find_accelerator
-from topoopt.serving.calibration.levels import Stack
-from topoopt.serving.calibration.shipped import USUAL_ENGINE, shipped_constants
+from topoopt.serving.calibration.levels import ServedStack
+from topoopt.serving.calibration.shipped import shipped_constants
 from topoopt.serving.deployment import EngineSettings, Parallelism
 from topoopt.serving.step.constants import Constants
 from topoopt.serving.step.law import cached_s, head_s, prompt_pairs_s, smooth, token_s
@@ -49,7 +49,7 @@ def step_table(
     """
     check_split(model, parallelism)
     part = find_accelerator(accelerator)
-    stack = Stack(model, part, settings, engine or USUAL_ENGINE, split=parallelism)
+    stack = ServedStack(model, part, settings, engine, split=parallelism)
     law = shipped_constants(stack) if constants is None else constants
     one = replica(model, part, _degrees(parallelism), settings)
     tokens = _points()

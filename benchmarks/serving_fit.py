@@ -1,6 +1,6 @@
-"""The fit of all factors at once: what makes the constants that are shipped, and their errors on runs left out."""
+"""The fit of all factors of serving at once, and predictions of runs that a fit has not seen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,12 +16,53 @@ from topoopt.serving.calibration.fit import (
     members_of,
     row_logs,
 )
-from topoopt.serving.calibration.levels import LEVELS, level_names
-from topoopt.serving.calibration.start import START
+from topoopt.serving.calibration.levels import level_names
 from topoopt.serving.runs.columns import RunColumns, run_columns
 from topoopt.serving.runs.law import expected
 from topoopt.serving.runs.observed import observations, stack_of
 from topoopt.serving.runs.run import ServedRun
+from topoopt.serving.step.constants import Constants
+
+START = Constants(
+    dense_memory=0.8,
+    expert_memory=0.7,
+    cache_memory=0.6,
+    dense_compute=0.55,
+    expert_compute=0.35,
+    pair_compute=0.4,
+    decode_compute=0.8,
+    link=0.5,
+    network=0.5,
+    reduce_s=6e-6,
+    reduce_double_s=1.5e-6,
+    network_reduce_s=15e-6,
+    exchange_s=12e-6,
+    layer_s=15e-6,
+    step_s=5e-4,
+    request_s=8e-6,
+    prompt_layer_s=2e-4,
+    prompt_step_s=8e-3,
+    interference=0.8,
+    wave=0.1,
+    queue=1.0,
+    batch_share=0.8,
+)
+"""Where fits begin: the size that each has by experience, before any run is looked at."""
+
+LEVELS: Mapping[str, float] = {
+    "engine": 0.4,
+    "accelerator": 0.2,
+    "format": 0.2,
+    "kind": 0.2,
+    "engine+accelerator": 0.2,
+    "engine+kind": 0.2,
+    "model": 0.2,
+    "engine+split": 0.2,
+    "release": 0.2,
+    "stack": 0.2,
+}
+"""Levels, and by how much (standard deviation of the logarithm) constants of one name are expected to differ from those
+of all. A constant is the product of its value for all and of its factors at all levels."""
 
 BASE_SPREAD = 1.5
 """Of the logarithms of constants for all, which experience knows to a factor of a few."""
