@@ -44,7 +44,7 @@ def serving(
     ] = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
-    """Say which deployment answers the most requests in time: split, pools, batches; what it costs, and what binds.
+    """Say which deployment of a transformer answers users in time: pools, goodput, price, what binds.
 
     Every split, mode and share of prefill is looked at in closed form; the most promising are simulated request by
     request.

@@ -49,7 +49,7 @@ OF_TRAINING = ("samples", "tokens", "run_hours")
 def serving(
     model: Transformer, *, on_progress: Progress = silent, **words: Unpack[ServingWords]
 ) -> ServingAnswer:
-    """Say which deployment answers the most requests in time: split, pools, batches; what it costs, and what binds.
+    """Say which deployment of a transformer answers users in time: pools, goodput, price, what binds.
 
     Every split of a replica, mode and share of prefill is looked at in closed form; what cannot hold the model or meet
     the objectives is left out. The most promising ones of each mode are simulated request by request, at the rate that
