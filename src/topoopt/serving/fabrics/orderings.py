@@ -159,7 +159,8 @@ def _deepseek() -> list[PublishedOrdering]:
             32_200,
             62_700,
             origin,
-            "ours is that of prompts of equal length without waiting; published are a day's average and a profile",
+            "ours are the step times of public engines, prompts of equal length without waiting; published are a day's "
+            "average and a profile of an engine that hides what it sends behind another half of the batch",
         ),
         PublishedOrdering(
             "tokens a second that a server of decode answers, EP144, at 50 ms a token",

@@ -21,7 +21,8 @@ class NetworkWorth:
     Attributes
     ----------
     ttft_share, tpot_share : float
-        How much longer both are than on a network that takes no time.
+        How much longer both are for what they spend on the network; that queues are longer for it, too, is not in it.
+        Infinite where requests pile up.
     kv_bps : float
         Bits a second of a server below which keys and values take longer than reading the prompt; 0 without any.
     token_bps : float
@@ -49,10 +50,10 @@ def network_worth(
     """
     here = expected(served, laws, way, load)
     free = expected(served, laws, _free(way), load)
-    ttft, tpot = (
-        one / other - 1 if math.isfinite(one) else math.inf
-        for one, other in ((here.ttft_s, free.ttft_s), (here.tpot_s, free.tpot_s))
-    )
+    first_s = here.prompt_network_s - free.prompt_network_s + here.kv_s - free.kv_s
+    token_s = max(here.token_network_s - free.token_network_s, 0.0)
+    ttft = max(first_s, 0.0) / (here.ttft_s - first_s) if math.isfinite(here.ttft_s) else math.inf
+    tpot = token_s / (here.tpot_s - token_s) if math.isfinite(here.tpot_s) else math.inf
     server_bps = cluster.server_bandwidth_bps
     kv_bps = token_bps = 0.0
     if served.deployment.prefill is not None and way.shares.size:
