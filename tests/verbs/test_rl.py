@@ -135,6 +135,7 @@ def step_of_file(path: Path) -> topoopt.RlStep:
         ({"sync": "rings"}, "ring"),
         ({"staleness": -1.0}, "staleness"),
         ({"samples": 0}, "samples"),
+        ({"prompts": 10**7}, "at most 1,048,576"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(words: dict[str, Any], said: str) -> None:

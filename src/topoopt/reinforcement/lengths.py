@@ -19,6 +19,9 @@ USUAL_SPREAD = 0.9
 ALWAYS_LONGEST = 0.999
 """A mean above this share of the limit: nearly every answer is cut off."""
 
+MOST_ANSWERS = 2**20
+"""Of a step: what is played one by one."""
+
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -63,6 +66,20 @@ class ResponseLengths:
         return self.tokens[places]
 
 
+def check_answers(answers: int) -> None:
+    """Refuse more answers than can be played one by one.
+
+    Raises
+    ------
+    InvalidInput
+        With the largest number.
+    """
+    if answers > MOST_ANSWERS:
+        raise InvalidInput(
+            f"prompts: times samples is {answers:,} answers of a step; expected at most {MOST_ANSWERS:,}"
+        )
+
+
 def lognormal_lengths(
     samples: int, mean: float, maximum: int, spread: float = USUAL_SPREAD
 ) -> ResponseLengths:
@@ -86,6 +103,7 @@ def lognormal_lengths(
     >>> found.longest, round(found.mean / 3154, 2)
     (4096, 1.0)
     """
+    check_answers(samples)
     if not 1 <= mean <= maximum:
         raise InvalidInput(f"mean_length: expected tokens from 1 to max_length {maximum}, got {mean:g}")
     if not 0 <= spread <= 5:
@@ -117,6 +135,7 @@ def read_lengths(path: str | os.PathLike[str], samples: int) -> ResponseLengths:
     InvalidInput
         If the file cannot be read, is empty, or a line is no number of tokens.
     """
+    check_answers(samples)
     place, found = os.fspath(path), []
     for number, line in enumerate(read_text(place).splitlines(), 1):
         text = line.strip()
