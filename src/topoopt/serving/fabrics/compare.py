@@ -14,6 +14,7 @@ from topoopt.serving.fabrics.prepared import ServingStack, prepared, table_witho
 from topoopt.serving.fabrics.splits import SplitRates, split_rates, splits
 from topoopt.serving.precision import cache_element_bytes
 from topoopt.transformer import TransformerModel
+from topoopt.units import format_time
 
 MOST_KEPT = 400
 """Deployments that are kept by what they could do without a network."""
@@ -85,7 +86,7 @@ def _searched(
         token_s = min(one.token_s for one in rates)
         raise Infeasible(
             f"{model.name}: no split answers even a single request in time; the best first token comes after "
-            f"{first_s * 1e3:.3g} ms (slo_ttft {question.ttft_s * 1e3:.3g} ms), the best token takes "
-            f"{token_s * 1e3:.3g} ms (slo_tpot {question.tpot_s * 1e3:.3g} ms)"
+            f"{format_time(first_s)} (slo_ttft {format_time(question.ttft_s)}), the best token takes "
+            f"{format_time(token_s)} (slo_tpot {format_time(question.tpot_s)})"
         )
     return found, looked_at
