@@ -187,7 +187,7 @@ def own_rows_text(ready: Material, scale: float) -> str:
         f"after {count} rows {np.mean(off):.1f} ({np.median(off):.1f})" for count, off in after.items()
     )
     return (
-        "\n## After a few rows of one's own\n\nConstants without any row of the model, then "
+        "\n## After a few rows of one's own\n\nConstants without any row of the model, then\n"
         "`topoopt serving --calibrate` on a few rows of one stack (engine, accelerator, model, format), judged on its "
         f"others; {len(before)} rows of stacks with at least {FEWEST_OF_A_STACK}. "
         f"Time per output token: before {np.mean(before):.1f} "
