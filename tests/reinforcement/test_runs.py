@@ -12,7 +12,7 @@ RUNS = Path(__file__).parents[2] / "benchmarks" / "data" / "rl_runs.csv"
 
 
 def test_published_steps_are_met_within_a_quarter_on_average() -> None:
-    """The 17 rows that constants are fitted to: 15 %; left out, 18 to 20 % (benchmarks/reinforcement.py)."""
+    """The 17 rows that constants are fitted to: 15 %; left out, 18 % (benchmarks/reinforcement.py)."""
     runs = predict_rl_runs(RUNS)
     step, sync = runs.errors("step"), runs.errors("weight_sync")
     assert step is not None
