@@ -77,6 +77,12 @@ def test_objectives_of_mlperf_are_known() -> None:
         ({"tokens": 1e9}, "tokens: is the size of a training; a service has a rate"),
         ({"replica_failures": "0-5"}, "replica_failures: expected REPLICA:FROM:TO"),
         ({"autoscale": "often"}, "autoscale: expected EVERY:TURN:TOKENS"),
+        ({"accelerators": 10**7}, "accelerators 10000000: at most 2048 are one service"),
+        ({"seed": -1}, "seed: expected an integer >= 0, got -1"),
+        (
+            {"mode": "disaggregated", "autoscale": "1us:0s:0"},
+            "autoscale: expected a look every 0.1 s or more seldom",
+        ),
         ({"slo_preset": "mlperf"}, 'slo_preset: unknown name "mlperf"'),
     ],
 )
@@ -89,3 +95,9 @@ def test_what_cannot_be_is_one_line(words: dict[str, Any], message: str) -> None
 def test_a_model_that_does_not_fit_is_one_line() -> None:
     with pytest.raises(TopoOptError, match="leave no room for keys and values"):
         topoopt.serving("llama3-405b", **ASKED)
+
+
+def test_answers_of_one_token_have_no_time_between_tokens() -> None:
+    row = topoopt.serving("llama3-8b", **{**ASKED, "osl": "1", "mode": "chunked"}).to_json()["deployments"][0]
+    assert row["tpot_p50_s"] is None
+    assert row["goodput_per_s"] > 10

@@ -38,6 +38,8 @@ from topoopt.words import ServingWords, amount, checked_arguments, checked_words
 FEWEST = 100
 """Requests of which a share of nine tenths says something."""
 
+MOST_ACCELERATORS = 2048
+
 TTFT_S, TPOT_S = 2.0, 0.050
 """Objectives where none are given: a chat's reader waits no longer, and reads no faster."""
 
@@ -92,7 +94,11 @@ def serving(
     accelerators = settings.get("accelerators")
     if accelerators is None:
         raise InvalidInput("accelerators: say how many accelerators there are")
-    whole("accelerators", accelerators, 1)
+    if whole("accelerators", accelerators, 1) > MOST_ACCELERATORS:
+        raise InvalidInput(
+            f"accelerators {accelerators}: at most {MOST_ACCELERATORS} are one service; more are several of them"
+        )
+    whole("seed", settings["seed"], 0)
     system = usual_system(
         settings["accelerator"],
         settings.get("accelerators_per_server"),

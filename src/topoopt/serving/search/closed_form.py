@@ -68,8 +68,8 @@ def answering(
     most = min(most_batch, split.cache_tokens / demand.cached)
     batch = np.geomspace(1.0, max(most, 1.0), POINTS)
     rows = 1 + settings.drafted_tokens
-    steps = max((demand.answer - 1) / settings.accepted_tokens, 1e-9)
-    coming = batch / max(steps, 1.0)
+    steps = max((demand.answer - 1) / settings.accepted_tokens, 1.0)  # that of its prompt at least
+    coming = batch / steps
     tokens, sampled, pairs = batch * rows, batch * rows, np.zeros(POINTS)
     if mode == "chunked":
         tokens = tokens + coming * demand.prompt

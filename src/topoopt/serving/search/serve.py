@@ -82,9 +82,12 @@ def _evaluate(question: Question, one: Candidate) -> Evaluated:
 def _stable(one: Candidate, fleet: Fleet, demand: Demand) -> float:
     """Return the requests a second that are answered while more come than can be.
 
-    Closed forms know no prefixes that are cached; where all are answered in time, more come the next time.
+    Closed forms know no prefixes that are cached; where all are answered in time, more come the next time. What would
+    take too many requests to see, of hundreds of replicas, is left to the closed form.
     """
     rate = OVERLOAD * one.stable_per_s
+    if rate * LONG * (one.ttft_s + demand.answer * one.tpot_s) > MOST_REPEATED:
+        return one.stable_per_s
     for _ in range(MOST_DOUBLINGS):
         answered = _answered_per_s(one, fleet, demand, rate)
         if answered < KEPT_UP * rate:

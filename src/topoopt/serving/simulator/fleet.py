@@ -17,6 +17,9 @@ to read, less those of the prompt that it has cached; and of those that answer a
 first."""
 
 
+SHORTEST_LOOK_S = 0.1
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicas:
     """The replicas of a pool.
@@ -87,13 +90,11 @@ class RoleRule:
     empty: float = 0.4
 
     def __post_init__(self) -> None:
-        if not (self.every_s > 0 and self.turn_s >= 0 and self.unread_tokens >= 0):
-            raise InvalidInput(
-                "autoscaling: expected times and tokens that are not negative, and a look above 0 s"
-            )
+        if not (self.every_s >= SHORTEST_LOOK_S and self.turn_s >= 0 and self.unread_tokens >= 0):
+            raise InvalidInput(f"autoscale: expected a look every {SHORTEST_LOOK_S:g} s or more seldom")
         if not 0 <= self.empty <= self.full:
             raise InvalidInput(
-                f"autoscaling: expected shares empty <= full, got {self.empty:g} and {self.full:g}"
+                f"autoscale: expected shares empty <= full, got {self.empty:g} and {self.full:g}"
             )
 
 

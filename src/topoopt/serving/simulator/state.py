@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.arrays import numbered
+from topoopt.errors import InvalidInput
 from topoopt.memory import refuse_too_large
 from topoopt.serving.deployment import MODES
 from topoopt.serving.requests import BLOCK_TOKENS, Requests
@@ -22,6 +23,9 @@ from topoopt.serving.simulator.kernel.layout import (
     Request,
     State,
 )
+
+MOST_LOOKS = 1_000_000
+"""At pools whose replicas may change."""
 
 EVENTS_A_TOKEN = 8
 """A run has far fewer events; more of them are a mistake of ours that would never end."""
@@ -95,7 +99,10 @@ def _counts(fleet: Fleet, requests: Requests, blocks: int) -> NDArray[np.int64]:
     count[Count.LAYERS] = fleet.transfer.layers if fleet.transfer else 1
     count[Count.PREFIX] = int(blocks > 0)
     count[Count.BLOCKS] = blocks
-    count[Count.MOST_EVENTS] = EVENTS_A_TOKEN * requests.tokens + 1_000_000
+    looks = float(requests.arrival_s[-1]) / fleet.roles.every_s if fleet.roles else 0.0
+    if looks > MOST_LOOKS:
+        raise InvalidInput(f"autoscale: looks {looks:.3g} times at the pools; look more seldom")
+    count[Count.MOST_EVENTS] = EVENTS_A_TOKEN * requests.tokens + 10 * int(looks) + 10_000_000
     return count
 
 
