@@ -42,6 +42,7 @@ class Server:
     queue: deque[Asked] = field(default_factory=deque)
     running: list[Asked] = field(default_factory=list)
     sending: list[Asked] = field(default_factory=list)
+    awaited: list[Asked] = field(default_factory=list)
     blocks: OrderedDict[int, int] = field(default_factory=OrderedDict)  # users; those without in order of use
     end: float = inf
     began: float = 0.0
@@ -147,7 +148,7 @@ class Reference:
 
     # who is asked
     def load(self, s: Server) -> int:
-        return sum(q.input + q.steps for q in [*s.running, *s.queue])
+        return sum(q.input + q.steps for q in [*s.running, *s.queue, *s.awaited])
 
     def unread(self, s: Server) -> int:
         return sum(q.target - q.read for q in [*s.running, *s.queue])
@@ -318,10 +319,12 @@ class Reference:
         assert way is not None
         s.sends_until = to.receives_until = ready - way.setup_s[self.servers.index(s), self.servers.index(to)]
         s.sending.append(q)
+        to.awaited.append(q)
         self.events.append((ready, 1, q.number, (s, to)))
         return False
 
     def arrive(self, q: Asked, source: Server, to: Server, now: float) -> None:
+        to.awaited.remove(q)
         there = q in source.sending
         if there:
             self.give_back(source, q)

@@ -29,7 +29,7 @@ from topoopt.serving.simulator.kernel.layout import (
     Time,
 )
 from topoopt.serving.simulator.kernel.pages import forget, give_back, tokens_after
-from topoopt.serving.simulator.kernel.queue import come, join, leave, load_of, take_first
+from topoopt.serving.simulator.kernel.queue import come, join, known_tokens, leave, load_of, take_first
 from topoopt.serving.simulator.kernel.rows import schedule
 from topoopt.serving.simulator.kernel.steps import account, begin_step, end_row
 
@@ -113,6 +113,7 @@ def _turn(s: State, r: int, now: float) -> None:
 def _arrive(s: State, q: int, now: float) -> None:
     """Let a cache arrive: it waits for its place; if an end of the way failed meanwhile, all is read anew."""
     source, r = s.request[q, Request.SOURCE], s.request[q, Request.REPLICA]
+    s.clock[r, Clock.LOAD] -= known_tokens(s, q)  # who comes counts from where it was sent
     there = s.request[q, Request.SOURCE_EPOCH] == s.replica[source, Replica.EPOCH]
     if there:
         give_back(s, source, q)

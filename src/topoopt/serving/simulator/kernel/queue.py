@@ -87,7 +87,7 @@ def leave(s: State, r: int, q: int) -> None:
 
 @compiled
 def load_of(s: State, r: int, now: float) -> float:
-    """Return the tokens of all requests of a replica: their prompts, and what was answered up to now."""
+    """Return the tokens of all requests of a replica, those on their way to it too, with answers up to now."""
     load = s.clock[r, Clock.LOAD]
     if s.replica[r, Replica.BUSY] != IDLE and s.replica[r, Replica.ROW] > 1:
         over = step_under_way(s, r, now) - 1

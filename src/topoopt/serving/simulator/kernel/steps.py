@@ -380,6 +380,7 @@ def _send(s: State, r: int, q: int, end: float) -> None:
     s.request[q, Request.SOURCE_EPOCH] = s.replica[r, Replica.EPOCH]
     s.request[q, Request.EPOCH] = s.replica[to, Replica.EPOCH]
     leave(s, r, q)
+    s.clock[to, Clock.LOAD] += known_tokens(s, q)
     schedule(s, ready, TRANSFERRED, q)
 
 
