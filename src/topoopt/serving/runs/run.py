@@ -16,6 +16,14 @@ MODES = ("agg", "disagg", "static", "prefill", "decode", "offline")
 """Kinds of measurement that are predicted: closed loops on one pool or on two, one batch after the other, reading
 prompts alone, answering alone, all requests at once."""
 
+NEEDED = {
+    **dict.fromkeys(("agg", "disagg", "static"), ("isl", "osl", "concurrency")),
+    "offline": ("isl", "osl"),
+    "prefill": ("isl",),
+    "decode": ("isl", "concurrency"),
+}
+"""Columns without which a row of a mode cannot be predicted."""
+
 NOT_MODELLED = {
     "agg-open": "an open loop whose lengths are in a log beside the table; simulate it",
     "mlperf-server": "neither parallelism nor precision is in the table",
@@ -125,6 +133,9 @@ def _run(row: Row, name: str) -> ServedRun:
     mode = row["mode"]
     if mode not in MODES:
         raise InvalidInput(f"mode {mode}: {NOT_MODELLED.get(mode, 'expected one of ' + ', '.join(MODES))}")
+    lacking = [column for column in NEEDED[mode] if not number(row, column, 0.0) > 0]
+    if lacking:
+        raise InvalidInput(f"{', '.join(lacking)}: missing, and mode {mode} needs it")
     model, part = run_model(row["model"]), find_accelerator(row["accelerator"])
     decode, prefill = _pools(row, mode)
     settings = _settings(row, part)
