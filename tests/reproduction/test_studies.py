@@ -15,7 +15,7 @@ pytestmark = pytest.mark.reproduction
 
 def test_studies_stand_in_the_order_of_the_paper() -> None:
     figures = [f"fig{number}" for number in range(10, 18)]
-    order = ["motivation", *figures, "testbed", "table1", "mixnet", "cassini", "mltcp", "wirings"]
+    order = ["motivation", *figures, "testbed", "table1", "mixnet", "cassini", "mltcp", "wirings", "serving"]
     assert list(STUDIES) == [name for name in order if name in STUDIES]
 
 

@@ -18,6 +18,7 @@ from topoopt.reproduction.figure import Study
 from topoopt.reproduction.mixnet import mixnet
 from topoopt.reproduction.mltcp import mltcp
 from topoopt.reproduction.motivation import motivation
+from topoopt.reproduction.serving import serving
 from topoopt.reproduction.table1 import table1
 from topoopt.reproduction.testbed import testbed
 from topoopt.reproduction.wirings import wirings
@@ -64,6 +65,7 @@ STUDIES: Mapping[str, StudyEntry] = {
         "cassini": cassini,
         "mltcp": mltcp,
         "wirings": wirings,
+        "serving": serving,
     }.items()
 }
 

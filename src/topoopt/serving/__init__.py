@@ -41,6 +41,8 @@ from topoopt.serving.network.demand import SentBy as SentBy
 from topoopt.serving.network.demand import ServingTraffic as ServingTraffic
 from topoopt.serving.network.demand import at_rate as at_rate
 from topoopt.serving.network.demand import serving_traffic as serving_traffic
+from topoopt.serving.network.kv_transfer import measured_transfers as measured_transfers
+from topoopt.serving.network.kv_transfer import transfer_law as transfer_law
 from topoopt.serving.network.load import RequestLoad as RequestLoad
 from topoopt.serving.network.pairing import PAIRINGS as PAIRINGS
 from topoopt.serving.network.placement import Placement as Placement
@@ -60,8 +62,13 @@ from topoopt.serving.search.serve import serve as serve
 from topoopt.serving.search.split_words import split_words as split_words
 from topoopt.serving.search.splits import Machine as Machine
 from topoopt.serving.simulator.fleet import Failure as Failure
+from topoopt.serving.simulator.fleet import Fleet as Fleet
+from topoopt.serving.simulator.fleet import Replicas as Replicas
 from topoopt.serving.simulator.fleet import RoleRule as RoleRule
+from topoopt.serving.simulator.fleet import Transfer as Transfer
+from topoopt.serving.simulator.fleet import uniform_transfer as uniform_transfer
 from topoopt.serving.simulator.result import ServingRun as ServingRun
+from topoopt.serving.simulator.run import simulate_serving as simulate_serving
 from topoopt.serving.step.replica import Degrees as Degrees
 from topoopt.serving.step.replica import replica as replica
 from topoopt.serving.step.table import step_table as step_table

@@ -38,6 +38,32 @@ class TransferLaw:
         return self.start_s + s_at_full_rate / self.efficiency
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredTransfer:
+    """A row of ``serving/data/kv_transfers.csv``: a prompt's keys and values from one server to another."""
+
+    engine: str
+    model: str
+    prompt_tokens: int
+    kv_bytes: float
+    transfer_s: float
+    nominal_bytes_per_s: float
+
+
+@cache
+def measured_transfers() -> tuple[MeasuredTransfer, ...]:
+    """Return the transfers that Mooncake has published."""
+    return tuple(
+        MeasuredTransfer(
+            row["engine"],
+            row["model"],
+            int(row["prompt_tokens"]),
+            *(float(row[name]) for name in ("kv_bytes", "transfer_s", "nominal_bytes_per_s")),
+        )
+        for row in packaged_rows("serving", "kv_transfers")
+    )
+
+
 @cache
 def transfer_law(engine: str = DEFAULT_ENGINE) -> TransferLaw:
     """Return the law of an engine.
@@ -53,11 +79,11 @@ def transfer_law(engine: str = DEFAULT_ENGINE) -> TransferLaw:
     >>> round(law.start_s * 1e3, 2), round(200 * law.efficiency)
     (1.85, 173)
     """
-    rows = packaged_rows("serving", "kv_transfers")
-    check_known("kv transfer engine", engine, dict.fromkeys(row["engine"] for row in rows))
-    own = [row for row in rows if row["engine"] == engine]
-    measured_s = np.array([float(row["transfer_s"]) for row in own])
-    ideal_s = np.array([float(row["kv_bytes"]) / float(row["nominal_bytes_per_s"]) for row in own])
+    rows = measured_transfers()
+    check_known("kv transfer engine", engine, dict.fromkeys(row.engine for row in rows))
+    own = [row for row in rows if row.engine == engine]
+    measured_s = np.array([row.transfer_s for row in own])
+    ideal_s = np.array([row.kv_bytes / row.nominal_bytes_per_s for row in own])
     terms = np.stack([np.ones(len(own)), ideal_s], axis=1) / measured_s[:, None]
     start_s, slowness = np.linalg.lstsq(terms, np.ones(len(own)), rcond=None)[0].tolist()
     off = terms @ np.array([start_s, slowness]) - 1
