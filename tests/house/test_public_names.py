@@ -22,13 +22,9 @@ ORACLES = {
     "plan.plan_schema": "tests write docs/ with it",
     "reinforcement.shards.in_place_bytes": "the published closed form that shards are compared with",
     "search.compile_ahead.compile_ahead": "run by name, in a process of its own",
-<<<<<<< HEAD
-    "serving.published_orderings": "what is published of networks for serving, for the guide and its study",
     "serving.closed_form.prompt_pool.pipelined_s": "closed form of a queue, which simulators are compared with",
     "serving.closed_form.prompt_pool.single_s": "closed form of a queue, which simulators are compared with",
     "serving.closed_form.prompt_pool.tensor_parallel_s": "closed form of a queue, which simulators are compared with",
-=======
->>>>>>> 9e8b4e3b (reproduce serving: queues, scale-up networks, routers, a known deployment and transfers, ours beside the published; a trace of requests to try)
     "simulate.max_min_rates": "tests compare the engine's filling with SimGrid's",
     "simulate.pipelined_time": "the closed form that the guide compares simulators with",
     "sweep.sweep_schema": "tests write docs/ with it",

@@ -12,6 +12,7 @@ from topoopt.reproduction.fig16_draws import IN_A_ROW, Fig16Grid
 from topoopt.reproduction.fig17 import Fig17Grid, fig17_on
 from topoopt.reproduction.mixnet import MixnetGrid, mixnet_on
 from topoopt.reproduction.mixnet_points import AT_400G
+from topoopt.reproduction.serving import ServingGrid, serving_on
 from topoopt.reproduction.wirings import WiringsGrid, wirings_on
 
 SETTINGS = StudySettings(quick=True)
@@ -62,12 +63,17 @@ def _wirings() -> Figure:
     return wirings_on(grid, SETTINGS, silent)
 
 
+def _serving() -> Figure:
+    return serving_on(ServingGrid(100_000, 1_000, searched=False), SETTINGS, silent)
+
+
 MINIATURES: Mapping[str, Callable[[], Figure]] = {
     "cassini": _cassini,
     "fig11": _fig11,
     "fig16": _fig16,
     "fig17": _fig17,
     "mixnet": _mixnet,
+    "serving": _serving,
     "wirings": _wirings,
 }
 """Figures that take minutes, or half a minute, in small."""

@@ -1,6 +1,7 @@
 """Serving, as others have published it: queues, fabrics, routers, a known deployment, caches on their way."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from topoopt.reproduction.description import description
 from topoopt.reproduction.figure import Comparison, Figure, Progress, Row, StudySettings
@@ -13,17 +14,34 @@ from topoopt.serving import published_orderings
 TEXT = description("serving")
 
 
+@dataclass(frozen=True, slots=True)
+class ServingGrid:
+    """How much is simulated, and whether fabrics with searched deployments are among it."""
+
+    prompts: int
+    requests: int
+    searched: bool = True
+
+
+WHOLE, QUICK = ServingGrid(1_000_000, 20_000), ServingGrid(1_000_000, 4_000)
+
+
 def serving(settings: StudySettings, on_progress: Progress) -> Figure:
     """Return what is published of serving, ours beside it."""
+    return serving_on(QUICK if settings.quick else WHOLE, settings, on_progress)
+
+
+def serving_on(grid: ServingGrid, settings: StudySettings, on_progress: Progress) -> Figure:
+    """Return the same of another size."""
     parts = ("queues", "scale-up networks", "routers", "fabrics and deployments", "transfers")
     found: list[tuple[Row, Comparison]] = []
     for done, part in enumerate(parts):
         on_progress(f"serving: {part}", done, len(parts))
         found += {
-            "queues": lambda: queue_rows(settings.seed),
+            "queues": lambda: queue_rows(grid.prompts, settings.seed),
             "scale-up networks": scale_up_rows,
-            "routers": lambda: router_rows(settings.quick, settings.seed),
-            "fabrics and deployments": _ordered,
+            "routers": lambda: router_rows(grid.requests, settings.seed),
+            "fabrics and deployments": _ordered if grid.searched else tuple,
             "transfers": transfer_rows,
         }[part]()
     rows = [row for row, _ in found]

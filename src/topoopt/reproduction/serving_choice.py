@@ -34,18 +34,16 @@ OVERSUBSCRIBED = (1, 2, 4)
 """Times the bandwidth out of a rack that servers of it have together."""
 REPLICAS = {64: 8, 16: 2}
 """Replicas of each pool, of four accelerators each, by accelerators; two of them share a server."""
-REQUESTS, FEW = 20_000, 4_000
 PAGES = 20_000
 PUBLISHED = {64: (-21.0, 0.0), 16: (0.0, 0.0)}
 
 
-def router_rows(quick: bool, seed: int) -> Iterator[tuple[Row, Comparison]]:
+def router_rows(count: int, seed: int) -> Iterator[tuple[Row, Comparison]]:
     """Yield what a router that knows the network takes off the mean time to the first token of least load."""
     for accelerators, replicas in REPLICAS.items():
         for over in OVERSUBSCRIBED if accelerators == max(REPLICAS) else OVERSUBSCRIBED[:1]:
             least, aware = (
-                _ttft_s(replicas, over, router, FEW if quick else REQUESTS, seed)
-                for router in ("least-loaded", "network-aware")
+                _ttft_s(replicas, over, router, count, seed) for router in ("least-loaded", "network-aware")
             )
             ours = 100 * (aware / least - 1)
             low, high = PUBLISHED[accelerators]

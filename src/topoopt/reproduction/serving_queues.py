@@ -25,8 +25,6 @@ from topoopt.transformer import find_transformer
 TEXT = description("serving")
 PROMPT = 1024
 BUSY = (0.3, 0.5, 0.8)
-PROMPTS = 1_000_000
-"""Of a run: fewer differ from the closed form by chance."""
 CLIENTS = (1, 8, 64)
 EACH = 200
 """Requests of a client: the end, where nothing more is sent, is then half a percent of the run."""
@@ -34,11 +32,11 @@ ANSWER = 128
 PLENTY = 10**6
 
 
-def queue_rows(seed: int) -> Iterator[tuple[Row, Comparison]]:
+def queue_rows(prompts: int, seed: int) -> Iterator[tuple[Row, Comparison]]:
     """Yield waiting prompts, and clients, each with the comparison that it makes."""
     for stages in (1, 2):
         for busy in BUSY:
-            run = _prompts(stages, busy * stages, seed)
+            run = _prompts(stages, busy * stages, prompts, seed)
             rate = run.requests.rate_per_s
             # D + rho D / 2 (1 - rho); of two stages D + lambda D^2 / 4 (2 - lambda D), with D = 1 s
             known = 1 + rate / (2 * (1 - rate)) if stages == 1 else 1 + rate / (4 * (2 - rate))
@@ -61,7 +59,7 @@ def _row(part: str, case: str, ours: float, known: float) -> Row:
     return {"part": part, "case": case, "quantity": "seconds or requests", "ours": ours, "published": known}
 
 
-def _prompts(stages: int, rate_per_s: float, seed: int) -> ServingRun:
+def _prompts(stages: int, rate_per_s: float, count: int, seed: int) -> ServingRun:
     """Return prompts that take a second each, one at a time in a stage, with answers of one token."""
     each = np.full(2, 1.0)
     table = StepTable(np.array([1, 2]), each, each, np.zeros(2), 0.0, 0.0, stages)
@@ -69,7 +67,7 @@ def _prompts(stages: int, rate_per_s: float, seed: int) -> ServingRun:
     fleet = Fleet("disaggregated", one, one, transfer=uniform_transfer(2, 0.0, 1e9, 1.0))
     lengths = parse_lengths(PROMPT, "isl"), parse_lengths(1, "osl")
     return simulate_serving(
-        fleet, draw_requests(parse_arrivals("poisson"), PROMPTS, rate_per_s, *lengths, seed)
+        fleet, draw_requests(parse_arrivals("poisson"), count, rate_per_s, *lengths, seed)
     )
 
 
