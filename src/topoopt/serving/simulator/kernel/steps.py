@@ -371,9 +371,7 @@ def _send(s: State, r: int, q: int, end: float) -> None:
     """Send a cache to a replica that answers; its pages here are in use until it is there."""
     to = choose(s, 1, q, r, end, s.clock[r, Clock.END])
     ready = sent_at(s, r, to, q, end)
-    free_at = ready - s.setup_s[r, to]
-    s.clock[r, Clock.SENDING] = free_at
-    s.clock[to, Clock.RECEIVING] = free_at
+    s.clock[r, Clock.SENDING] = s.clock[to, Clock.RECEIVING] = ready - s.setup_s[r, to]
     s.request[q, Request.STATE] = SENT
     s.request[q, Request.SOURCE] = r
     s.request[q, Request.REPLICA] = to
