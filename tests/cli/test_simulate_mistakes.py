@@ -182,6 +182,9 @@ START = {
     "rewire": ("rewire", "plan.json", "plan.json"),
     "phases": ("phases", str(EXAMPLES / "vgg16-job.yaml")),
     "interleave": ("interleave", str(EXAMPLES / "vgg16-job.yaml"), "--capacity", "50Gbps"),
+    "rl": ("rl", "qwen3-8b", "--accelerators", "8"),
+    "serving": ("serving", "llama3-8b", "--accelerators", "2", "--rate", "1", "--isl", "100", "--osl", "10"),
+    "serving-fabrics": ("serving-fabrics", "llama3-8b", "--servers", "2"),
     "sweep": ("sweep", "sweep.yaml", "--dry-run"),
     "choose": ("choose", "vgg16", "--servers", "8", "--degrees", "2", "--budget", "5"),
     "studio": ("studio", "--port", "0", "--seconds", "1"),
@@ -195,7 +198,8 @@ START = {
 
 
 def verb_called(name: str) -> Any:
-    return getattr(import_module(f"topoopt.cli.{name}"), name)
+    file = name.replace("-", "_")
+    return getattr(import_module(f"topoopt.cli.{file}"), file)
 
 
 ALONE = [name for name in VERBS if not isinstance(verb_called(name), typer.Typer)]
@@ -204,17 +208,18 @@ ALONE = [name for name in VERBS if not isinstance(verb_called(name), typer.Typer
 def worded(verb: Any) -> list[tuple[str, ...]]:
     """An empty word for every argument and flag of a verb that takes text."""
     found: list[tuple[str, ...]] = []
+    called = verb.__name__.replace("_", "-")
     for name, parameter in inspect.signature(verb).parameters.items():
         option = parameter.annotation.__metadata__[0]
         if "str" not in str(parameter.annotation):
             continue
         if type(option).__name__ == "ArgumentInfo":
-            found.append((verb.__name__, ""))
+            found.append((called, ""))
             continue
         # typer keeps the name that an option is given as its default until it reads it
         named = (option.default, *(option.param_decls or ()), f"--{name.replace('_', '-')}")
         flag = next(word for word in named if str(word).startswith("--"))
-        found.append((*START[verb.__name__], flag, ""))
+        found.append((*START[called], flag, ""))
     return found
 
 

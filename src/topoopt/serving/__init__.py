@@ -6,6 +6,7 @@ from topoopt.serving.calibration.own import OwnFit as OwnFit
 from topoopt.serving.calibration.own import fit_own_file as fit_own_file
 from topoopt.serving.calibration.own import read_serving_calibration as read_serving_calibration
 from topoopt.serving.calibration.own import write_serving_calibration as write_serving_calibration
+from topoopt.serving.calibration.shipped import known_engine as known_engine
 from topoopt.serving.closed_form.closed_loop import ClosedLoop as ClosedLoop
 from topoopt.serving.closed_form.closed_loop import closed_loop as closed_loop
 from topoopt.serving.deployment import MODES as MODES

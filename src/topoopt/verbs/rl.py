@@ -26,7 +26,7 @@ from topoopt.verbs.llm.owned import cluster_of
 from topoopt.verbs.llm.words import Transformer, model_of, system_of
 from topoopt.verbs.ownership_terms import ownership_terms
 from topoopt.verbs.pricing import pricing
-from topoopt.words import RlWords, checked_arguments, checked_words
+from topoopt.words import RlWords, checked_arguments, checked_words, refuse_empty
 
 _TRAINING = {"train_tensor": "tp", "train_pipeline": "pp", "train_context": "cp", "train_expert": "ep"}
 _ROLLOUT = {
@@ -67,6 +67,7 @@ def rl(model: Transformer, **words: Unpack[RlWords]) -> RlStep:
     ['rollout', 'old log-probs', 'reference', 'training', 'weights']
     """
     settings = checked_words(words, RlWords)
+    refuse_empty(words)
     if settings.get("accelerators") is None:
         raise InvalidInput("accelerators: say how many accelerators there are")
     request = _request(model, settings)

@@ -24,6 +24,7 @@ from topoopt.serving import (
     ServingAnswer,
     Way,
     draw_requests,
+    known_engine,
     parse_arrivals,
     parse_lengths,
     read_requests,
@@ -33,7 +34,7 @@ from topoopt.units import parse_bandwidth, parse_time
 from topoopt.verbs.llm.owned import cluster_of
 from topoopt.verbs.llm.words import Transformer, model_of
 from topoopt.verbs.plan import Progress, silent
-from topoopt.words import ServingWords, amount, checked_arguments, checked_words, pick
+from topoopt.words import ServingWords, amount, checked_arguments, checked_words, pick, refuse_empty
 
 FEWEST = 100
 """Requests of which a share of nine tenths says something."""
@@ -87,6 +88,7 @@ def serving(
     >>> found.meets, found.best.candidate.deployment.mode
     (True, 'chunked')
     """
+    refuse_empty(words)
     settings = checked_words(words, ServingWords)
     for word in OF_TRAINING:
         if word in words:
@@ -113,7 +115,7 @@ def serving(
             accelerators,
             system.accelerators_per_server,
             _engine(settings),
-            settings.get("engine", ""),
+            known_engine(settings.get("engine", "")),
         ),
         _demand(settings),
         _objectives(settings),

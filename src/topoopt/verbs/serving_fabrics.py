@@ -24,6 +24,7 @@ from topoopt.serving import (
     ServingStack,
     at_rate,
     compare_serving,
+    known_engine,
     parse_pool,
 )
 from topoopt.units import parse_bandwidth, parse_time
@@ -31,7 +32,7 @@ from topoopt.verbs.llm.words import Transformer, model_of
 from topoopt.verbs.ownership_terms import ownership_terms
 from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.pricing import pricing
-from topoopt.words import ServingFabricsWords, amount, checked_arguments, checked_words
+from topoopt.words import ServingFabricsWords, amount, checked_arguments, checked_words, refuse_empty
 
 _PORTS = 8
 FREE = "free"
@@ -74,6 +75,7 @@ def serving_fabrics(
     >>> found.winner.name, found.matters
     ('topoopt', False)
     """
+    refuse_empty(words)
     settings = checked_words(words, ServingFabricsWords)
     cluster = _cluster(settings)
     question = _question(settings, cluster)
@@ -92,7 +94,9 @@ def serving_fabrics(
         engine,
         dict.fromkeys(names),
         priced,
-        ServingStack(settings["engine"], SentBy(dispatch=settings["dispatch"]), settings["by_layer"]),
+        ServingStack(
+            known_engine(settings["engine"]), SentBy(dispatch=settings["dispatch"]), settings["by_layer"]
+        ),
         _given(settings, engine) or whole("max_batch", settings["max_batch"], 1),
         on_progress,
     )

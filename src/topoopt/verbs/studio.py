@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
-from topoopt.errors import InvalidInput
 from topoopt.files import is_file
 from topoopt.studio import (
     Question,
@@ -13,7 +12,7 @@ from topoopt.studio import (
     check_installed,
     question_of,
 )
-from topoopt.words import QuestionWords, StudioWords, checked_arguments, checked_words, pick
+from topoopt.words import QuestionWords, StudioWords, checked_arguments, checked_words, pick, refuse_empty
 
 
 def silent(address: StudioAddress) -> None:
@@ -52,7 +51,7 @@ def studio(
     from topoopt.studio import serve  # noqa: PLC0415 - its libraries are an extra
 
     settings = checked_words(words, StudioWords)
-    _refuse_empty(settings)
+    refuse_empty(settings)
     first, files = _question(model, pick(settings, QuestionWords))
     return serve(
         first,
@@ -102,13 +101,6 @@ def studio_answer(model: str | None = None, **words: Unpack[QuestionWords]) -> S
 def _question(model: str | None, words: Mapping[str, Any]) -> tuple[Question, frozenset[str]]:
     """Return the question, and the files that it names."""
     said = {**words, **({} if model is None else {"model": model})}
-    _refuse_empty(said)
+    refuse_empty(said)
     files = frozenset(one for one in (model, words.get("prices")) if one is not None and is_file(one))
     return question_of(said, files=files), files
-
-
-def _refuse_empty(words: Mapping[str, Any]) -> None:
-    """Refuse empty text, which a page takes as nothing said, and a socket as every address of the machine."""
-    for name, value in words.items():
-        if value == "":
-            raise InvalidInput(f'{name}: expected a value, got ""; leave it out for the usual one')

@@ -1,6 +1,7 @@
 """The words with which people ask, at both doors: keyword arguments in Python, flags on the command line."""
 
 from topoopt.words.arguments import checked_arguments as checked_arguments
+from topoopt.words.arguments import refuse_empty as refuse_empty
 from topoopt.words.check import amount as amount
 from topoopt.words.check import checked_words as checked_words
 from topoopt.words.check import pick as pick

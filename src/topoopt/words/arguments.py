@@ -35,6 +35,19 @@ def checked_arguments(verb: Callable[Parameters, Answer]) -> Callable[Parameters
     return call
 
 
+def refuse_empty(words: Mapping[str, Any]) -> None:
+    """Refuse empty text, which would be taken as nothing said.
+
+    Raises
+    ------
+    InvalidInput
+        With the word.
+    """
+    for name, value in words.items():
+        if value == "":
+            raise InvalidInput(f'{name}: expected a value, got ""; leave it out for the usual one')
+
+
 def _kinds(verb: Callable[..., Any], signature: inspect.Signature) -> dict[str, Any]:
     """Return what each argument is an instance of, the words of the verb's vocabulary among them."""
     kinds = get_type_hints(verb)

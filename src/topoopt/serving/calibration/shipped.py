@@ -7,9 +7,10 @@ from functools import cache
 import numpy as np
 
 from topoopt.arrays import Floats
+from topoopt.errors import check_known
 from topoopt.files import packaged_rows
 from topoopt.serving.calibration.fit import CONSTANTS, Factors, constants_of_logs, members_of, row_logs
-from topoopt.serving.calibration.levels import ServedStack, level_names
+from topoopt.serving.calibration.levels import ServedStack, engine_family, level_names
 from topoopt.serving.step.constants import Constants
 
 USUAL_ENGINE = "vllm"
@@ -22,6 +23,23 @@ def shipped_factors() -> Factors:
     rows = packaged_rows("serving", "constants")
     logs = np.log([[float(row[name]) for name in CONSTANTS] for row in rows])
     return Factors(logs[0], [(row["level"], row["name"]) for row in rows[1:]], logs[1:])
+
+
+def known_engine(engine: str) -> str:
+    """Return the name of an engine that was measured, or empty where none is named.
+
+    Raises
+    ------
+    InvalidInput
+        For an engine of which there are no measured rows: its constants would be those of no engine.
+    """
+    if engine:
+        check_known(
+            "engine",
+            engine_family(engine),
+            [name for level, name in shipped_factors().names if level == "engine"],
+        )
+    return engine
 
 
 def shipped_logs(stacks: Sequence[ServedStack]) -> Floats:
