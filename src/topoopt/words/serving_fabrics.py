@@ -62,8 +62,8 @@ class ServedWords(TypedDict, total=False):
     """Format of keys and values."""
     max_batch: Annotated[int, Word("N", 256)]
     """Requests that a copy of attention answers at once, at most."""
-    engine: Annotated[str, Word("NAME", "")]
-    """Whose times are taken, such as vllm; the mean of all if not given."""
+    engine: Annotated[str, Word("NAME", "vllm")]
+    """Whose times are taken, such as vllm; those of vllm if not given."""
     dispatch: Annotated[str, Word("fp8|bf16", "fp8")]
     """Format of tokens on their way to experts; back they have 16 bits."""
     by_layer: Switch
