@@ -77,7 +77,10 @@ def test_a_deadline_is_of_the_work_of_a_year_and_of_a_run(topoopt: Topoopt) -> N
     ("words", "message"),
     [
         (("choose", "vgg"), "vgg"),
-        ((*SMALL, "--fabrics", "fat-tree"), "--fabrics: fat-tree has whatever bandwidth"),
+        (
+            (*SMALL, "--fabrics", "fat-tree"),
+            "--fabrics: fat-tree has the bandwidth that the price of topoopt buys",
+        ),
         ((*SMALL, "--degrees", "2,x"), "--degrees: expected numbers with commas"),
         ((*SMALL, "--bandwidths", "fast"), "--bandwidths"),
         ((*SMALL, "--link-technologies", "wet"), "--link-technologies"),
