@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from topoopt.errors import Infeasible, InvalidInput
@@ -103,7 +104,7 @@ def run_tool(tool: str, *words: str) -> str:
             check=False,
             start_new_session=True,
             timeout=_LIMIT_S,
-            preexec_fn=_end_with_parent,
+            preexec_fn=partial(_end_with_parent, os.getpid()),
         )
     except subprocess.TimeoutExpired:
         raise Infeasible(f"congestion mltcp: {tool} {words[0]} has not ended in {_LIMIT_S:g} s") from None
@@ -114,8 +115,10 @@ def run_tool(tool: str, *words: str) -> str:
     return done.stdout
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(parent: int) -> None:
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # killed before the request was made: no signal will come any more
+        os._exit(1)
 
 
 def _complaint(text: str) -> str:
