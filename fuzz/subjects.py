@@ -112,6 +112,7 @@ WORDS = {
     "llm search": "llama2-7b --accelerators 8 --json",
     "llm traffic": "mixtral-8x7b --accelerators 8 --ep 8 --json",
     "llm calibrate": "few.csv --json",
+    "finetune": "llama3-8b --accelerators 8 --json",
     "rl": "qwen3-8b --accelerators 16 --prompts 8 --max-length 1000 --json",
     "serving": "llama3-8b --accelerators 2 --rate 4 --duration 30s --mode chunked --top 1 --json",
     "serving-fabrics": "llama3-8b --servers 2 --fabrics ideal-switch --rate 2 --json",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import ExportFormats as ExportFormats
     from topoopt.verbs import FailureAnswer as FailureAnswer
     from topoopt.verbs import Figure as Figure
+    from topoopt.verbs import FineTuning as FineTuning
     from topoopt.verbs import HardwareTables as HardwareTables
     from topoopt.verbs import Infeasible as Infeasible
     from topoopt.verbs import Interleaving as Interleaving
@@ -78,6 +79,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import export_formats as export_formats
     from topoopt.verbs import fail as fail
     from topoopt.verbs import figure_page as figure_page
+    from topoopt.verbs import finetune as finetune
     from topoopt.verbs import hardware as hardware
     from topoopt.verbs import interleave as interleave
     from topoopt.verbs import llm as llm

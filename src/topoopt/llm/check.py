@@ -241,3 +241,11 @@ def _check_stored(one: Configuration) -> None:
         raise InvalidInput(
             f"weights fp8: precision {one.precision} computes with more bits; give precision=fp8"
         )
+    if one.weights == "nf4" and not one.adapter_rank:
+        raise InvalidInput(
+            "weights nf4: too few bits for weights that are trained; give adapter_rank, such as 16, too"
+        )
+    if one.weights == "nf4" and one.precision not in ("bf16", "fp16"):
+        raise InvalidInput(
+            f"weights nf4: are computed with in 16 bits, precision is {one.precision}; give precision=bf16"
+        )

@@ -26,14 +26,14 @@ EXCHANGES = ("flat", "hierarchical")
 """How tokens get to their experts: a copy for each expert (an all-to-all of NCCL), or one for each server, forwarded
 there to each rank that has some of them (DeepSeek-V3, section 3.2.2; Megatron Core's DeepEP and HybridEP)."""
 
-STORED_PRECISIONS = ("", "fp32", "bf16", "fp8")
-"""Of what is kept or sent; nothing for what the framework does."""
+STORED_PRECISIONS = ("", "fp32", "bf16", "fp8", "nf4")
+"""Of what is kept or sent; nothing for what the framework does. The last is of frozen weights alone (QLoRA)."""
 
 KEPT_IN = {
-    "dispatch": STORED_PRECISIONS[1:],
+    "dispatch": STORED_PRECISIONS[1:4],
     "weights": STORED_PRECISIONS[1:],
     "gradients": ("fp32", "bf16"),
-    "moments": STORED_PRECISIONS[1:],
+    "moments": STORED_PRECISIONS[1:4],
     "activation_inputs": ("bf16", "fp8"),
 }
 """The precisions that make sense for each of what is kept or sent, to name to whoever writes another."""
@@ -157,8 +157,9 @@ class Configuration:
             )
         check_known("exchange", self.exchange, EXCHANGES)
         for key, sensible in KEPT_IN.items():
-            if getattr(self, key) not in STORED_PRECISIONS:
-                raise unknown_name(key, getattr(self, key), sensible)
+            value = getattr(self, key)
+            if value not in STORED_PRECISIONS or (value == "nf4" and key != "weights"):
+                raise unknown_name(key, value, sensible)
 
     @property
     def accelerators(self) -> int:

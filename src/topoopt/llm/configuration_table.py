@@ -22,7 +22,11 @@ _WORDS: Mapping[str, Sequence[str]] = {
 }
 """Columns that hold indices of words."""
 
-STORED_BYTES = np.array([np.nan, 4.0, 2.0, 1.0])
+NF4_BYTES = (4 + 0.127) / 8
+"""Of a weight in 4 bits with its share of the scales, which are in 8 bits themselves (QLoRA, Dettmers 2023, section 3:
+0.127 bits a parameter)."""
+
+STORED_BYTES = np.array([np.nan, 4.0, 2.0, 1.0, NF4_BYTES])
 """By index of :data:`~topoopt.llm.STORED_PRECISIONS`; the first is what the framework does."""
 
 FLOATS = ("offload_optimizer", "offload_activations", "document_spread")

@@ -25,6 +25,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "ExportAnswer": "export_page.export_page",
         "ExportFormats": "export_page.export_formats_page",
         "FailureAnswer": "failure_page.failure_page",
+        "FineTuning": "finetuning_page.finetuning_page",
         "HardwareTables": "hardware_page.hardware_page",
         "Interleaving": "interleaving_page.interleaving_page",
         "JobPhases": "phases_page.phases_page",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.failure import AvailabilityAnswer as AvailabilityAnswer
     from topoopt.failure import FailureAnswer as FailureAnswer
     from topoopt.finder import RingNetwork as RingNetwork
+    from topoopt.finetuning import FineTuning as FineTuning
     from topoopt.frontier import CollectiveAnswer as CollectiveAnswer
     from topoopt.hardware import ClusterSpec as ClusterSpec
     from topoopt.hardware import HardwareTables as HardwareTables
@@ -82,6 +83,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.export import export as export
     from topoopt.verbs.export import export_formats as export_formats
     from topoopt.verbs.fail import fail as fail
+    from topoopt.verbs.finetune import finetune as finetune
     from topoopt.verbs.hardware import hardware as hardware
     from topoopt.verbs.interleave import interleave as interleave
     from topoopt.verbs.job_request import job_request as job_request

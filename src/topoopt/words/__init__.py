@@ -13,6 +13,7 @@ from topoopt.words.cost import CostWords as CostWords
 from topoopt.words.cost import NetworkWords as NetworkWords
 from topoopt.words.fail import FailureWords as FailureWords
 from topoopt.words.fail import FailWords as FailWords
+from topoopt.words.finetuning import FineTuneWords as FineTuneWords
 from topoopt.words.interleave import InterleaveWords as InterleaveWords
 from topoopt.words.job import JobWords as JobWords
 from topoopt.words.mltcp import MltcpWords as MltcpWords

@@ -114,8 +114,8 @@ class DetailWords(TypedDict, total=False):
     """Linear layers that have an adapter."""
     recompute_layers: Annotated[int, Word("N", 0)]
     """Layers of each chunk that ``recompute`` is about; 0 for all."""
-    weights: Annotated[str, Word("fp32|bf16|fp8")]
-    """Of the weights that are kept beside the optimizer's; the framework's."""
+    weights: Annotated[str, Word("fp32|bf16|fp8|nf4")]
+    """Of the weights that are kept beside the optimizer's; the framework's. nf4: frozen ones in 4 bits (QLoRA)."""
     gradients: Annotated[str, Word("fp32|bf16")]
     """Of the gradients that are summed up; the framework's."""
     moments: Annotated[str, Word("fp32|bf16|fp8")]

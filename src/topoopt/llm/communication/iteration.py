@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from topoopt.llm.communication.rank_adapters import trained_parameters
 from topoopt.llm.communication.rank_parameters import rank_parameters
 from topoopt.llm.communication.ranks import ORDER, Ranks, rank_numbers
 from topoopt.llm.configuration import Configuration
+from topoopt.llm.configuration_table import NF4_BYTES
 from topoopt.llm.degrees import trained_layers
 from topoopt.llm.experts.loads import ExpertLoads, expert_layers, uniform_loads
 from topoopt.llm.software import is_apart
@@ -106,9 +108,12 @@ def _weights(
             all_of_them = adapted and configuration.zero == 3 and collective == "all-gather"
             for one in (held, trained) if all_of_them else (trained,):
                 blocks = one.experts if of else (*one.dense, one.embedding + one.others)
-                each = weight_bytes(configuration) if part == "parameters" else width
+                each: float = weight_bytes(configuration) if part == "parameters" else width
+                if one is held and configuration.weights == "nf4":
+                    each = NF4_BYTES  # gathered as they are kept, unpacked where they are read
                 for size, count in _messages(configuration.zero, blocks):
-                    yield from _some("dp", part + of, collective, groups, size * each, count * times, stage)
+                    size_bytes = ceil(size * each)
+                    yield from _some("dp", part + of, collective, groups, size_bytes, count * times, stage)
 
 
 def _shards(configuration: Configuration, groups: Ints, kind: str) -> tuple[Ints, Ints]:

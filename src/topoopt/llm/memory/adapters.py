@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from topoopt.llm.configuration import STORED_PRECISIONS
 from topoopt.llm.configuration_table import ConfigurationTable
 from topoopt.llm.memory.frameworks import Framework
 from topoopt.llm.memory.layer import ELEMENT_BYTES, LayerActivations, product_inputs
@@ -26,9 +27,11 @@ def adapted_states(
     """Return the states of a stage, of which only adapters are trained where there are some."""
     if not np.any(table.adapter_rank > 0):
         return all_states
-    added = stage_states(
-        _stage_adapters(model, table, stage), table, framework, state_bytes(table, framework)
-    )
+    four = STORED_PRECISIONS.index("nf4")
+    own = replace(
+        table, weights=np.where(table.weights == four, 0, table.weights)
+    )  # adapters are never in 4 bits
+    added = stage_states(_stage_adapters(model, table, stage), own, framework, state_bytes(own, framework))
     adapted = table.adapter_rank > 0
     trained = {
         name: np.where(adapted, getattr(added, name), getattr(all_states, name))

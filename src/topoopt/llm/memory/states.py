@@ -182,9 +182,11 @@ def _weight_bytes(
     Those products read casts of the weights, which are kept over the micro-batches: beside weights of 16 or 32 bits, or
     as the only ones. FSDP casts what it has gathered; who casts online keeps none.
     """
-    eight = STORED_PRECISIONS.index("fp8")
+    eight, four = STORED_PRECISIONS.index("fp8"), STORED_PRECISIONS.index("nf4")
     stored = np.where(table.weights == eight, usual, _given(table.weights, usual))
     arithmetic = _IN_EIGHT_BITS[table.precision]
+    if np.any(in_four := table.weights == four):  # embedding and output layer stay in 16 bits
+        return np.where(in_four, 2.0, stored), stored
     if not np.any(arithmetic):
         return stored, stored
     only = (table.weights == eight) | ((table.weights == 0) & (framework.fp8_weights == "fp8"))

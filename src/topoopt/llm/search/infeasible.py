@@ -9,7 +9,7 @@ from topoopt.errors import Infeasible
 from topoopt.hardware import accelerators, find_accelerator
 from topoopt.llm.calibration.parameters import Calibration
 from topoopt.llm.configuration import Configuration
-from topoopt.llm.configuration_table import ConfigurationTable
+from topoopt.llm.configuration_table import RARE_COLUMNS, ConfigurationTable
 from topoopt.llm.memory.accelerator import MemoryColumns
 from topoopt.llm.memory.frameworks import capacity_bytes
 from topoopt.llm.search.request import SearchRequest
@@ -65,8 +65,9 @@ def _remedies(request: SearchRequest, total: float, calibration: Calibration) ->
     larger = sorted((part for part in accelerators() if capacity_bytes(part) >= total), key=capacity_bytes)
     if larger:
         remedies.append(f"as many {larger[0].name} ({format_memory(capacity_bytes(larger[0]))})")
-    if request.fixed:
-        remedies.append(f"let {', '.join(request.fixed)} be searched, too")
+    searched = [name for name in request.fixed if name not in RARE_COLUMNS]
+    if searched:
+        remedies.append(f"let {', '.join(searched)} be searched, too")
     return ", or ".join(filter(None, remedies)) or "give more accelerators, or ones with more memory"
 
 

@@ -9,7 +9,13 @@ from topoopt.llm.step_time.adapter_time import adapter_kernels
 from topoopt.llm.step_time.attention_time import core_s
 from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.recurrence_time import RECURRENT_BACKWARD, between_s, copied_s
-from topoopt.llm.step_time.streamed_bytes import activation_bytes, joined_bytes, streamed_bytes, summed_bytes
+from topoopt.llm.step_time.streamed_bytes import (
+    activation_bytes,
+    joined_bytes,
+    streamed_bytes,
+    summed_bytes,
+    unpacked_bytes,
+)
 
 STREAMED_BACKWARD = 1.5
 """Bytes of the backward pass of norms, softmax, dropout and activations over those of the forward pass."""
@@ -98,14 +104,16 @@ class _Kernels:
             case.table.adapter_rank > 0, 1, 2
         )  # frozen weights have no gradients, only their input has
         summed, summed_ends = (self.s_per_byte * size for size in summed_bytes(case))
+        unpacked = unpacked_bytes(case) * self.s_per_byte
         return LayerKernels(
-            linear + streamed + core_forward + between + copied + adapters[0],
+            linear + streamed + core_forward + between + copied + adapters[0] + unpacked,
             products * linear
             + STREAMED_BACKWARD * streamed
             + core_backward
             + RECURRENT_BACKWARD * between
             + copied
             + adapters[1]
+            + unpacked
             + summed
             + joined_bytes(case) * self.s_per_byte,
             core_forward,

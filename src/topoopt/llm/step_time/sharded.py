@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.llm.columns import Floats
+from topoopt.llm.configuration_table import NF4_BYTES
 from topoopt.llm.step_time.adapter_time import adapter_parameters
 from topoopt.llm.step_time.case import Case
 from topoopt.llm.step_time.micro_batch import MicroBatch
@@ -199,7 +200,8 @@ def _exchanges(
     held, trained
         Parameters on an accelerator before ZeRO, of every replica and of routed experts: gathered, and with gradients.
     """
-    weight, gradient = case.weight_bytes, case.gradient_bytes
+    packed = case.table.has_word("weights", "nf4")
+    weight, gradient = np.where(packed, NF4_BYTES, case.weight_bytes), case.gradient_bytes
     gather_s = _in_shard_s(case, weight, held)
     alike = held is trained and np.array_equal(weight, gradient)
     scatter_s = gather_s if alike else _in_shard_s(case, gradient, trained)

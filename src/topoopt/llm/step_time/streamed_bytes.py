@@ -3,6 +3,8 @@
 import numpy as np
 
 from topoopt.llm.columns import Floats
+from topoopt.llm.configuration import STORED_PRECISIONS
+from topoopt.llm.configuration_table import NF4_BYTES
 from topoopt.llm.step_time.case import Case
 
 APART_PER_NORMED = 36.0
@@ -66,6 +68,23 @@ def summed_bytes(case: Case) -> tuple[Floats, Floats]:
     """
     shapes = case.shapes
     each = (2 + 2 * case.gradient_bytes) * (case.table.adapter_rank == 0)
+    return each * _layer_parameters(case), each * shapes.vocabulary / case.tp * shapes.hidden
+
+
+def unpacked_bytes(case: Case) -> Floats:
+    """Return the bytes by which frozen weights in 4 bits are made 16 bits before the products that read them.
+
+    Once forward and once backward of every micro-batch (QLoRA, Dettmers 2023, equation 5): packed ones are read, 16
+    bits are written.
+    """
+    four = case.table.weights == STORED_PRECISIONS.index("nf4")
+    if not np.any(four):
+        return np.zeros(())
+    return np.asarray(four * (NF4_BYTES + 2) * _layer_parameters(case), np.float64)
+
+
+def _layer_parameters(case: Case) -> Floats:
+    """Return the parameters of an average layer on one accelerator."""
+    shapes = case.shapes
     layer = shapes.dense_parameters / case.tp + shapes.replicated_parameters
-    layer = layer + shapes.expert_parameters / (case.ep * case.etp)
-    return each * layer, each * shapes.vocabulary / case.tp * shapes.hidden
+    return np.asarray(layer + shapes.expert_parameters / (case.ep * case.etp), np.float64)

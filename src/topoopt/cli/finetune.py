@@ -1,0 +1,46 @@
+"""``topoopt finetune``: fine-tuning a transformer, all of it or by adapters, side by side."""
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.cli.output_file import check_writable
+from topoopt.cli.progress import progress
+from topoopt.cli.render import show
+from topoopt.cli.spread import spread
+from topoopt.errors import InvalidInput
+from topoopt.words import FineTuneWords
+
+
+@spread
+def finetune(
+    words: FineTuneWords,
+    model: Annotated[
+        str,
+        Argument(
+            metavar="MODEL|config.json",
+            show_default=False,
+            help="A transformer (topoopt models), or the config.json of Hugging Face.",
+        ),
+    ],
+    out: Annotated[
+        str | None,
+        Option(
+            "--out",
+            metavar="PLAN.json",
+            rich_help_panel="Output",
+            help="Write the plan of the way that is asked for.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
+) -> None:
+    """Say what fine-tuning takes: split, step, memory, traffic, and hours and dollars of a data set on every fabric."""
+    check_writable(out, "--out")
+    with progress("planning the fine-tuning") as report:
+        answer = topoopt.finetune(model, on_progress=report, **words)
+    if out is not None:
+        if answer.asked.plan is None:
+            raise InvalidInput("--out: one server needs no network, so there is no plan of one; leave it out")
+        topoopt.write_plan(out, answer.asked.plan)
+    show(answer, as_json, written=(out,))
