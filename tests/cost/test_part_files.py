@@ -171,3 +171,15 @@ def test_what_is_assumed_at_the_newest_speeds_has_a_range(table: PartTable) -> N
     assert new
     assert all(row.low is not None and row.high is not None for row in new)
     assert {row.confidence for row in table.rows} <= {"published", "derived", "recalled", "assumed"}
+
+
+def test_a_misspelled_item_is_told_the_nearest_and_an_empty_one_all(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("item,bandwidth_gbps,usd\nnicc,100,5\n")
+    with pytest.raises(InvalidInput, match='row 1: item: unknown name "nicc"; did you mean nic') as error:
+        find_prices(str(path))
+    assert "fiber_m" not in str(error.value)
+    path.write_text("item,bandwidth_gbps,usd\n,100,5\n")
+    with pytest.raises(InvalidInput, match="missing key") as error:
+        find_prices(str(path))
+    assert all(item in str(error.value) for item in get_args(Item))

@@ -42,3 +42,9 @@ def test_a_price_that_is_none_is_refused(price: str | float) -> None:
 @pytest.mark.parametrize("row", accelerator_servers(), ids=lambda row: row.name)
 def test_every_server_of_the_catalogue_can_be_priced_by_its_accelerator(row: AcceleratorServer) -> None:
     assert server_price(row.accelerator, row.accelerators).usd == row.typical_usd
+
+
+def test_a_part_of_a_server_is_called_one() -> None:
+    assert server_price("h100", 8).name == "HGX H100 (8)"
+    assert server_price("h100", 4).name == "4 of 8 accelerators of HGX H100 (8)"
+    assert server_price("h100", 16).name == "16 accelerators of HGX H100 (8)"

@@ -5,15 +5,16 @@ which part it lacks.
 """
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import TypeAdapter
 
 from topoopt.cost.part_table import COLUMNS, NAMED_ITEM, SPEED_ITEMS, Item, PartRow, PartTable
-from topoopt.errors import InvalidInput, check_known, unknown_name
+from topoopt.errors import InvalidInput, check_known, shown, unknown_name
 from topoopt.files import Amount, Positive, Strict, csv_lines, parse_yaml, read_text, validated
 from topoopt.hardware import packet_switches
 
@@ -176,9 +177,22 @@ def _csv_rows(text: str, place: str) -> list[dict[str, Any]]:
     return [{key: cell for key, cell in zip(header, cells, strict=False) if cell} for cells in rows[1:]]
 
 
+def _check_item(item: object, place: str) -> None:
+    """Refuse a part that nobody buys, with the nearest names; a row that says nothing is told all of them."""
+    known = get_args(Item)
+    if isinstance(item, str) and item and item not in known:
+        near = get_close_matches(item, known, n=3, cutoff=0.5)
+        question = f"did you mean {' or '.join(near)}? A" if near else "a"
+        raise InvalidInput(
+            f"{place}: item: unknown name {shown(item)}; {question} row without an item is told all {len(known)} names"
+        )
+
+
 def _row(kind: str, row: object, place: str) -> PartRow:
     """Return a row with its speed in bits per second, which parts have that depend on it, and no others."""
     model: PriceRowModel | PowerRowModel
+    if isinstance(row, Mapping):
+        _check_item(row.get("item"), place)
     if kind == "prices":
         model = validated(PriceRowModel, row, place)
         value, low, high = model.usd, model.low_usd, model.high_usd

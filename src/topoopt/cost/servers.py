@@ -18,7 +18,7 @@ class ServerPrice:
     Attributes
     ----------
     name : str
-        Which server of the catalogue, or what it has.
+        Which server of the catalogue, or how much of it; or what it has.
     usd, low_usd, high_usd : float or None
         Its price, and how far off that may be; None where nobody's figure is known.
     power_w : float or None
@@ -89,14 +89,12 @@ def server_price(
     assert draws is not None
     if power_w is None and row.rated_w is not None:
         power_w = row.rated_w * share * draws
-    parts = [
-        f"{accelerators_per_server} of {row.accelerators} accelerators of" if share != 1 else "",
-        row.name,
-    ]
+    name = row.name
+    if share != 1:
+        named = f"{accelerators_per_server} of {row.accelerators}" if share < 1 else accelerators_per_server
+        name = f"{named} accelerators of {row.name}"
     priced = f"{price or 'typical'} price of {row.date}" if of_catalogue else "price given"
-    return ServerPrice(
-        row.name, usd, low, high, power_w, f"{' '.join(filter(None, parts))}, {priced}", row.source
-    )
+    return ServerPrice(name, usd, low, high, power_w, f"{name}, {priced}", row.source)
 
 
 def _dollars(price: str | float | None) -> float:

@@ -133,7 +133,7 @@ def _fidelities(comparison: Comparison) -> Section:
         rows,
         text("fabric"),
         *(number(simulator, source, format_time) for simulator, source in times.items()),
-        number("difference", "difference", "+.2%"),
+        number("difference", "difference", "+z.2%"),
         text("what it is", "description"),
     )
     title, label = "Iteration time by simulator", "iteration time (ms)"

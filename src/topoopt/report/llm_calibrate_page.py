@@ -49,7 +49,7 @@ def _errors(fit: CalibrationFit) -> Table:
         return number(
             KIND_WORDS[kind],
             lambda name: (
-                f"{errors[name].mape_percent:.1f} ({errors[name].bias_percent:+.1f})"
+                f"{errors[name].mape_percent:.1f} ({errors[name].bias_percent:+z.1f})"
                 if name in errors
                 else "-"
             ),

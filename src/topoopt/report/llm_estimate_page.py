@@ -128,4 +128,4 @@ def _too_large(estimate: Estimate) -> str:
     if remedy is None:
         return f"{text} No change of ZeRO, recomputation, micro-batch or split is enough; take more accelerators."
     more_s = remedy.iteration_time_s / estimate.iteration_time_s - 1
-    return f"{text} Cheapest change that fits: {remedy} ({more_s:+.1%} time)."
+    return f"{text} Cheapest change that fits: {remedy} ({more_s:+z.1%} time)."

@@ -34,7 +34,7 @@ def _errors(errors: Mapping[str, Error]) -> Table:
         text("data set", "source"),
         number("runs", "error.runs", ","),
         number("MAPE", "error.mape_percent", ".1f"),
-        number("bias", "error.bias_percent", "+.1f"),
+        number("bias", "error.bias_percent", "+z.1f"),
     )
 
 

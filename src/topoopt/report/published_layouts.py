@@ -19,7 +19,7 @@ def published_sections(model: str, published: Sequence[PublishedLayout]) -> tupl
         published,
         text("configuration", "name"),
         number("iteration", "estimated_s"),
-        number("vs. best", "over_best", "+.1%"),
+        number("vs. best", "over_best", "+z.1%"),
         number("rank", lambda one: f"{one.rank:,} of {one.compared:,}"),
         number("memory", "memory_bytes", format_memory),
         text("fits", "fits", yes_or_no),

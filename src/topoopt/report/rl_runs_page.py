@@ -27,7 +27,7 @@ def rl_runs_page(runs: RlRuns) -> Page:
         text("row", "id"),
         number("predicted", "predicted_s"),
         number("measured", "measured_s"),
-        number("error", "error_percent", "+.1f"),
+        number("error", "error_percent", "+z.1f"),
     )
     if runs.predictions:
         sections.append(Section("rows", "Rows", "", (rows,)))
@@ -45,5 +45,5 @@ def _errors(errors: Mapping[str, RunsError]) -> Table:
         number("rows", "error.runs", ","),
         number("MAPE", "error.mape", ".1f"),
         number("median", "error.median", ".1f"),
-        number("bias", "error.bias", "+.1f"),
+        number("bias", "error.bias", "+z.1f"),
     )

@@ -98,7 +98,7 @@ def _errors(heading: str, rows: list[dict[str, object]]) -> Table:
         number("runs", "error.runs", ","),
         number("MAPE", "error.mape_percent", ".1f"),
         number("median", "error.median_percent", ".1f"),
-        number("bias", "error.bias_percent", "+.1f"),
+        number("bias", "error.bias_percent", "+z.1f"),
     )
 
 

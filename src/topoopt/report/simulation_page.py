@@ -97,7 +97,7 @@ def _against_plan(run: Simulation) -> str:
     there = plan.outcome.simulator
     if run.fabric is not plan.fabric:
         there += f" on {plan.fabric.name}, its own"
-    return f"{format_time(plan.outcome.iteration_time_s)} ({there}); this is {change:+.1%}"
+    return f"{format_time(plan.outcome.iteration_time_s)} ({there}); this is {change:+z.1%}"
 
 
 def _fabric(run: Simulation) -> Entries:

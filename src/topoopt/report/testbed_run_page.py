@@ -30,14 +30,14 @@ def testbed_run_page(run: TestbedRun) -> Page:
         number("measured", "iteration_time_s", format_time),
         number("×", lambda row: row.iteration_time_s / first.iteration_time_s, ".2f"),
         *simulators,
-        number("over flow", "excess", "+.1%"),
+        number("over flow", "excess", "+z.1%"),
         number("plan's scale", run.planned_time_s, format_time),
     )
     checks = table(
         "What was checked",
         run.fabrics,
         text("fabric"),
-        number("bytes of links", "largest_link_excess", "+.1%"),
+        number("bytes of links", "largest_link_excess", "+z.1%"),
         number("dropped", "dropped_packets", ",d"),
         number("gradients off by", "gradient_error", ".1e"),
         text("forwarding"),
@@ -78,7 +78,7 @@ def _summary(run: TestbedRun) -> str:
 def _sentences(run: TestbedRun) -> Iterator[str]:
     first = run.fabrics[0]
     yield f"{first.fabric}: {format_time(first.iteration_time_s)} an iteration,"
-    yield f"{first.excess:+.1%} from the flow simulator."
+    yield f"{first.excess:+z.1%} from the flow simulator."
     for row in run.fabrics[1:]:
         yield f"{row.fabric} takes {row.iteration_time_s / first.iteration_time_s:.2f} times as long."
 
@@ -91,7 +91,7 @@ def _cut(row: FabricRun, cut: CutLink) -> Block:
             "before": format_time(cut.before_s),
             "during": f"{format_time(cut.during_s)}, the repair and what was lost on the way with it",
             "after": f"{format_time(cut.after_s)}; predicted {format_time(cut.predicted_s)}, "
-            f"{cut.after_s / cut.predicted_s - 1:+.1%}",
+            f"{cut.after_s / cut.predicted_s - 1:+z.1%}",
             "gradients": f"off by {row.gradient_error:.1e} at most, after the repair, too",
         }
     )
