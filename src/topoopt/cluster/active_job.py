@@ -1,7 +1,7 @@
 """A job that has servers: how far it is, and how long its iterations took."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from topoopt.cluster.distribution import distribution
@@ -10,6 +10,7 @@ from topoopt.cluster.job_plans import Prepared
 from topoopt.cluster.pace import IterationTimes, PlacedJob
 from topoopt.cluster.result import IterationTime, JobRecord
 from topoopt.cluster.served.record import served_record
+from topoopt.cluster.served.watched import WatchedSends
 from topoopt.cluster.shards import Shard
 from topoopt.cluster.trace import TraceJob
 
@@ -33,8 +34,8 @@ class ActiveJob:
         When it ends if iterations go on to take as long as now.
     weights : mapping from seconds to iterations
         How many iterations took how long.
-    sends, sends_alone : mapping from seconds to iterations
-        Of a served model: in how many cycles a send took how long, and would have with nobody else.
+    sends : WatchedSends
+        Of a served model.
     stretch : float
         Of a served model: the longest that its sends took of a cycle's time, at least 1.
     """
@@ -47,8 +48,7 @@ class ActiveJob:
         self.ready_s, self.end_s = ready_s, float("inf")
         self.running, self.done = False, 0.0
         self.weights: defaultdict[float, float] = defaultdict(float)
-        self.sends: defaultdict[float, float] = defaultdict(float)
-        self.sends_alone: defaultdict[float, float] = defaultdict(float)
+        self.sends = WatchedSends()
         self.run_s, self.iterations, self.stretch = 0.0, 0.0, 1.0
         self.times: IterationTimes = self.plan.alone
         self._work = prepared.work
@@ -65,7 +65,7 @@ class ActiveJob:
     @property
     def placed(self) -> PlacedJob:
         """What the pace of a fabric wants to know."""
-        return PlacedJob(self.job.job, self.plan.graph, self.servers)
+        return PlacedJob(self.job.job, self.plan.graph, self.servers, spread=bool(self.job.serving))
 
     def expected_end_s(self, now_s: float) -> float:
         """Return when it ends if nothing changes."""
@@ -109,9 +109,7 @@ class ActiveJob:
         for sample_s in self.times.samples_s:
             self.weights[sample_s] += iterations / len(self.times.samples_s)
         if self.job.serving:
-            beside = self.times.sends.samples_s
-            _count(self.sends, beside, iterations)
-            _count(self.sends_alone, self.times.sends_alone.samples_s or beside, iterations)
+            self.sends.count(self.times, iterations)
 
     def retime(self, times: IterationTimes, now_s: float) -> None:
         """Go on at another pace; a served model at its own, whatever its sends take."""
@@ -145,11 +143,5 @@ class ActiveJob:
             IterationTime(self.mean_s, distribution(list(self.weights), list(self.weights.values())).p99),
             self._moves,
             tuple(self._resizes),
-            served_record(self.sends, self.sends_alone, self.stretch) if self.job.serving else None,
+            served_record(self.sends, self.stretch) if self.job.serving else None,
         )
-
-
-def _count(times: defaultdict[float, float], samples_s: Sequence[float], iterations: float) -> None:
-    """Count samples as often as iterations had them."""
-    for sample_s in samples_s:
-        times[sample_s] += iterations / len(samples_s)

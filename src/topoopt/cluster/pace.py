@@ -19,11 +19,15 @@ class PlacedJob:
         One iteration on the job's own servers 0..k-1.
     servers : tuple of int
         Servers of the cluster, in the order of the job's own.
+    spread : bool
+        Whether what it sends goes over all weighted paths of the fabric, and not over one a connection: a served model
+        opens connections request by request and accelerator by accelerator.
     """
 
     job: str
     graph: TaskGraph
     servers: tuple[int, ...]
+    spread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,22 @@ class SendTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class ServedSends:
+    """What a job sends by kind.
+
+    Attributes
+    ----------
+    requests : SendTimes
+        Of a served model: keys and values of single requests.
+    steady : SendTimes
+        All else.
+    """
+
+    requests: SendTimes = SendTimes()
+    steady: SendTimes = SendTimes()
+
+
+@dataclass(frozen=True, slots=True)
 class IterationTimes:
     """Iteration times of one job while the set of running jobs stays as it is.
 
@@ -52,16 +72,19 @@ class IterationTimes:
         Mean over many iterations: what decides when the job ends.
     samples_s : tuple of float
         Single iterations that were simulated, at least one; percentiles are taken over them.
-    sends : SendTimes
+    sends : ServedSends
         Where they are watched: on shared links, and of served models.
-    sends_alone : SendTimes
-        On the same servers of the same fabric with nobody else; empty where nobody else can disturb it.
+    alone_s : float
+        Mean on the same servers of the same fabric with nobody else; 0 where nobody else can disturb it.
+    sends_alone : ServedSends
+        Likewise; nothing where nobody else can disturb it.
     """
 
     mean_s: float
     samples_s: tuple[float, ...]
-    sends: SendTimes = SendTimes()
-    sends_alone: SendTimes = SendTimes()
+    sends: ServedSends = ServedSends()
+    alone_s: float = 0.0
+    sends_alone: ServedSends = ServedSends()
 
 
 class Pace(Protocol):

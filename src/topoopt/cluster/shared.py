@@ -21,7 +21,7 @@ from topoopt.finder import FabricRequest, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulate import TaskGraph, merge_jobs
 
-_Key = tuple[str, TaskGraph, tuple[int, ...]]
+_Key = tuple[str, TaskGraph, tuple[int, ...], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class SharedPace:
         InvalidInput
             If two jobs have one name, a job does not fit its servers, or jobs are too unlike in length.
         """
-        keys = [(placed.job, placed.graph, placed.servers) for placed in running]
+        keys = [(placed.job, placed.graph, placed.servers, placed.spread) for placed in running]
         if len({placed.job for placed in running}) < len(running):
             raise InvalidInput("shared fabric: two running jobs have one name; give each its own")
         self._jobs.update({key: self._connected(*key) for key in keys if key not in self._jobs})
@@ -59,14 +59,18 @@ class SharedPace:
         times: dict[_Key, IterationTimes] = {}
         for group in meeting_jobs([self._jobs[key].job for key in keys]):
             times.update(self._times([keys[job] for job in group]))
-        return tuple(replace(times[key], sends_alone=self._jobs[key].alone.sends) for key in keys)
+        alone = [self._jobs[key].alone for key in keys]
+        return tuple(
+            replace(times[key], alone_s=own.mean_s, sends_alone=own.sends)
+            for key, own in zip(keys, alone, strict=True)
+        )
 
-    def _connected(self, job: str, graph: TaskGraph, servers: tuple[int, ...]) -> _Connected:
+    def _connected(self, job: str, graph: TaskGraph, servers: tuple[int, ...], spread: bool) -> _Connected:
         placed = merge_jobs([graph], (servers,), [1], self.fabric.topology.servers).graph
-        own = connect(self.fabric, job, placed, self.options.rings, self.options.seed)
+        own = connect(self.fabric, job, placed, self.options.rings, self.options.seed, spread)
         if graph not in self._steps:
             self._steps[graph] = lockstep(graph)
-        ready = shared_job(placed, self._steps[graph], own, self.options)
+        ready = shared_job(placed, self._steps[graph], own, self.options, served=spread)
         return _Connected(ready, run_alone(ready, self.options))
 
     def _times(self, keys: Sequence[_Key]) -> dict[_Key, IterationTimes]:

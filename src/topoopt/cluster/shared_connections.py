@@ -21,7 +21,9 @@ from topoopt.topology import Ring
 Ints = NDArray[np.int64]
 
 
-def connect(fabric: Fabric, job: str, graph: TaskGraph, rings: int, seed: int) -> Fabric:
+def connect(
+    fabric: Fabric, job: str, graph: TaskGraph, rings: int, seed: int, spread: bool = False
+) -> Fabric:
     """Return the fabric as a job sees it that has opened its connections.
 
     Every pair of servers with transfers between them has one connection, whose path is drawn by weight, as
@@ -34,6 +36,8 @@ def connect(fabric: Fabric, job: str, graph: TaskGraph, rings: int, seed: int) -
         An iteration of the job, on servers of the fabric.
     rings : int
         Most rings of a group; 0 for as many as a server has links.
+    spread : bool
+        Whether pairs have so many connections that their bytes are on all paths by weight, as the fabric routes them.
 
     Raises
     ------
@@ -43,8 +47,10 @@ def connect(fabric: Fabric, job: str, graph: TaskGraph, rings: int, seed: int) -
     own_seed = np.random.SeedSequence([seed, zlib.crc32(job.encode())]).generate_state(1).tolist()[0]
     topology = fabric.topology
     most = rings or int(topology.ports[topology.src == 0].sum())
-    table = {(path.nodes[0], path.nodes[-1]): (path,) for path in _drawn_paths(fabric, graph, own_seed)}
     laid = {group: fabric.rings.get(group) or _rings(fabric, group, most, own_seed) for group in graph.groups}
+    if spread:
+        return Fabric(fabric.name, topology, fabric.routes, laid)
+    table = {(path.nodes[0], path.nodes[-1]): (path,) for path in _drawn_paths(fabric, graph, own_seed)}
     return Fabric(fabric.name, topology, ExplicitRoutes(topology, table), laid)
 
 

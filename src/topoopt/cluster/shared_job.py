@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.arrays import Flags
 from topoopt.cluster.shared_lockstep import Lockstep
 from topoopt.cluster.shared_options import SharingOptions
 from topoopt.routing import Fabric
@@ -52,6 +53,8 @@ class Step:
         Bytes for which a link of coefficient 1 is held; 0 where nothing is sent.
     usage : int
         Index into the usages of the job, -1 where nothing is sent.
+    steady : bool
+        False for what a request of a served model sends once it has come.
     """
 
     device: int
@@ -59,6 +62,7 @@ class Step:
     tail_s: float = 0.0
     size_bytes: float = 0.0
     usage: int = -1
+    steady: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +110,9 @@ class SharedJob:
         return MostUse(link, np.minimum(part, relative), int(link[gauge]))
 
 
-def shared_job(graph: TaskGraph, same: Lockstep, fabric: Fabric, options: SharingOptions) -> SharedJob:
+def shared_job(
+    graph: TaskGraph, same: Lockstep, fabric: Fabric, options: SharingOptions, served: bool = False
+) -> SharedJob:
     """Return a job that has its place and its connections.
 
     All transfers of a step go at the pace of the slowest, each in proportion to its bytes: the step ends when the
@@ -123,11 +129,14 @@ def shared_job(graph: TaskGraph, same: Lockstep, fabric: Fabric, options: Sharin
     options : SharingOptions
         With connections of groups, small steps go with a large one that waits for the same, on the same connections,
         and leads to the same: with fewer steps that carry the same bytes.
+    served : bool
+        Whether tasks of an operator are what requests send, which are watched apart, and never go with others.
     """
     by_group = options.connections == "group"
     usages: dict[tuple[bytes, bytes], int] = {}
     flows = make_flows(graph, fabric, SimulationOptions(options.ring_model))
-    sends = dict(_sends(same, flows, fabric.topology.bandwidth_bps / 8.0, by_group, usages))
+    of_request = (graph.operator[same.first_task] >= 0) if served else np.zeros(len(same), bool)
+    sends = dict(_sends(of_request, same, flows, fabric.topology.bandwidth_bps / 8.0, by_group, usages))
     idle = zip(same.device.tolist(), same.duration_s.tolist(), strict=True)
     steps = [sends.get(row, Step(*numbers)) for row, numbers in enumerate(idle)]
     waits: list[list[int]] = [[] for _ in steps]
@@ -143,6 +152,7 @@ def shared_job(graph: TaskGraph, same: Lockstep, fabric: Fabric, options: Sharin
 
 
 def _sends(
+    of_request: Flags,
     same: Lockstep,
     flows: Flows,
     link_bytes_per_s: Floats,
@@ -173,7 +183,7 @@ def _sends(
         before_s = float(flows.before_s[mine].max())
         tail_s = float((flows.before_s[mine] + flows.after_s[mine]).max()) - before_s
         lead_s = float(same.duration_s[row]) + before_s
-        yield row, Step(-1, lead_s, tail_s, float(amount.max()), known[key])
+        yield row, Step(-1, lead_s, tail_s, float(amount.max()), known[key], not of_request[row])
 
 
 def _usage(flows: Flows, classes: Ints, part: Floats) -> Usage:
@@ -198,7 +208,7 @@ def _join(steps: list[Step], waits: list[list[int]]) -> None:
             leads_to[before].append(after)
     alike: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[int]] = {}
     for number, step in enumerate(steps):
-        if step.size_bytes:
+        if step.size_bytes and step.steady:
             key = step.usage, tuple(waits[number]), tuple(leads_to[number])
             alike.setdefault(key, []).append(number)
     for numbers in alike.values():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.cluster.pace import IterationTimes, SendTimes
+from topoopt.cluster.pace import IterationTimes, SendTimes, ServedSends
 from topoopt.cluster.shared_job import SharedJob
 from topoopt.cluster.shared_links import shared_links
 from topoopt.cluster.shared_options import SharingOptions
@@ -96,12 +96,17 @@ def _run(
     ]
 
 
-def _sends(jobs_run: BackToBack, scale: Floats) -> list[SendTimes]:
+def _sends(jobs_run: BackToBack, scale: Floats) -> list[ServedSends]:
     """Return how long the tasks of each job sent."""
-    mean_s = jobs_run.send_total / np.maximum(jobs_run.sends, 1) / scale
-    sample_s = jobs_run.send_sample / scale[:, None]
+    mean_s = jobs_run.send_total / np.maximum(jobs_run.sends, 1) / scale[:, None]
+    sample_s = jobs_run.send_sample / scale[:, None, None]
     rows = zip(jobs_run.sends.tolist(), mean_s.tolist(), sample_s, strict=True)
-    return [SendTimes(mean, tuple(row[:count].tolist())) for count, mean, row in rows]
+    return [
+        ServedSends(
+            *(SendTimes(mean, tuple(row[:count].tolist())) for count, mean, row in zip(*kinds, strict=True))
+        )
+        for kinds in rows
+    ]
 
 
 def _state(
@@ -138,7 +143,8 @@ def _state(
     )
     tail_s = np.array([step.tail_s for step in steps]) * scale[of]
     roots = _roots(of, device, lead_s, predecessors)
-    return run, sharing, _back_to_back(first, of, tail_s, predecessors, roots, int(first_class[-1]))
+    steady = np.array([step.steady for step in steps], np.int64)
+    return run, sharing, _back_to_back(first, of, (tail_s, steady), predecessors, roots, int(first_class[-1]))
 
 
 def _dependencies(jobs: Sequence[SharedJob], first: Ints) -> tuple[Ints, Ints, Ints]:
@@ -170,11 +176,17 @@ def _roots(of: Ints, device: Ints, lead_s: Floats, predecessors: Ints) -> tuple[
 
 
 def _back_to_back(
-    first: Ints, of: Ints, tail_s: Floats, predecessors: Ints, roots: tuple[Ints, Ints, Ints], classes: int
+    first: Ints,
+    of: Ints,
+    ends: tuple[Floats, Ints],
+    predecessors: Ints,
+    roots: tuple[Ints, Ints, Ints],
+    classes: int,
 ) -> BackToBack:
     """Return jobs of which none has begun."""
     jobs = len(first) - 1
     root_first, root, next_timed = roots
+    tail_s, steady = ends
     return BackToBack(
         job_task=first,
         job=of,
@@ -191,9 +203,10 @@ def _back_to_back(
         total=np.zeros(jobs),
         sample=np.zeros((jobs, MOST_SAMPLES)),
         left_at=np.zeros(len(of)),
-        sends=np.zeros(jobs, np.int64),
-        send_total=np.zeros(jobs),
-        send_sample=np.zeros((jobs, MOST_SENDS)),
+        steady=steady,
+        sends=np.zeros((jobs, 2), np.int64),
+        send_total=np.zeros((jobs, 2)),
+        send_sample=np.zeros((jobs, 2, MOST_SENDS)),
         sending=np.zeros(classes, np.int64),
         rate=np.zeros(classes),
         touched_at=np.zeros(classes),

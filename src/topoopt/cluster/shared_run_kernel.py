@@ -64,9 +64,10 @@ class BackToBack(NamedTuple):
     counted, total i8, f8  (jobs,)      iterations that count, and the s that they took together
     sample         float64 (jobs, n)    s; the first of them
     left_at        float64 (tasks,)     s; when the first byte of a task left
-    sends          int64   (jobs,)      tasks that sent all their bytes in iterations that count
-    send_total     float64 (jobs,)      s from first to last byte, of all of these
-    send_sample    float64 (jobs, n)    s; the first of them
+    steady         int64   (tasks,)     0 for what requests of served models send, 1 for all else
+    sends          int64   (jobs, 2)    tasks that sent all their bytes in iterations that count, by ``steady``
+    send_total     float64 (jobs, 2)    s from first to last byte, of all of these
+    send_sample    float64 (jobs, 2, n) s; the first of them
     sending        int64   (classes,)   tasks that send
     rate           float64 (classes,)   bytes/s of all of them together
     touched_at     float64 (classes,)   s until when ``served`` is right
@@ -92,6 +93,7 @@ class BackToBack(NamedTuple):
     total: Floats
     sample: Floats
     left_at: Floats
+    steady: Ints
     sends: Ints
     send_total: Floats
     send_sample: Floats
@@ -243,13 +245,13 @@ def _end_sending(t: TaskRun, x: Sharing, b: BackToBack, rules: Rules, c: int, no
 @inlined
 def _note_send(b: BackToBack, rules: Rules, task: int, now: float) -> None:
     """Note how long a task sent, unless its iteration began before the last job did."""
-    job = b.job[task]
+    job, kind = b.job[task], b.steady[task]
     if b.began[job] < rules.settled:
         return
-    if b.sends[job] < b.send_sample.shape[1]:
-        b.send_sample[job, b.sends[job]] = now - b.left_at[task]
-    b.send_total[job] += now - b.left_at[task]
-    b.sends[job] += 1
+    if b.sends[job, kind] < b.send_sample.shape[2]:
+        b.send_sample[job, kind, b.sends[job, kind]] = now - b.left_at[task]
+    b.send_total[job, kind] += now - b.left_at[task]
+    b.sends[job, kind] += 1
 
 
 @compiled

@@ -77,7 +77,7 @@ def snapshot(
             placed: list[PlacedJob] = []
             for job, servers in zip(jobs, _servers(jobs, settings), strict=True):
                 plan = fabric.plan(shape_of(job, job.servers))
-                placed.append(PlacedJob(job.job, plan.graph, servers))
+                placed.append(PlacedJob(job.job, plan.graph, servers, spread=bool(job.serving)))
             times = fabric.pace(placed)
             snapshots.append(
                 FabricSnapshot(

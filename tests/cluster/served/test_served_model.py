@@ -32,7 +32,7 @@ def test_a_cycle_carries_the_keys_and_values_of_its_requests(rate: float, tokens
     each = tokens * cache_bytes_per_token(find_transformer("llama3-70b"))
     cycle_s = served.graph.duration_s[0]
     assert served.graph.size_bytes[sends].sum() == pytest.approx(each * round(rate * cycle_s), rel=1e-6)
-    assert pair_rates(served.traffic, kv=True).sum() == pytest.approx(each * rate, rel=1e-6)
+    assert pair_rates(served.traffic).sum() == pytest.approx(each * rate, rel=1e-6)
 
 
 def test_all_that_is_sent_begins_within_the_cycle() -> None:
@@ -52,19 +52,19 @@ def test_a_pool_inside_each_server_sends_nothing() -> None:
 def test_a_send_that_is_alone_takes_its_bytes_over_the_bandwidth() -> None:
     served = served_model("llama3-70b", "rate=0.5 isl=4000 osl=10 prefill_servers=2", CLUSTER, 0)
     fabric = shared_fabric("ideal-switch", FabricRequest(4, 2, 400e9))
-    (times,) = shared_pace(fabric)([PlacedJob("chat", served.graph, (0, 1, 2, 3))])
+    (times,) = shared_pace(fabric)([PlacedJob("chat", served.graph, (0, 1, 2, 3), spread=True)])
     each_s = 4000 * 327_680 * 8 / 800e9
-    assert min(times.sends.samples_s) == pytest.approx(each_s, rel=1e-4)
-    assert np.median(times.sends.samples_s) == pytest.approx(each_s, rel=1e-4)
+    assert min(times.sends.requests.samples_s) == pytest.approx(each_s, rel=1e-4)
+    assert np.median(times.sends.requests.samples_s) == pytest.approx(each_s, rel=1e-4)
     assert times.mean_s == pytest.approx(served.graph.duration_s[0])
 
 
 def test_sends_of_two_models_over_one_link_share_it_and_the_cycle_stays() -> None:
     served = served_model("llama3-70b", LOAD, CLUSTER, 0)
     fabric = shared_fabric("ideal-switch", FabricRequest(4, 2, 100e9))
-    alone = shared_pace(fabric)([PlacedJob("a", served.graph, (0, 1, 2, 3))])[0]
-    both = shared_pace(fabric)([PlacedJob(name, served.graph, (0, 1, 2, 3)) for name in "ab"])
-    assert all(1 < times.sends.mean_s / alone.sends.mean_s < 3 for times in both)
+    alone = shared_pace(fabric)([PlacedJob("a", served.graph, (0, 1, 2, 3), spread=True)])[0]
+    both = shared_pace(fabric)([PlacedJob(name, served.graph, (0, 1, 2, 3), spread=True) for name in "ab"])
+    assert all(1 < times.sends.requests.mean_s / alone.sends.requests.mean_s < 3 for times in both)
     assert all(times.mean_s == pytest.approx(alone.mean_s, rel=0.05) for times in both)
 
 

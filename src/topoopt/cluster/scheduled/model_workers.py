@@ -104,7 +104,7 @@ def _iteration(shape: JobShape, machine: Machine) -> _Iteration:
 
 def _served_workers(shape: JobShape, cluster: ClusterSpec) -> WorkerJob:
     """Return a served model as what it sends on average, all the time, for there is no moment that could be shifted."""
-    moved = pair_rates(served_model(shape.model, shape.serving, cluster, 0).traffic, kv=True)
+    moved = pair_rates(served_model(shape.model, shape.serving, cluster, 0).traffic)
     most = max(float(moved.sum(axis=1).max()), float(moved.sum(axis=0).max()))
     src, dst = np.nonzero(moved)
     phases = (Phase(0.0, SERVED_S, 8 * most),) if most else ()

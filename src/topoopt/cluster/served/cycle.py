@@ -11,7 +11,15 @@ import numpy as np
 
 from topoopt.arrays import Floats, Ints
 from topoopt.serving import Placement, ServingTraffic
-from topoopt.simulate import COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
+from topoopt.simulate import (
+    COLLECTIVE,
+    COLLECTIVES,
+    COMPUTE,
+    TRANSFER,
+    TaskGraph,
+    TaskRows,
+    task_graph_from_edges,
+)
 
 REQUESTS = 48
 """Of a cycle: enough for bursts of several at once."""
@@ -19,6 +27,8 @@ SHORTEST_S, LONGEST_S = 1.0, 120.0
 """A cycle with very many, or very few requests."""
 QUIET = 0.05
 """Share of a cycle at its end in which no request comes, so that its last sends end within it."""
+REQUEST = 0
+"""Operator of the tasks that are keys and values of a request; all others have none."""
 STEADY_PARTS = 8
 """Times in a cycle that what experts and stages exchange is sent: it flows all the time."""
 
@@ -59,22 +69,51 @@ def cycle_graph(
         Of the job.
     """
     cycle_s = load.cycle_s
-    src, dst, size, at_s = _kv_sends(placement, load, np.random.default_rng(seed))
-    flows = pair_rates(steady, kv=False)
-    steady_src, steady_dst = np.nonzero(flows)
-    steady_bytes = flows[steady_src, steady_dst]
-    parts_s = np.arange(STEADY_PARTS) * (1 - QUIET) * cycle_s / STEADY_PARTS
-    each = steady_bytes * cycle_s / STEADY_PARTS
-    src = np.concatenate([src, np.tile(steady_src, STEADY_PARTS)])
-    dst = np.concatenate([dst, np.tile(steady_dst, STEADY_PARTS)])
-    size = np.concatenate([size, np.tile(each, STEADY_PARTS)])
-    at_s = np.concatenate([at_s, np.repeat(parts_s, len(steady_src))])
     rows = [TaskRows(COMPUTE, 1, server=0, duration_s=cycle_s)]
+    src, dst, size, at_s = _kv_sends(placement, load, np.random.default_rng(seed))
     if len(src):
-        whole = np.maximum(np.rint(size), 1).astype(np.int64)
-        rows.append(TaskRows(TRANSFER, len(src), duration_s=at_s, src=src, dst=dst, size_bytes=whole))
+        rows.append(
+            TaskRows(
+                TRANSFER,
+                len(src),
+                duration_s=at_s,
+                src=src,
+                dst=dst,
+                size_bytes=_whole(size),
+                operator=REQUEST,
+            )
+        )
+    for part in range(STEADY_PARTS):
+        begin_s = part * (1 - QUIET) * cycle_s / STEADY_PARTS
+        rows += _steady_sends(steady, cycle_s / STEADY_PARTS, begin_s)
     nothing = np.zeros(0, np.int64)
-    return task_graph_from_edges(servers, rows, nothing, nothing)
+    return task_graph_from_edges(servers, rows, nothing, nothing, ("keys and values",))
+
+
+def _steady_sends(steady: ServingTraffic, span_s: float, begin_s: float) -> list[TaskRows]:
+    """Return what experts and stages exchange in a while, and AllReduces, which go over rings."""
+    rows = []
+    flows = sum(
+        (matrix for kind, matrix in steady.kinds.items() if kind != "kv"), np.zeros((steady.servers,) * 2)
+    )
+    src, dst = np.nonzero(flows)
+    if len(src):
+        size = _whole(flows[src, dst] * span_s)
+        rows.append(TaskRows(TRANSFER, len(src), duration_s=begin_s, src=src, dst=dst, size_bytes=size))
+    groups = [group for group in steady.reduces if len(group.members) > 1]
+    if groups:
+        size = _whole(np.array([group.size_bytes for group in groups]) * span_s)
+        kinds = COLLECTIVES.index("allreduce")
+        members = tuple(group.members for group in groups)
+        rows.append(
+            TaskRows(COLLECTIVE, len(groups), begin_s, size_bytes=size, collective=kinds, members=members)
+        )
+    return rows
+
+
+def _whole(size: Floats) -> Ints:
+    """Return bytes in whole numbers, at least one."""
+    return np.maximum(np.rint(size), 1).astype(np.int64)
 
 
 def _kv_sends(
@@ -100,18 +139,9 @@ def _kv_sends(
     return columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2], columns[3]
 
 
-def pair_rates(sent: ServingTraffic, kv: bool) -> Floats:
-    """Return the bytes a second of every pair of servers, AllReduces as edges of their rings, shape (servers, servers).
-
-    Parameters
-    ----------
-    kv
-        Whether keys and values are counted, or only what flows all the time.
-    """
-    moved = np.zeros((sent.servers, sent.servers))
-    for kind, matrix in sent.kinds.items():
-        if kv or kind != "kv":
-            moved += matrix
+def pair_rates(sent: ServingTraffic) -> Floats:
+    """Return the bytes a second of every pair of servers, AllReduces as edges of rings, shape (servers, servers)."""
+    moved = sent.transfers.copy()
     for group in sent.reduces:
         members = np.array(group.members)
         np.add.at(moved, (members, np.roll(members, -1)), group.wire_bytes / len(members))

@@ -75,5 +75,5 @@ def _job(shape: JobShape, served: ServedModel, planning: Planning) -> Job:
 
 
 def _alone(served: ServedModel, fabric: Fabric, servers: int) -> IterationTimes:
-    (times,) = shared_pace(fabric)([PlacedJob("alone", served.graph, tuple(range(servers)))])
+    (times,) = shared_pace(fabric)([PlacedJob("alone", served.graph, tuple(range(servers)), spread=True)])
     return times

@@ -4,19 +4,18 @@ from collections.abc import Mapping
 
 from topoopt.cluster.distribution import distribution
 from topoopt.cluster.result import IterationTime, ServedRecord
+from topoopt.cluster.served.watched import WatchedSends
 
 
-def served_record(sends: Mapping[float, float], alone: Mapping[float, float], load: float) -> ServedRecord:
+def served_record(sends: WatchedSends, load: float) -> ServedRecord:
     """Return the record of a served model.
 
     Parameters
     ----------
-    sends, alone
-        In how many cycles a send took how many seconds, beside others and alone; empty where nothing is sent.
     load
         The longest that its sends took of a cycle's time.
     """
-    return ServedRecord(sends_time(sends), sends_time(alone), load)
+    return ServedRecord(sends_time(sends.beside), sends_time(sends.alone), load)
 
 
 def sends_time(weights: Mapping[float, float]) -> IterationTime:
