@@ -13,6 +13,9 @@ import numpy as np
 from topoopt.serving.requests import BLOCK_TOKENS, Requests
 from topoopt.serving.simulator.fleet import Fleet, Replicas
 
+TIE = 1.0 + 1e-12
+"""Times within which shares, or ends, are one."""
+
 
 @dataclass(eq=False)
 class Asked:
@@ -36,19 +39,101 @@ class Asked:
 
 
 @dataclass(eq=False)
+class Sent:
+    """A cache on its way over links."""
+
+    asked: Asked
+    source: "Server"
+    to: "Server"
+    links: dict[int, float]
+    left: float
+    alone: float
+    reading: float
+    starts: float
+    lifts: float
+    rate: float = 0.0
+    ends: float = inf
+
+    def ceiling(self, now: float) -> float:
+        return min(self.alone, self.reading) if self.lifts > now else self.alone
+
+
+class Links:
+    """Links that flows share: all rates rise together, until a link is full or a flow at its ceiling; and again."""
+
+    def __init__(self, capacity: list[float]) -> None:
+        self.whole, self.capacity = capacity, list(capacity)
+        self.down = [0] * len(capacity)
+        self.flows: list[Sent] = []
+        self.clock = 0.0
+        self.next = inf
+        self.changed = False
+
+    def until(self, now: float) -> None:
+        for flow in self.flows if now > self.clock else []:
+            flow.left = max(flow.left - flow.rate * (now - self.clock), 0.0)
+        self.clock = now
+
+    def share(self, now: float) -> None:
+        self.until(now)
+        self.changed = False
+        rising = [flow for flow in self.flows if flow.starts <= now]
+        left, slope = list(self.capacity), [0.0] * len(self.capacity)
+        for flow in self.flows:
+            flow.rate = 0.0
+        for flow in rising:
+            for link, share in flow.links.items():
+                slope[link] += share
+        level = 0.0
+        while rising:
+            most = {
+                flow: min([flow.ceiling(now), *(left[m] / slope[m] for m in flow.links)]) for flow in rising
+            }
+            level = max(level, min(most.values()))
+            for flow in [flow for flow in rising if most[flow] <= level * TIE]:
+                rising.remove(flow)
+                flow.rate = level
+                for link, share in flow.links.items():
+                    left[link] -= share * level
+                    slope[link] -= share
+        for m, whole in enumerate(self.capacity):  # never more than a link carries
+            used = sum(flow.rate * flow.links.get(m, 0.0) for flow in self.flows)
+            assert used <= whole * (1 + 1e-9)
+        self.next = inf
+        for flow in self.flows:
+            if flow.starts > now:
+                self.next = min(self.next, flow.starts)
+                continue
+            flow.ends = now + flow.left / flow.rate if flow.rate else inf
+            self.next = min(self.next, flow.ends, flow.lifts if flow.lifts > now else inf)
+
+    def fullest_s(self, links: dict[int, float], size: float) -> list[float]:
+        found = []
+        for m, share in links.items():
+            own = share * size
+            together = own
+            for flow in self.flows:
+                if m in flow.links:
+                    together += min(flow.links[m] * flow.left, own)
+            found.append(together / self.capacity[m] if self.capacity[m] else inf)
+        return found
+
+
+@dataclass(eq=False)
 class Server:
     kind: Replicas
     pool: int
     queue: deque[Asked] = field(default_factory=deque)
     running: list[Asked] = field(default_factory=list)
     sending: list[Asked] = field(default_factory=list)
-    awaited: list[Asked] = field(default_factory=list)
+    awaited: dict[Asked, int] = field(default_factory=dict)  # tokens that will come
     blocks: OrderedDict[int, int] = field(default_factory=OrderedDict)  # users; those without in order of use
     end: float = inf
     began: float = 0.0
     lag: float = 0.0
     answered: int = 0
     up: bool = True
+    failed: int = 0
     look: bool = False
     sends_until: float = 0.0
     receives_until: float = 0.0
@@ -76,6 +161,14 @@ class Reference:
         self.later = deque(self.asked[now:])
         self.events: list[tuple[float, int, int, Any]] = []
         self.most_used = 0
+        way = fleet.transfer
+        self.links = (
+            Links(way.routes.capacity_bytes_per_s.tolist()) if way is not None and way.routes is not None else None
+        )
+        for outage in fleet.outages:
+            for link in outage.links:
+                self.events.append((outage.begin_s, 2, -1 - link, 1))
+                self.events.append((outage.end_s, 2, -1 - link, -1))
         for failure in fleet.failures:
             self.events.append((failure.begin_s, 2, failure.replica, "down"))
             if failure.end_s < inf:
@@ -84,11 +177,14 @@ class Reference:
     def run(self) -> "Reference":
         while any(q.last < 0 for q in self.asked):
             times = [self.coming[0][0]] if self.coming else []
+            times += [self.links.next] if self.links else []
             now = min(*times, *(s.end for s in self.servers), *(e[0] for e in self.events), inf)
             assert now < inf
             while self.coming and self.coming[0][0] == now:
                 self.come(self.coming.popleft()[1], now)
             self.handle(now)
+            if self.links and self.links.next <= now:
+                self.end_sent(self.links, now)
             for s in self.servers:
                 if s.end == now:
                     self.end_step(s, now)
@@ -96,6 +192,8 @@ class Reference:
             for s in self.servers:
                 if s.look:
                     self.begin_step(s, now)
+            if self.links and self.links.changed:
+                self.links.share(now)
         return self
 
     def handle(self, now: float) -> None:
@@ -106,11 +204,12 @@ class Reference:
                 self.come(self.asked[which], now)
             elif what == "up":
                 self.servers[which].up = self.servers[which].look = True
+            elif which < 0:
+                self.change_link(-1 - which, what, now)
             elif what == "down":
                 self.fail(self.servers[which], now)
             else:
-                source, to = what
-                self.arrive(self.asked[which], source, to, now)
+                self.arrive(self.asked[which], *what, now)
 
     # pages
     def pages(self, tokens: int) -> int:
@@ -148,13 +247,18 @@ class Reference:
 
     # who is asked
     def load(self, s: Server) -> int:
-        return sum(q.input + q.steps for q in [*s.running, *s.queue, *s.awaited])
+        return sum(q.input + q.steps for q in [*s.running, *s.queue]) + sum(s.awaited.values())
 
     def unread(self, s: Server) -> int:
         return sum(q.target - q.read for q in [*s.running, *s.queue])
 
-    def choose(self, pool: int, q: Asked, source: Server | None, end: float) -> Server:
+    def choose(self, pool: int, q: Asked, source: Server | None, end: float, now: float) -> Server:
         mine = [s for s in self.servers if s.pool == pool]
+        allowed = self.fleet.transfer.allowed if self.fleet.transfer else None
+        if source is not None and allowed is not None:
+            row = allowed[self.servers.index(source)]
+            may = [s for s in mine if row[self.servers.index(s)]]
+            mine = [s for s in may if s.up] or [s for s in mine if s.up] or may or mine
         up = [s for s in mine if s.up] or mine
         router = self.fleet.router
         if router == "round-robin":
@@ -167,8 +271,64 @@ class Reference:
         if router == "network-aware" and pool == 1:
             room = [s for s in up if self.load(s) + q.input + q.steps <= s.kind.pages * self.page]
             if room:
-                return min(room, key=lambda s: (self.sent_at(source, s, q, end), self.load(s)))
+                return min(room, key=lambda s: (self.there_at(source, s, q, end, now), self.load(s)))
         return min(up, key=self.load)
+
+    def there_at(self, source: Any, s: Server, q: Asked, end: float, now: float) -> float:
+        if self.links is None:
+            return self.sent_at(source, s, q, end)
+        way, a, b = self.fleet.transfer, self.servers.index(source), self.servers.index(s)
+        assert way is not None
+        self.links.until(now)
+        size = way.cache_bytes_per_token * (q.input + q.steps)
+        longest = max([size / way.bytes_per_s[a, b], *self.links.fullest_s(self.way(a, b), size)])
+        ready = end + longest
+        if way.layers > 1:
+            ready = max(now + (end - now) / way.layers + longest, end + longest / way.layers)
+        return float(ready + way.setup_s[a, b])
+
+    def way(self, a: int, b: int) -> dict[int, float]:
+        """Return the bytes on each link for one that is sent."""
+        assert self.fleet.transfer is not None
+        routes, row = self.fleet.transfer.routes, a * len(self.servers) + b
+        assert routes is not None
+        here = slice(int(routes.pair_first[row]), int(routes.pair_first[row + 1]))
+        return dict(zip(routes.link[here].tolist(), routes.share[here].tolist(), strict=True))
+
+    def send_over_links(self, s: Server, q: Asked, tokens: int, end: float, now: float) -> None:
+        """Let a cache cross links: all of it at ``end``, or layer by layer before that."""
+        way, links = self.fleet.transfer, self.links
+        assert way is not None
+        assert links is not None
+        to = self.choose(1, q, s, end, now)
+        a, b = self.servers.index(s), self.servers.index(to)
+        starts = now + (end - now) / way.layers if now < s.end < inf else end
+        size = way.cache_bytes_per_token * tokens
+        reading = size * ((way.layers - 1) / way.layers) / (end - starts) if end > starts else inf
+        alone = float(way.bytes_per_s[a, b])
+        links.until(now)
+        links.flows.append(Sent(q, s, to, self.way(a, b), size, alone, reading, starts, end))
+        links.changed = True
+        to.awaited[q] = tokens
+
+    def end_sent(self, links: Links, now: float) -> None:
+        way = self.fleet.transfer
+        assert way is not None
+        links.until(now)
+        links.changed = True
+        for flow in [flow for flow in links.flows if flow.ends <= now * TIE]:
+            links.flows.remove(flow)
+            setup = float(way.setup_s[self.servers.index(flow.source), self.servers.index(flow.to)])
+            self.events.append(
+                (now + setup, 1, flow.asked.number, (flow.source, flow.to, flow.source.failed, flow.to.failed))
+            )
+
+    def change_link(self, link: int, more: int, now: float) -> None:
+        assert self.links is not None
+        self.links.until(now)
+        self.links.changed = True
+        self.links.down[link] += more
+        self.links.capacity[link] = 0.0 if self.links.down[link] else self.links.whole[link]
 
     def sent_at(self, source: Any, s: Server, q: Asked, end: float) -> float:
         way, a, b = self.fleet.transfer, self.servers.index(source), self.servers.index(s)
@@ -185,7 +345,7 @@ class Reference:
     def come(self, q: Asked, now: float) -> None:
         q.came = now if q.came < 0 else q.came
         q.target, q.read, q.answering = (q.input + q.steps + 1 if q.begun else q.input), 0, False
-        self.join(self.choose(0, q, None, now), q)
+        self.join(self.choose(0, q, None, now, now), q)
 
     def join(self, s: Server, q: Asked) -> None:
         s.queue.append(q)
@@ -228,6 +388,11 @@ class Reference:
         if apart:
             seconds /= table.stages
         s.end = float(now + seconds)
+        layers = self.fleet.transfer.layers if self.fleet.transfer else 1
+        if apart and self.links and layers > 1:
+            for q in prompts:
+                if q.read + q.piece == q.target and q.steps + q.begun < q.output - 1:
+                    self.send_over_links(s, q, q.input + q.steps + q.begun, s.end + s.lag, now)
 
     def secure(self, s: Server) -> int:
         lost, i = 0, 0
@@ -313,26 +478,34 @@ class Reference:
         if not hands_over:
             q.answering = True
             return True
-        to = self.choose(1, q, s, end)
+        s.sending.append(q)
+        if self.links:
+            if not any(flow.asked is q for flow in self.links.flows):
+                self.send_over_links(s, q, q.input + q.steps, end, now)
+            return False
+        to = self.choose(1, q, s, end, now)
         ready = self.sent_at(s, to, q, end)
         way = self.fleet.transfer
         assert way is not None
         s.sends_until = to.receives_until = ready - way.setup_s[self.servers.index(s), self.servers.index(to)]
-        s.sending.append(q)
-        to.awaited.append(q)
-        self.events.append((ready, 1, q.number, (s, to)))
+        to.awaited[q] = q.input + q.steps
+        self.events.append((ready, 1, q.number, (s, to, s.failed, to.failed)))
         return False
 
-    def arrive(self, q: Asked, source: Server, to: Server, now: float) -> None:
-        to.awaited.remove(q)
-        there = q in source.sending
-        if there:
+    def arrive(self, q: Asked, source: Server, to: Server, sent: int, awaited: int, now: float) -> None:
+        """Let a cache arrive that was sent before the source, and the end, had failed more often."""
+        del to.awaited[q]
+        if source.failed == sent:
             self.give_back(source, q)
             source.sending.remove(q)
             source.look = True
-        assert there
-        q.target = q.read = self.cached_tokens(q, q.steps)
-        self.join(to, q)
+        else:
+            q.pages = q.shared = 0
+        if source.failed == sent and to.failed == awaited:
+            q.target = q.read = self.cached_tokens(q, q.steps)
+            self.join(to, q)
+        else:
+            self.come(q, now)
 
     def finish(self, q: Asked, now: float) -> None:
         q.last = now = max(now, q.first)
@@ -340,10 +513,23 @@ class Reference:
             self.events.append((now, 0, self.later.popleft().number, "comes"))
 
     def fail(self, s: Server, now: float) -> None:
-        s.up, s.end = False, inf
-        moved = [*s.running, *s.queue]
-        s.running, s.queue, s.blocks = [], deque(), OrderedDict()
+        if not s.up:
+            return
+        s.up, s.end, s.failed = False, inf, s.failed + 1
+        s.sending, moved = [], [*s.running, *s.queue]
+        for flow in [flow for flow in self.links.flows if s in (flow.source, flow.to)] if self.links else []:
+            assert self.links is not None
+            self.links.until(now)
+            self.links.flows.remove(flow)
+            self.links.changed = True
+            if flow.asked in flow.source.running:
+                del flow.to.awaited[flow.asked]
+            else:
+                failed = [one.failed - (one is s) for one in (flow.source, flow.to)]
+                self.arrive(flow.asked, flow.source, flow.to, failed[0], failed[1], now)
+        s.blocks = OrderedDict()
         for q in moved:
             q.piece = q.pages = q.shared = 0
         for q in moved:
+            (s.running if q in s.running else s.queue).remove(q)
             self.come(q, now)

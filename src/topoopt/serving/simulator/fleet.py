@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from topoopt.arrays import Floats
+from topoopt.arrays import Flags, Floats, Ints
 from topoopt.errors import InvalidInput, check_known
 from topoopt.serving.deployment import MODES, EngineSettings, Pool
 from topoopt.serving.requests import BLOCK_TOKENS
@@ -39,23 +39,50 @@ class Replicas:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TransferRoutes:
+    """The links of a fabric that caches cross, which transfers share max-min fairly.
+
+    Attributes
+    ----------
+    pair_first : array (replicas * replicas + 1,) of int
+        Where the links of a pair begin: of ``source`` and ``end`` at ``source * replicas + end``.
+    link : array (entries,) of int
+    share : array (entries,) of float
+        Bytes on that link for a byte of the cache.
+    capacity_bytes_per_s : array (links,) of float
+    """
+
+    pair_first: Ints
+    link: Ints
+    share: Floats
+    capacity_bytes_per_s: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Transfer:
     """How caches get from replicas that read to those that answer.
 
     Attributes
     ----------
     setup_s, bytes_per_s : array (replicas, replicas) of float
-        Of each ordered pair, those that read numbered before those that answer.
+        Of each ordered pair, those that read numbered before those that answer; the second of a transfer that is
+        alone.
     cache_bytes_per_token : float
         Of all layers.
     layers : int
         That are sent one by one while others are read; 1 where the whole cache is sent when all are.
+    routes : TransferRoutes or None
+        Without any, the network is an ideal switch, at whose ends one transfer goes after the other.
+    allowed : array (replicas, replicas) of bool, or None
+        To whom a replica may send while one of them is up; to all where not given.
     """
 
     setup_s: Floats
     bytes_per_s: Floats
     cache_bytes_per_token: float
     layers: int = 1
+    routes: TransferRoutes | None = None
+    allowed: Flags | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +92,15 @@ class Failure:
     replica: int
     begin_s: float
     end_s: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Links of a fabric that carry nothing for a while, such as those of a server; transfers on them wait."""
+
+    links: tuple[int, ...]
+    begin_s: float
+    end_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +153,8 @@ class Fleet:
     failures : sequence of Failure
     roles : RoleRule or None
         Of two pools whose replicas may change.
+    outages : sequence of Outage
+        Of the links of transfers.
     """
 
     mode: str
@@ -127,6 +165,7 @@ class Fleet:
     transfer: Transfer | None = None
     failures: Sequence[Failure] = ()
     roles: RoleRule | None = None
+    outages: Sequence[Outage] = ()
 
     def __post_init__(self) -> None:
         check_known("mode", self.mode, MODES)
@@ -139,6 +178,10 @@ class Fleet:
         if self.settings.prefix_cache and BLOCK_TOKENS % self.settings.page_tokens:
             page = self.settings.page_tokens
             raise InvalidInput(f"page_tokens {page}: prefixes are kept in blocks of {BLOCK_TOKENS} tokens")
+        links = self.links
+        for outage in self.outages:
+            if not 0 <= outage.begin_s < outage.end_s or not all(0 <= one < links for one in outage.links):
+                raise InvalidInput(f"outage: expected links of 0 to {links - 1} and a begin before its end")
         for failure in self.failures:
             if not 0 <= failure.replica < self.replicas or not 0 <= failure.begin_s < failure.end_s:
                 raise InvalidInput(
@@ -150,6 +193,12 @@ class Fleet:
     def replicas(self) -> int:
         """Replicas of both pools."""
         return self.decode.pool.replicas + (self.prefill.pool.replicas if self.prefill else 0)
+
+    @property
+    def links(self) -> int:
+        """Links that transfers cross, as far as they are known."""
+        routes = self.transfer.routes if self.transfer else None
+        return 0 if routes is None else len(routes.capacity_bytes_per_s)
 
     @property
     def pools(self) -> tuple[Replicas, Replicas]:

@@ -46,16 +46,11 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
     keeps = settings.prefix_cache and len(requests.blocks) > 0
     names, block = numbered(requests.blocks, 1 << 62) if keeps else (np.empty(0, np.int64),) * 2
     blocks = len(names)
-    needed_bytes = replicas * 12 * blocks + 250 * len(requests) + 72 * log_rows
+    needed_bytes = replicas * 12 * blocks + 320 * len(requests) + 72 * log_rows
     refuse_too_large(f"{len(requests):,} requests", needed_bytes, "simulate fewer of them")
     width = max(kind.pool.max_batch for kind in fleet.pools)
     width = min(width, len(requests))
-    changes = sorted(
-        (when, failure.replica, kind)
-        for failure in fleet.failures
-        for kind, when in enumerate((failure.begin_s, failure.end_s))
-        if np.isfinite(when)
-    )
+    changes = _changes(fleet)
     room = 2 * len(requests) + replicas + len(changes) + 8
     transfer = fleet.transfer
     return State(
@@ -78,6 +73,7 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
         grid=_grid(fleet),
         setup_s=np.zeros((1, 1)) if transfer is None else transfer.setup_s,
         bytes_per_s=np.ones((1, 1)) if transfer is None else transfer.bytes_per_s,
+        **_ways(fleet, len(requests)),
         change_s=np.array([when for when, _, _ in changes], np.float64),
         change=np.array([row[1:] for row in changes], np.int64).reshape(-1, 2),
         users=np.full((replicas, blocks), ABSENT, np.int32),
@@ -85,6 +81,45 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
         newer=np.full((replicas, blocks + 1), blocks, np.int32),
         log=np.zeros((log_rows, len(layout.Log))),
     )
+
+
+def _changes(fleet: Fleet) -> list[tuple[float, int, int]]:
+    """Return when what fails or comes back, see ``change``, in order."""
+    failures = [
+        (when, failure.replica, kind)
+        for failure in fleet.failures
+        for kind, when in enumerate((failure.begin_s, failure.end_s))
+    ]
+    outages = [
+        (when, link, kind)
+        for outage in fleet.outages
+        for link in outage.links
+        for kind, when in enumerate((outage.begin_s, outage.end_s), 2)
+    ]
+    return sorted(one for one in failures + outages if np.isfinite(one[0]))
+
+
+def _ways(fleet: Fleet, requests: int) -> dict[str, Any]:
+    """Return the arrays of the fabric that caches cross."""
+    transfer = fleet.transfer
+    routes = transfer.routes if transfer else None
+    allowed = transfer.allowed if transfer else None
+    one = (1, 1) if transfer is None else transfer.setup_s.shape
+    links, rows = fleet.links, requests if routes else 1
+    whole = np.zeros(0) if routes is None else routes.capacity_bytes_per_s.astype(np.float64)
+    return {
+        "allowed": np.ones(one, np.bool_) if allowed is None else allowed,
+        "way_first": np.zeros(1, np.int64) if routes is None else routes.pair_first.astype(np.int64),
+        "way_link": np.zeros(0, np.int64) if routes is None else routes.link.astype(np.int64),
+        "way_share": np.zeros(0) if routes is None else routes.share.astype(np.float64),
+        "capacity": whole.copy(),
+        "whole": whole,
+        "down": np.zeros(links, np.int64),
+        "left": np.zeros(links),
+        "slope": np.zeros(links),
+        "flow": np.zeros((rows, len(layout.Flow))),
+        "flowing": np.zeros(rows, np.int64),
+    }
 
 
 def _counts(fleet: Fleet, requests: Requests, blocks: int) -> NDArray[np.int64]:
@@ -99,6 +134,7 @@ def _counts(fleet: Fleet, requests: Requests, blocks: int) -> NDArray[np.int64]:
     count[Count.LAYERS] = fleet.transfer.layers if fleet.transfer else 1
     count[Count.PREFIX] = int(blocks > 0)
     count[Count.BLOCKS] = blocks
+    count[Count.LINKS] = -1 if fleet.transfer is None or fleet.transfer.routes is None else fleet.links
     looks = float(requests.arrival_s[-1]) / fleet.roles.every_s if fleet.roles else 0.0
     if looks > MOST_LOOKS:
         raise InvalidInput(f"autoscale: looks {looks:.3g} times at the pools; look more seldom")
@@ -110,6 +146,7 @@ def _numbers(fleet: Fleet) -> NDArray[np.float64]:
     number = np.zeros(len(Number))
     number[Number.ACCEPTED] = fleet.settings.accepted_tokens
     number[Number.CACHE_BYTES] = fleet.transfer.cache_bytes_per_token if fleet.transfer else 0.0
+    number[Number.NEXT] = layout.NEVER
     if rule := fleet.roles:
         number[Number.EVERY_S], number[Number.TURN_S] = rule.every_s, rule.turn_s
         number[Number.UNREAD], number[Number.FULL] = rule.unread_tokens, rule.full

@@ -21,8 +21,18 @@ law            f8    (2, len(Law))            of their steps
 grid           f8    (points, len(Grid))      tables of step times of both pools, one behind the other
 setup_s        f8    (replicas, replicas)     from one that reads to one that answers; one entry where none does
 bytes_per_s    f8    (replicas, replicas)     of that transfer
-change_s       f8    (changes,)               when a replica fails or comes back
-change         i8    (changes, 2)             replica; 0: fails, 1: comes back
+allowed        b1    (replicas, replicas)     whether one sends to another while it may; one entry where none does
+way_first      i8    (replicas**2+1,)         links of a pair, at source * replicas + end; one entry without a fabric
+way_link       i8    (entries,)               such a link
+way_share      f8    (entries,)               bytes on it for a byte of a cache
+capacity       f8    (links,)                 bytes/s that a link carries now, 0 while it is down
+whole          f8    (links,)                 while it is not
+down           i8    (links,)                 outages that it is in
+left, slope    f8    (links,)                 scratch of sharing: what is left, bytes for a byte/s of all that rise
+flow           f8    (requests, len(Flow))    of a cache that crosses links; one row without a fabric
+flowing        i8    (requests,)              requests whose caches do or will, in order; the first tally[FLOWING]
+change_s       f8    (changes,)               when a replica or a link fails or comes back
+change         i8    (changes, 2)             replica; 0: fails, 1: comes back; or link; 2: fails, 3: comes back
 users          i4    (replicas, blocks)       of a cached block, ABSENT if it is not there
 older, newer   i4    (replicas, blocks+1)     ring of blocks without users; the last entry is its head
 log            f8    (room, len(Log))         one row a step that begins, as long as there is room
@@ -38,6 +48,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 SHIFT = 40
 NEVER = np.inf
@@ -66,12 +77,17 @@ class Count(IntEnum):
     MODE, ROUTER, PAGE, BLOCK_PAGES, CLIENTS, ROWS, LAYERS = range(8, 15)
     # whether prefixes are kept; blocks that there are; most events
     PREFIX, BLOCKS, MOST_EVENTS = range(15, 18)
+    # links of the fabric; caches that cross them; whether links are to be shared anew
+    LINKS, FLOWING, UNSHARED = range(18, 21)
 
 
 class Number(IntEnum):
-    """Columns of ``number``: tokens of a step for a request, bytes of a cached token, and the rule of roles."""
+    """Columns of ``number``."""
 
+    # tokens of a step for a request, bytes of a cached token, and the rule of roles
     ACCEPTED, CACHE_BYTES, EVERY_S, TURN_S, UNREAD, FULL, EMPTY = range(7)
+    # until when caches have crossed links, and when next something changes there
+    CROSSED, NEXT = range(7, 9)
 
 
 class Request(IntEnum):
@@ -85,14 +101,23 @@ class Request(IntEnum):
     TARGET, READ, PIECE, PAGES, SHARED = range(8, 13)
     # whether its first token was made; how often it lost its pages; tokens of its prompt that were cached
     BEGUN, PREEMPTED, HIT = range(13, 16)
-    # failures of its replicas that it had seen when its cache was sent
-    EPOCH, SOURCE_EPOCH = range(16, 18)
+    # failures of its replicas that it had seen when its cache was sent; whether its way was chosen
+    EPOCH, SOURCE_EPOCH, BOUND = range(16, 19)
 
 
 class Time(IntEnum):
     """Columns of ``time``: its prompt was begun, read, its cache arrived, the first token was told, the last was."""
 
     BEGIN, READ, ARRIVED, FIRST, LAST = range(5)
+
+
+class Flow(IntEnum):
+    """Columns of ``flow``."""
+
+    # bytes that have not crossed the links yet, bytes/s now, at most, and while the prompt is read
+    LEFT, RATE, CEILING, READING = range(4)
+    # when the first layer is read, when the last is; when all will have crossed at this rate
+    STARTS, LIFTS, ENDS = range(4, 7)
 
 
 class Replica(IntEnum):
@@ -167,6 +192,17 @@ class State(NamedTuple):
     grid: Floats
     setup_s: Floats
     bytes_per_s: Floats
+    allowed: Flags
+    way_first: Ints
+    way_link: Ints
+    way_share: Floats
+    capacity: Floats
+    whole: Floats
+    down: Ints
+    left: Floats
+    slope: Floats
+    flow: Floats
+    flowing: Ints
     change_s: Floats
     change: Ints
     users: Ints32

@@ -13,6 +13,7 @@ from topoopt.serving.simulator.kernel.layout import (
     NEVER,
     NEVER_YET,
     READING,
+    SENT,
     SHIFT,
     STAYS,
     STEPPING,
@@ -32,6 +33,7 @@ from topoopt.serving.simulator.kernel.pages import forget, give_back, tokens_aft
 from topoopt.serving.simulator.kernel.queue import come, join, known_tokens, leave, load_of, take_first
 from topoopt.serving.simulator.kernel.rows import schedule
 from topoopt.serving.simulator.kernel.steps import account, begin_step, end_row
+from topoopt.serving.simulator.kernel.transfers import change_link, drop_flow, end_flows, share_links
 
 STAMP = stamp(Path(__file__).parent.glob("*.py"))
 """Of the whole simulator, which is compiled into this file's one function."""
@@ -51,7 +53,9 @@ def simulate(s: State) -> None:
         schedule(s, s.number[Number.EVERY_S], TICK, 0)
     by_clock = requests if s.tally[Count.CLIENTS] == 0 else min(s.tally[Count.CLIENTS], requests)
     while s.tally[Count.DONE] < requests and s.tally[Count.EVENTS] < s.tally[Count.MOST_EVENTS]:
-        now = s.keys[0] if s.tally[Count.HEAP] > 0 else NEVER
+        now = s.number[Number.NEXT]
+        if s.tally[Count.HEAP] > 0:
+            now = min(now, s.keys[0])
         if s.tally[Count.COME] < by_clock:
             now = min(now, s.arrival_s[s.tally[Count.COME]])
         for r in range(len(s.replica)):
@@ -64,6 +68,9 @@ def simulate(s: State) -> None:
             s.tally[Count.EVENTS] += 1
             come(s, q, now)
         _handle_events(s, now)
+        if s.number[Number.NEXT] <= now:
+            s.tally[Count.EVENTS] += 1
+            end_flows(s, now)
         for r in range(len(s.replica)):
             if s.clock[r, Clock.END] == now:
                 s.tally[Count.EVENTS] += 1
@@ -72,6 +79,8 @@ def simulate(s: State) -> None:
         for r in range(len(s.replica)):
             if s.replica[r, Replica.MARKED] == 1:
                 begin_step(s, r, now)
+        if s.tally[Count.UNSHARED] == 1:
+            share_links(s, now)
 
 
 @compiled
@@ -85,6 +94,8 @@ def _handle_events(s: State, now: float) -> None:
             come(s, which, now)
         elif kind == TRANSFERRED:
             _arrive(s, which, now)
+        elif kind == CHANGED and s.change[which, 1] >= 2:
+            change_link(s, s.change[which, 0], 1 if s.change[which, 1] == 2 else -1, now)
         elif kind == CHANGED and s.change[which, 1] == 0:
             _fail(s, s.change[which, 0], now)
         elif kind == CHANGED:
@@ -113,6 +124,7 @@ def _turn(s: State, r: int, now: float) -> None:
 def _arrive(s: State, q: int, now: float) -> None:
     """Let a cache arrive: it waits for its place; if an end of the way failed meanwhile, all is read anew."""
     source, r = s.request[q, Request.SOURCE], s.request[q, Request.REPLICA]
+    s.request[q, Request.BOUND] = 0
     s.clock[r, Clock.LOAD] -= known_tokens(s, q)  # who comes counts from where it was sent
     there = s.request[q, Request.SOURCE_EPOCH] == s.replica[source, Replica.EPOCH]
     if there:
@@ -151,10 +163,29 @@ def _fail(s: State, r: int, now: float) -> None:
     running, waiting = s.replica[r, Replica.RUNNING], s.replica[r, Replica.WAITING]
     s.replica[r, Replica.RUNNING] = 0
     forget(s, r)
+    _cut_flows(s, r, now)
     for i in range(running):
         _move_away(s, r, s.running[r, i], now)
     for _ in range(waiting):
         _move_away(s, r, take_first(s, r), now)
+
+
+@compiled
+def _cut_flows(s: State, r: int, now: float) -> None:
+    """Let caches from and to a replica cross links no more; prompts that are still read are sent when that is over."""
+    i = 0
+    while i < s.tally[Count.FLOWING]:
+        q = s.flowing[i]
+        if s.request[q, Request.SOURCE] != r and s.request[q, Request.REPLICA] != r:
+            i += 1
+            continue
+        drop_flow(s, i, now)
+        if s.request[q, Request.STATE] == SENT:
+            _arrive(s, q, now)
+        else:
+            tokens = known_tokens(s, q) + s.number[Number.ACCEPTED] * s.request[q, Request.BEGUN]
+            s.clock[s.request[q, Request.REPLICA], Clock.LOAD] -= tokens
+            s.request[q, Request.BOUND] = 0
 
 
 @compiled

@@ -20,6 +20,9 @@ from topoopt.serving.simulator.kernel.layout import (
 )
 from topoopt.serving.simulator.kernel.pages import matched, tokens_after
 from topoopt.serving.simulator.kernel.rows import commit, shorten
+from topoopt.serving.simulator.kernel.transfers import crossing_s, has_fabric
+
+MOST_GROUP = 99
 
 
 @compiled
@@ -103,7 +106,8 @@ def sent_at(s: State, source: int, r: int, q: int, end: float) -> float:
     a line of two machines that is exact: with ``b`` the seconds of all bytes and ``p`` those of the step, the last of
     ``l`` layers leaves ``max(b / l, b - p (l - 1) / l)`` after the step.
     """
-    bytes_s = s.number[Number.CACHE_BYTES] * known_tokens(s, q) / s.bytes_per_s[source, r]
+    size = s.number[Number.CACHE_BYTES] * known_tokens(s, q)
+    bytes_s = size / s.bytes_per_s[source, r]
     exposed_s = bytes_s
     layers = s.tally[Count.LAYERS]
     if layers > 1:
@@ -124,12 +128,12 @@ def choose(s: State, pool: int, q: int, source: int, end: float, now: float) -> 
     """
     router = s.tally[Count.ROUTER]
     if router == ROUND_ROBIN:
-        return _next_in_turn(s, pool)
-    best, best_group, best_cost, best_load = -1, 9, NEVER, NEVER
+        return _next_in_turn(s, pool, source)
+    best, best_group, best_cost, best_load = -1, MOST_GROUP, NEVER, NEVER
     for r in range(len(s.replica)):
         if s.replica[r, Replica.POOL] != pool:
             continue
-        group = _group(s, r)
+        group = _group(s, r, source)
         load = load_of(s, r, now)
         cost = load
         if router == PREFIX_AWARE and pool == 0:
@@ -141,7 +145,7 @@ def choose(s: State, pool: int, q: int, source: int, end: float, now: float) -> 
             if load + known_tokens(s, q) > s.pool[pool, Pool.PAGES] * s.tally[Count.PAGE]:
                 group += 1
             else:
-                cost = sent_at(s, source, r, q, end)
+                cost = _arrival(s, source, r, q, end, now)
         if group < best_group or (
             group == best_group and (cost < best_cost or (cost == best_cost and load < best_load))
         ):
@@ -157,20 +161,36 @@ def commit_up_to(s: State, r: int, now: float) -> None:
 
 
 @compiled
-def _group(s: State, r: int) -> int:
-    """Return 0 for a replica that takes requests, more for those that are asked only if there is no other."""
-    return (0 if s.replica[r, Replica.TURNING] == STAYS else 2) + (0 if s.replica[r, Replica.UP] == 1 else 4)
+def _arrival(s: State, source: int, r: int, q: int, end: float, now: float) -> float:
+    """Return when the cache of a request would be there, on links as they are in use now or at idle ends."""
+    if not has_fabric(s):
+        return sent_at(s, source, r, q, end)
+    bytes_s = crossing_s(s, source, r, s.number[Number.CACHE_BYTES] * known_tokens(s, q), now)
+    layers = s.tally[Count.LAYERS]
+    ready = end + bytes_s
+    if layers > 1:
+        ready = max(now + (end - now) / layers + bytes_s, end + bytes_s / layers)
+    return ready + s.setup_s[source, r]
 
 
 @compiled
-def _next_in_turn(s: State, pool: int) -> int:
+def _group(s: State, r: int, source: int) -> int:
+    """Return 0 for a replica that takes requests, more for those that are asked only if there is no other."""
+    group = 0 if s.replica[r, Replica.TURNING] == STAYS else 2
+    if source >= 0 and not s.allowed[source, r]:
+        group += 4
+    return group if s.replica[r, Replica.UP] == 1 else group + 8
+
+
+@compiled
+def _next_in_turn(s: State, pool: int, source: int) -> int:
     counter = Count.TURN if pool == 0 else Count.TURN_OF_ANSWERS
     replicas = len(s.replica)
-    best, best_group = -1, 9
+    best, best_group = -1, MOST_GROUP
     for i in range(replicas):
         r = (s.tally[counter] + i) % replicas
-        if s.replica[r, Replica.POOL] == pool and _group(s, r) < best_group:
-            best, best_group = r, _group(s, r)
+        if s.replica[r, Replica.POOL] == pool and _group(s, r, source) < best_group:
+            best, best_group = r, _group(s, r, source)
     s.tally[counter] = best + 1
     return best
 

@@ -50,6 +50,7 @@ from topoopt.serving.simulator.kernel.queue import (
     take_first,
 )
 from topoopt.serving.simulator.kernel.rows import affordable_row, commit, schedule
+from topoopt.serving.simulator.kernel.transfers import begin_flow, has_fabric
 
 
 @compiled
@@ -247,7 +248,23 @@ def _time_step(s: State, r: int, answered: int, lost: int, now: float) -> None:
         s.replica[r, Replica.ROW] = affordable_row(s, r)
     s.replica[r, Replica.BUSY] = STEPPING
     s.clock[r, Clock.END] = end_of_row(s, r, s.replica[r, Replica.ROW])
+    if apart and read > 0 and s.tally[Count.LAYERS] > 1 and has_fabric(s):
+        _send_layers(s, r, now)
     _note(s, r, answered, read, now)
+
+
+@compiled
+def _send_layers(s: State, r: int, now: float) -> None:
+    """Send the layers of prompts that this step reads to their end, one after the other, meanwhile."""
+    end = s.clock[r, Clock.END] + _lag(s, r, 1, s.clock[r, Clock.END])
+    for i in range(s.replica[r, Replica.RUNNING]):
+        q = s.running[r, i]
+        begun = s.request[q, Request.BEGUN]
+        ends = s.request[q, Request.READ] + s.request[q, Request.PIECE] == s.request[q, Request.TARGET]
+        over = s.request[q, Request.STEPS] + begun >= s.request[q, Request.TOTAL]
+        if s.request[q, Request.PIECE] > 0 and ends and not over:
+            tokens = known_tokens(s, q) + s.number[Number.ACCEPTED] * begun
+            _begin_way(s, r, q, tokens, end, now)
 
 
 @compiled
@@ -368,18 +385,32 @@ def _end_reading(s: State, r: int, q: int, end: float) -> bool:
 
 @compiled
 def _send(s: State, r: int, q: int, end: float) -> None:
-    """Send a cache to a replica that answers; its pages here are in use until it is there."""
-    to = choose(s, 1, q, r, end, s.clock[r, Clock.END])
-    ready = sent_at(s, r, to, q, end)
-    s.clock[r, Clock.SENDING] = s.clock[to, Clock.RECEIVING] = ready - s.setup_s[r, to]
+    """Send a cache, if its layers are not under way yet; its pages here are in use until it is there."""
+    if s.request[q, Request.BOUND] == 0:
+        _begin_way(s, r, q, known_tokens(s, q), end, s.clock[r, Clock.END])
     s.request[q, Request.STATE] = SENT
+    leave(s, r, q)
+
+
+@compiled
+def _begin_way(s: State, r: int, q: int, tokens: float, end: float, now: float) -> None:
+    """Choose a replica that answers for a prompt that is read at ``end``, and let its cache be on the way there."""
+    to = choose(s, 1, q, r, end, now)
     s.request[q, Request.SOURCE] = r
     s.request[q, Request.REPLICA] = to
     s.request[q, Request.SOURCE_EPOCH] = s.replica[r, Replica.EPOCH]
     s.request[q, Request.EPOCH] = s.replica[to, Replica.EPOCH]
-    leave(s, r, q)
-    s.clock[to, Clock.LOAD] += known_tokens(s, q)
-    schedule(s, ready, TRANSFERRED, q)
+    s.request[q, Request.BOUND] = 1
+    s.clock[to, Clock.LOAD] += tokens
+    if has_fabric(s):
+        starts = end
+        if s.request[q, Request.STATE] == READING and s.tally[Count.LAYERS] > 1 and now < s.clock[r, Clock.END]:
+            starts = now + (end - now) / s.tally[Count.LAYERS]
+        begin_flow(s, q, s.number[Number.CACHE_BYTES] * tokens, starts, end, now)
+    else:
+        ready = sent_at(s, r, to, q, end)
+        s.clock[r, Clock.SENDING] = s.clock[to, Clock.RECEIVING] = ready - s.setup_s[r, to]
+        schedule(s, ready, TRANSFERRED, q)
 
 
 @compiled
