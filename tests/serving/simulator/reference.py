@@ -163,7 +163,9 @@ class Reference:
         self.most_used = 0
         way = fleet.transfer
         self.links = (
-            Links(way.routes.capacity_bytes_per_s.tolist()) if way is not None and way.routes is not None else None
+            Links(way.routes.capacity_bytes_per_s.tolist())
+            if way is not None and way.routes is not None
+            else None
         )
         for outage in fleet.outages:
             for link in outage.links:
@@ -209,7 +211,8 @@ class Reference:
             elif what == "down":
                 self.fail(self.servers[which], now)
             else:
-                self.arrive(self.asked[which], *what, now)
+                source, to, sent, awaited = what
+                self.arrive(self.asked[which], source, to, sent, awaited, now)
 
     # pages
     def pages(self, tokens: int) -> int:
@@ -320,7 +323,12 @@ class Reference:
             links.flows.remove(flow)
             setup = float(way.setup_s[self.servers.index(flow.source), self.servers.index(flow.to)])
             self.events.append(
-                (now + setup, 1, flow.asked.number, (flow.source, flow.to, flow.source.failed, flow.to.failed))
+                (
+                    now + setup,
+                    1,
+                    flow.asked.number,
+                    (flow.source, flow.to, flow.source.failed, flow.to.failed),
+                )
             )
 
     def change_link(self, link: int, more: int, now: float) -> None:

@@ -90,9 +90,7 @@ def some_fleets(draw: st.DrawFn) -> Fleet:
 @st.composite
 def some_routes(draw: st.DrawFn, replicas: int) -> TransferRoutes:
     """Return up to three of five links for each pair."""
-    ways = [
-        draw(st.lists(st.integers(0, 4), max_size=3, unique=True)) for _ in range(replicas * replicas)
-    ]
+    ways = [draw(st.lists(st.integers(0, 4), max_size=3, unique=True)) for _ in range(replicas * replicas)]
     return TransferRoutes(
         np.cumsum([0, *map(len, ways)]),
         np.array([link for way in ways for link in way], np.int64),

@@ -14,20 +14,26 @@ from topoopt.serving.kv_cache import cache_bytes_per_token, cache_capacity
 from topoopt.serving.lengths import Lengths
 from topoopt.serving.network.reach import StepReach
 from topoopt.serving.objectives import Objectives
-from topoopt.serving.simulator.fleet import Fleet, Replicas, Transfer
+from topoopt.serving.simulator.fleet import Fleet, Replicas, Transfer, TransferRoutes
 from topoopt.serving.simulator.run import simulate_serving
 from topoopt.serving.step_table import StepTable
 
 REQUESTS = 1000, 6000
 """Of a run, at least and at most: as many as come in so long as it takes to answer one, six times over."""
 
+SMALLEST_SHARE = 1e-9
+"""Of requests, from which a pairing joins two replicas."""
+
+INSIDE_BYTES_PER_S = 1e15
+"""Of a cache that crosses no link: both replicas are on one server, as in closed form."""
+
 
 def confirmed(row: ServedFabric, question: FabricQuestion) -> Confirmed | None:
     """Return what the simulator says of a row, None where no request is answered in time.
 
-    Transfers between a pair take as long as in closed form, one at a time at either end; those of other pairs that
-    cross the same links are not felt. A router that knows the network gives caches to who has them first, others take
-    turns.
+    Transfers take the routes of the fabric, whose links they share max-min fairly; what experts and stages send leaves
+    them the less of each. A router that knows the network gives caches to who has them first, of those that the pairing
+    joins; others take turns.
     """
     load = row.on.load
     if not load.requests_per_s or not np.isfinite(row.on.expected.ttft_s):
@@ -100,18 +106,29 @@ def _replicas(row: ServedFabric, question: FabricQuestion, pool: Pool, table: St
 
 
 def _transfer(row: ServedFabric) -> Transfer:
-    """Return the transfers between all replicas, on a network that only experts and stages use meanwhile."""
+    """Return the transfers over the links of the fabric, of which experts and stages use a share meanwhile."""
     way, laws, load = row.on.reach, row.laws, row.on.load
     readers, answerers = way.shares.shape
     count = readers + answerers
-    speed = np.ones((count, count))
-    fixed = np.maximum(way.busy - way.kv_busy, 0.0)  # caches wait for each other in the simulator itself
-    link_busy = np.minimum(load.requests_per_s * fixed, 1 - 1e-9)
-    busy = np.where(way.kv_on_way, link_busy, 0.0).max(axis=-1, initial=0.0)
-    seconds = way.kv_s / (1 - busy) / laws.transfer.efficiency
-    tokens = round(load.prompt_tokens)
     each = cache_bytes_per_token(row.served.model, row.deployment.settings.kv_precision)
-    rate = each * tokens / np.maximum(seconds, 1e-9)
-    speed[:readers, readers:] = rate
-    layers = row.served.model.layers if laws.by_layer else 1
-    return Transfer(np.full((count, count), laws.transfer.start_s), speed, each, layers)
+    link_bytes_per_s = row.on.fabric.topology.bandwidth_bps / 8
+    others = np.minimum(load.requests_per_s * np.maximum(way.busy - way.kv_busy, 0.0), 1 - 1e-9)
+    used = np.zeros((count, count, len(link_bytes_per_s)))
+    used[:readers, readers:] = way.kv_link_s * link_bytes_per_s / (each * round(load.prompt_tokens))
+    pair, link = np.nonzero(used.reshape(count * count, -1))
+    routes = TransferRoutes(
+        np.searchsorted(pair, np.arange(count * count + 1)),
+        link,
+        used.reshape(count * count, -1)[pair, link],
+        link_bytes_per_s * laws.transfer.efficiency * (1 - others),
+    )
+    allowed = np.ones((count, count), np.bool_)
+    allowed[:readers, readers:] = way.shares > SMALLEST_SHARE
+    return Transfer(
+        np.full((count, count), laws.transfer.start_s),
+        np.full((count, count), INSIDE_BYTES_PER_S),
+        each,
+        row.served.model.layers if laws.by_layer else 1,
+        routes,
+        allowed,
+    )

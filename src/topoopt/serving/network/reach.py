@@ -83,8 +83,8 @@ class Reach:
         Seconds of a request's keys and values on a free network at nominal bandwidth.
     kv_hops : float
         Mean hops of keys and values.
-    kv_on_way : float64 array, shape (prefill replicas, decode replicas, links)
-        Whether the pair's keys and values cross a link.
+    kv_link_s : float64 array, shape (prefill replicas, decode replicas, links)
+        Seconds of each link for them.
     busy : float64 array, shape (links,)
         Share of its time that each link needs for a request a second.
     kv_busy : float64 array, shape (links,)
@@ -101,12 +101,17 @@ class Reach:
     decode: StepReach
     kv_s: Floats
     kv_hops: float
-    kv_on_way: Flags
+    kv_link_s: Floats
     busy: Floats
     kv_busy: Floats
     shares: Floats
     tax: float
     sent_bytes: float
+
+    @property
+    def kv_on_way(self) -> Flags:
+        """Whether a pair's keys and values cross a link, shape (prefill replicas, decode replicas, links)."""
+        return np.asarray(self.kv_link_s > 0)
 
     @property
     def busiest_s(self) -> float:
@@ -135,7 +140,7 @@ def reach(
     sources, ends = on_servers(placement.prefill, servers), on_servers(placement.decode, servers)
     between = np.einsum("pu,dv->pduv", sources, ends) * served.kv_bytes
     between[:, :, np.arange(servers), np.arange(servers)] = 0.0
-    kv_s, on_way = _on_free_network(laid, between)
+    kv_link_s = _on_free_network(laid, between)
     steps = [
         _step_reach(served, prefill, fabric, laid) if there else _nothing(len(busy))
         for prefill, there in ((True, deployment.prefill is not None), (False, True))
@@ -146,19 +151,19 @@ def reach(
     crossed = float((moved * laid.hops).sum()) + _walked(fabric, per_request)
     total = float(moved.sum()) + reduced
     tax = crossed / total if total else 1.0
-    return Reach(steps[0], steps[1], kv_s, hops, on_way, busy, kv_busy, shares, tax, total)
+    kv_s = kv_link_s.max(axis=-1, initial=0.0)
+    return Reach(steps[0], steps[1], kv_s, hops, kv_link_s, busy, kv_busy, shares, tax, total)
 
 
 def _nothing(links: int) -> StepReach:
     return StepReach(0.0, np.zeros(links), 0.0, 0.0)
 
 
-def _on_free_network(laid: LaidRoutes, between: Floats) -> tuple[Floats, Flags]:
-    """Return the seconds of the slowest link for each pair's bytes, and which links they cross."""
+def _on_free_network(laid: LaidRoutes, between: Floats) -> Floats:
+    """Return the seconds of each link for each pair's bytes."""
     pairs = between.shape[:2]
     loads = np.array([laid.loads(one) for row in between for one in row])
-    loads = loads.reshape(*pairs, len(laid.topology)) * laid.link_s_per_byte
-    return loads.max(axis=-1, initial=0.0), loads > 0
+    return np.asarray(loads.reshape(*pairs, len(laid.topology)) * laid.link_s_per_byte)
 
 
 def _step_reach(served: Served, prefill: bool, fabric: Fabric, laid: LaidRoutes) -> StepReach:

@@ -1,7 +1,17 @@
 """How long steps take: the tables of a pool, and the end of a row of steps in which nothing but answers is made."""
 
 from topoopt.kernel import compiled
-from topoopt.serving.simulator.kernel.layout import Clock, Grid, Law, Number, Pool, Replica, State
+from topoopt.serving.simulator.kernel.layout import (
+    DISAGGREGATED,
+    Clock,
+    Count,
+    Grid,
+    Law,
+    Number,
+    Pool,
+    Replica,
+    State,
+)
 
 
 @compiled
@@ -44,3 +54,14 @@ def step_under_way(s: State, r: int, now: float) -> int:
         else:
             low = middle + 1
     return low
+
+
+@compiled
+def lag_s(s: State, r: int, steps: int, now: float) -> float:
+    """Return how much later than the next step may begin the last part of a step has left the pipeline."""
+    pool = s.replica[r, Replica.POOL]
+    stages = s.pool[pool, Pool.STAGES]
+    if s.tally[Count.MODE] == DISAGGREGATED and pool == 0:
+        return (stages - 1) * s.clock[r, Clock.EACH]
+    before = s.clock[r, Clock.BEGIN] if steps == 1 else end_of_row(s, r, steps - 1)
+    return (now - before) * (stages - 1) / stages

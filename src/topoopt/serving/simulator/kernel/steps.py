@@ -1,7 +1,7 @@
 """A step of a replica: who is in it, how long it takes, and what comes of it."""
 
 from topoopt.kernel import compiled
-from topoopt.serving.simulator.kernel.law import end_of_row, looked_up
+from topoopt.serving.simulator.kernel.law import end_of_row, lag_s, looked_up
 from topoopt.serving.simulator.kernel.layout import (
     ANSWERING,
     CHUNKED,
@@ -13,9 +13,7 @@ from topoopt.serving.simulator.kernel.layout import (
     NEVER,
     NEVER_YET,
     READING,
-    SENT,
     STEPPING,
-    TRANSFERRED,
     TURNED,
     TURNS,
     Clock,
@@ -42,15 +40,14 @@ from topoopt.serving.simulator.kernel.pages import (
 )
 from topoopt.serving.simulator.kernel.queue import (
     aim,
-    choose,
     known_tokens,
     leave,
     put_first,
-    sent_at,
     take_first,
 )
 from topoopt.serving.simulator.kernel.rows import affordable_row, commit, schedule
-from topoopt.serving.simulator.kernel.transfers import begin_flow, has_fabric
+from topoopt.serving.simulator.kernel.sending import send, send_layers
+from topoopt.serving.simulator.kernel.transfers import has_fabric
 
 
 @compiled
@@ -249,22 +246,8 @@ def _time_step(s: State, r: int, answered: int, lost: int, now: float) -> None:
     s.replica[r, Replica.BUSY] = STEPPING
     s.clock[r, Clock.END] = end_of_row(s, r, s.replica[r, Replica.ROW])
     if apart and read > 0 and s.tally[Count.LAYERS] > 1 and has_fabric(s):
-        _send_layers(s, r, now)
+        send_layers(s, r, now)
     _note(s, r, answered, read, now)
-
-
-@compiled
-def _send_layers(s: State, r: int, now: float) -> None:
-    """Send the layers of prompts that this step reads to their end, one after the other, meanwhile."""
-    end = s.clock[r, Clock.END] + _lag(s, r, 1, s.clock[r, Clock.END])
-    for i in range(s.replica[r, Replica.RUNNING]):
-        q = s.running[r, i]
-        begun = s.request[q, Request.BEGUN]
-        ends = s.request[q, Request.READ] + s.request[q, Request.PIECE] == s.request[q, Request.TARGET]
-        over = s.request[q, Request.STEPS] + begun >= s.request[q, Request.TOTAL]
-        if s.request[q, Request.PIECE] > 0 and ends and not over:
-            tokens = known_tokens(s, q) + s.number[Number.ACCEPTED] * begun
-            _begin_way(s, r, q, tokens, end, now)
 
 
 @compiled
@@ -292,7 +275,7 @@ def end_row(s: State, r: int, now: float) -> None:
     answered = s.replica[r, Replica.ANSWERED]
     if answered > 0 and steps > 1:
         commit(s, r, steps)
-    end = now + _lag(s, r, steps, now)
+    end = now + lag_s(s, r, steps, now)
     account(s, r, steps, now)
     s.clock[r, Clock.LOAD] += s.number[Number.ACCEPTED] * answered * steps
     running = s.replica[r, Replica.RUNNING]
@@ -322,17 +305,6 @@ def end_row(s: State, r: int, now: float) -> None:
     s.replica[r, Replica.BUSY] = IDLE
     s.clock[r, Clock.END] = NEVER
     s.replica[r, Replica.MARKED] = 1
-
-
-@compiled
-def _lag(s: State, r: int, steps: int, now: float) -> float:
-    """Return how much later than the next step may begin the last part of a step has left the pipeline."""
-    pool = s.replica[r, Replica.POOL]
-    stages = s.pool[pool, Pool.STAGES]
-    if s.tally[Count.MODE] == DISAGGREGATED and pool == 0:
-        return (stages - 1) * s.clock[r, Clock.EACH]
-    before = s.clock[r, Clock.BEGIN] if steps == 1 else end_of_row(s, r, steps - 1)
-    return (now - before) * (stages - 1) / stages
 
 
 @compiled
@@ -379,38 +351,8 @@ def _end_reading(s: State, r: int, q: int, end: float) -> bool:
     if not hands_over:
         s.request[q, Request.STATE] = ANSWERING
         return True
-    _send(s, r, q, end)
+    send(s, r, q, end)
     return False
-
-
-@compiled
-def _send(s: State, r: int, q: int, end: float) -> None:
-    """Send a cache, if its layers are not under way yet; its pages here are in use until it is there."""
-    if s.request[q, Request.BOUND] == 0:
-        _begin_way(s, r, q, known_tokens(s, q), end, s.clock[r, Clock.END])
-    s.request[q, Request.STATE] = SENT
-    leave(s, r, q)
-
-
-@compiled
-def _begin_way(s: State, r: int, q: int, tokens: float, end: float, now: float) -> None:
-    """Choose a replica that answers for a prompt that is read at ``end``, and let its cache be on the way there."""
-    to = choose(s, 1, q, r, end, now)
-    s.request[q, Request.SOURCE] = r
-    s.request[q, Request.REPLICA] = to
-    s.request[q, Request.SOURCE_EPOCH] = s.replica[r, Replica.EPOCH]
-    s.request[q, Request.EPOCH] = s.replica[to, Replica.EPOCH]
-    s.request[q, Request.BOUND] = 1
-    s.clock[to, Clock.LOAD] += tokens
-    if has_fabric(s):
-        starts = end
-        if s.request[q, Request.STATE] == READING and s.tally[Count.LAYERS] > 1 and now < s.clock[r, Clock.END]:
-            starts = now + (end - now) / s.tally[Count.LAYERS]
-        begin_flow(s, q, s.number[Number.CACHE_BYTES] * tokens, starts, end, now)
-    else:
-        ready = sent_at(s, r, to, q, end)
-        s.clock[r, Clock.SENDING] = s.clock[to, Clock.RECEIVING] = ready - s.setup_s[r, to]
-        schedule(s, ready, TRANSFERRED, q)
 
 
 @compiled
