@@ -46,7 +46,7 @@ def test_room_is_never_exceeded_and_every_answer_ends(
     assert played.largest_batch <= batch
     assert played.tokens == sum(tokens)
     assert played.steps >= max(tokens)
-    assert (np.diff(played.elapsed_s) > 0).all()
+    assert (np.diff(played.elapsed_s) >= 0).all()  # an answer is put back before another step
     assert (np.diff(played.left) <= 0).all()
 
 

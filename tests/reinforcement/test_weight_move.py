@@ -70,10 +70,10 @@ def test_an_unknown_way_or_transport_is_one_line() -> None:
 @pytest.mark.parametrize(
     ("transport", "size_bytes", "published_s", "within"),
     [
-        ("gloo", 140e9, 180, 0.02),
+        ("gloo-by-matrix", 140e9, 180, 0.02),  # the one row that it rests on
+        ("gloo", 16.06e9, 5.5, 0.01),  # the same
         ("checkpoint-engine", 470.2e9, 6.2, 0.21),  # 235 B on 8 x H800: 7.5 s, a fifth too long
         ("checkpoint-engine", 1.03e12, 16.04, 0.02),  # 1 T on 256 x H20
-        ("rdma", 1.03e12, 1.3, 0.02),  # 1 T from 256 to 128: the one row that it rests on
     ],
 )
 def test_software_takes_what_is_published(

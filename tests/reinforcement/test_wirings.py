@@ -62,6 +62,31 @@ def test_changes_while_nothing_is_sent_are_not_waited_for() -> None:
     assert silent.break_even_s == pytest.approx(2 * without.break_even_s)
 
 
+def test_what_hides_behind_software_saves_nothing() -> None:
+    """Pairs need 0.8 s and more on two ports of 100 Gb/s; a transport that takes 100 s hides all of that."""
+    open_, hidden = (
+        static_or_changed(
+            [Turn({"training": rings()}, 10.0), Turn({"weights": pairs()}, 10.0, {"weights": seconds})], PORTS
+        )
+        for seconds in (0.0, 100.0)
+    )
+    assert open_ is not None
+    assert hidden is not None
+    assert open_.gain_s > 0
+    assert hidden.gain_s == pytest.approx(0)
+    assert hidden.static_s > hidden.static_wait_s
+    assert not any(technology.pays for technology in hidden.technologies)
+
+
+def test_each_wiring_takes_the_quickest_way() -> None:
+    slow, quick = pairs(), pairs(1e8)
+    turns = [Turn({"weights": slow}, 10.0, {}, {"weights": (quick,)}), Turn({"training": rings()}, 10.0)]
+    with_other, alone = static_or_changed(turns, PORTS), found((slow, 10.0), (rings(), 10.0))
+    assert with_other is not None
+    assert alone is not None
+    assert with_other.static_wait_s < alone.static_wait_s
+
+
 def test_scaled_traffic_is_that_much_and_together_the_sum() -> None:
     both = together([rings(), scaled(rings(), 0.5), pairs()])
     assert both.allreduce_bytes == 15 * 10**9

@@ -6,7 +6,7 @@ from functools import cached_property
 from topoopt.errors import InvalidInput, check_known
 from topoopt.llm import System
 from topoopt.reinforcement.lengths import ResponseLengths
-from topoopt.transformer import TransformerModel
+from topoopt.transformer import TransformerModel, count_parameters
 
 ALGORITHMS = ("grpo", "ppo")
 """Group-relative advantages of several answers to a prompt; a critic that is trained, too."""
@@ -107,6 +107,12 @@ class RlJob:
         """Forward passes over all tokens before training, by what for."""
         passes = {"old log-probs": 1, "reference": int(self.reference), "reward": int(self.reward == "model")}
         return {**passes, "critic": int(self.algorithm == "ppo")}
+
+    @property
+    def waiting_bytes(self) -> float:
+        """Of the other models while the policy is trained: 2 bytes of a frozen parameter, 16 of a critic's."""
+        frozen = int(self.reference) + int(self.reward == "model")
+        return count_parameters(self.model).total * (2.0 * frozen + 16.0 * (self.trained_models - 1))
 
     @property
     def trained_models(self) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 from topoopt.cost import Iteration, NetworkPrice, OwnershipTerms, Pricing, ownership
 from topoopt.errors import Infeasible, InvalidInput
+from topoopt.hardware import find_accelerator
 from topoopt.llm import Calibration
 from topoopt.reinforcement.constants import Constants
 from topoopt.reinforcement.fabrics import (
@@ -34,9 +35,11 @@ from topoopt.reinforcement.weight_move import WAYS, WeightTraffic, weight_traffi
 from topoopt.reinforcement.weight_transport import (
     find_weight_transport,
     least_network_s,
+    transport_for,
 )
 from topoopt.reinforcement.weights import Places, weight_bytes, weight_moves
 from topoopt.reinforcement.wirings import Ports, Rewiring, Turn, network_s, static_or_changed
+from topoopt.routing import Fabric
 from topoopt.serving import Parallelism
 from topoopt.traffic import Traffic
 
@@ -155,7 +158,8 @@ def _with_pools(request: RlRequest, rollout_accelerators: int, training_accelera
     places = Places(training_accelerators, rollout_accelerators, per_server, job.disjoint)
     traffic = _weight_traffic(request, rollout, training, places)
     size_bytes = sum(weight_bytes(job.model, job.rollout_precision))
-    transport = find_weight_transport(request.transport or USUAL_TRANSPORTS[job.policy])
+    word = request.transport or USUAL_TRANSPORTS[job.policy]
+    transport = transport_for(word, size_bytes, find_accelerator(job.system.accelerator).memory_bytes)
     network = least_network_s(
         traffic, job.system.network_bandwidth_bps * per_server, job.system.network_latency_s
     )
@@ -224,11 +228,12 @@ def with_fabrics(
         "training": training_traffic(job, step.training.configuration, places),
         "weights": weights_traffic(step.traffic),
     }
-    turns = _turns(step, traffic)
-    rewiring = static_or_changed(turns, ports, seed)
     ways = [step.traffic, *_weight_traffics(job, step.rollout, step.training, places, way)]
     every = [*traffic.values(), *(weights_traffic(one) for one in ways)]
     ideal = phase_seconds(traffic, fixed_fabric("ideal-switch", places.servers, ports, every, seed))
+    others = {"weights": tuple(weights_traffic(one) for one in ways[1:])}
+    turns = [replace(turn, others=others) for turn in _turns(step, traffic, _hidden_s(step, ideal))]
+    rewiring = static_or_changed(turns, ports, seed)
     rows = []
     for name in dict.fromkeys(names):
         seconds, best, waited_s = _phase_seconds(name, traffic, ways, rewiring, (ports, seed, every))
@@ -252,7 +257,9 @@ def _phase_seconds(
     if name == TOPOOPT_OCS and rewiring is not None:
         waited_s = next(one.waited_s for one in rewiring.technologies if one.name == OPTICAL_SWITCH)
         if rewiring.gain_s > waited_s:
-            return {**dict.fromkeys(traffic, 0.0), **rewiring.phases_s}, ways[0].way, waited_s
+            changed = {**dict.fromkeys(traffic, 0.0), **rewiring.phases_s}
+            kept, way = _quickest(ways, rewiring.static)
+            return changed, way if kept == changed["weights"] else ways[0].way, waited_s
     if name not in (TOPOOPT, TOPOOPT_OCS):
         fabric = fixed_fabric(name, every[0].servers, ports, every, seed)
     elif rewiring is not None:
@@ -260,18 +267,36 @@ def _phase_seconds(
     else:  # nothing is sent, whatever is wired
         fabric = fixed_fabric("ideal-switch", every[0].servers, ports, every, seed)
     seconds = phase_seconds(traffic, fabric)
-    each = {one.way: network_s(weights_traffic(one), fabric) for one in reversed(ways)}
-    best = min(each, key=each.__getitem__)
-    return {**seconds, "weights": each[best]}, best, 0.0
+    weights_s, way = _quickest(ways, fabric)
+    return {**seconds, "weights": weights_s}, way, 0.0
 
 
-def _turns(step: RlStep, traffic: dict[str, Traffic]) -> tuple[Turn, ...]:
+def _quickest(ways: Sequence[WeightTraffic], fabric: Fabric) -> tuple[float, str]:
+    """Return the network seconds of the weights in the quickest way, and its name: the first of equals."""
+    each = [(network_s(weights_traffic(one), fabric), place) for place, one in enumerate(ways)]
+    seconds, place = min(each)
+    return seconds, ways[place].way
+
+
+def _hidden_s(step: RlStep, ideal: Mapping[str, float]) -> dict[str, float]:
+    """Return the network seconds of each phase that make a step no longer: an ideal switch's, or those of software."""
+    transport = find_weight_transport(step.transport)
+    software_s = transport.software_s(step.weight_bytes) - transport.fixed_s
+    hidden_s = {**ideal, "weights": max(software_s, step.network_sync_s)}
+    if step.job.disjoint:  # the pool that is done first waits for the other anyway
+        ahead_s = step.turns.rollout_s - step.training.time_s
+        hidden_s["training"] += max(0.0, ahead_s)
+        hidden_s["rollout"] += max(0.0, -ahead_s)
+    return hidden_s
+
+
+def _turns(step: RlStep, traffic: dict[str, Traffic], hidden_s: Mapping[str, float]) -> tuple[Turn, ...]:
     if step.job.disjoint:
         beside = {name: traffic[name] for name in ("rollout", "training")}
         both_s = max(step.turns.rollout_s, step.training.time_s)
-        return Turn(beside, both_s), Turn({"weights": traffic["weights"]}, step.sync_s)
+        return Turn(beside, both_s, hidden_s), Turn({"weights": traffic["weights"]}, step.sync_s, hidden_s)
     lasting = {"rollout": step.turns.rollout_s, "training": step.training.time_s, "weights": step.sync_s}
-    return tuple(Turn({name: one}, lasting[name]) for name, one in traffic.items())
+    return tuple(Turn({name: one}, lasting[name], hidden_s) for name, one in traffic.items())
 
 
 def _row(

@@ -14,10 +14,10 @@ from topoopt.frame import Frame, frame
 from topoopt.reinforcement.constants import Constants, shipped_constants
 from topoopt.reinforcement.fine_tuning import fine_tuning_s
 from topoopt.reinforcement.measured_step import check_columns, measured_request
+from topoopt.reinforcement.measured_sync import sync_time
 from topoopt.reinforcement.plan import plan_step
-from topoopt.reinforcement.run_words import Row, number, run_transport, sent_bytes
+from topoopt.reinforcement.run_words import Row, number
 from topoopt.reinforcement.step import RlStep
-from topoopt.reinforcement.weight_transport import find_weight_transport
 
 MEASURED_PHASES = {
     "gen_s": "rollout",
@@ -39,6 +39,8 @@ class Predicted:
     predicted_s, measured_s : float
     phases_s : mapping from a phase to (predicted, measured)
         Of a step, where they were measured.
+    network_s : float or None
+        Of weights on their way: the least on any network; None where a row does not say who sends to whom.
     """
 
     id: str
@@ -47,6 +49,7 @@ class Predicted:
     predicted_s: float
     measured_s: float
     phases_s: Mapping[str, tuple[float, float]]
+    network_s: float | None = None
 
     @property
     def error_percent(self) -> float:
@@ -111,7 +114,7 @@ class RlRuns:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each prediction."""
-        names = ("id", "dataset", "kind", "predicted_s", "measured_s", "error_percent")
+        names = ("id", "dataset", "kind", "predicted_s", "measured_s", "error_percent", "network_s")
         return [{name: getattr(one, name) for name in names} for one in self.predictions]
 
     def to_frame(self) -> Frame:
@@ -187,9 +190,9 @@ def predict_rl_runs(path: str | os.PathLike[str], constants: Constants | None = 
 def _predicted(name: str, dataset: str, row: Row, constants: Constants) -> Predicted:
     kind = row["kind"].strip()
     if kind == "weight_sync":
-        size_bytes = sent_bytes(row)
-        seconds = find_weight_transport(run_transport(row)).software_s(size_bytes)
-        return Predicted(name, dataset, "weight_sync", seconds, _measured(row, "weight_sync_s"), {})
+        found = sync_time(row)
+        measured_s = _measured(row, "weight_sync_s")
+        return Predicted(name, dataset, "weight_sync", found.predicted_s, measured_s, {}, found.network_s)
     if kind == "lora":
         return Predicted(name, dataset, "fine_tuning", fine_tuning_s(row), _measured(row, "step_s"), {})
     if kind != "rl_step":

@@ -80,6 +80,13 @@ class RlStep:
         }
 
     @property
+    def waiting_bytes_per_server(self) -> float:
+        """Of the models that are not at work, in the memory of each host that trains, from where they take turns."""
+        return self.job.waiting_bytes / -(
+            -self.training_accelerators // self.job.system.accelerators_per_server
+        )
+
+    @property
     def tokens_per_s(self) -> float:
         """Tokens of prompts and answers that a second gets through a whole step."""
         return self.job.tokens / self.step_s
@@ -196,6 +203,7 @@ class RlStep:
                 "micro_batch": split.micro_batch,
                 "recompute": split.recompute,
                 "sequence": split.sequence,
+                "waiting_bytes_per_server": self.waiting_bytes_per_server,
                 "parts_s": dict(self.training.parts_s),
             },
             "weights": {

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 
 from topoopt.errors import check_known
 from topoopt.files import packaged_rows
 from topoopt.reinforcement.weight_move import WeightTraffic
+
+GATHERED_AT_ONCE, BY_MATRIX = "gloo", "gloo-by-matrix"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,7 @@ class WeightTransport:
     fixed_s : float
         Handshakes, metadata, waking the engine.
     bytes_per_s : float
-        At which all weights together come to where they are used.
+        At which all weights together come to where they are used; infinite where only the network is in the way.
     note : str
         What was measured, and how many rows.
     """
@@ -26,6 +29,11 @@ class WeightTransport:
     fixed_s: float
     bytes_per_s: float
     note: str
+
+    @property
+    def by_network(self) -> bool:
+        """Whether only the network says how long it takes."""
+        return self.bytes_per_s == inf
 
     def software_s(self, size_bytes: float) -> float:
         """Return the seconds on a network that costs nothing."""
@@ -54,6 +62,18 @@ def find_weight_transport(name: str) -> WeightTransport:
     return weight_transports()[name]
 
 
+def transport_for(name: str, size_bytes: float, memory_bytes: float) -> WeightTransport:
+    """Return the transport as it goes with weights of a size.
+
+    Over gloo all of them are gathered at once where one accelerator has room for that, else matrix by matrix.
+    """
+    if name == GATHERED_AT_ONCE and size_bytes > memory_bytes:
+        return find_weight_transport(BY_MATRIX)
+    return find_weight_transport(name)
+
+
 def least_network_s(traffic: WeightTraffic, server_bandwidth_bps: float, latency_s: float) -> float:
     """Return the seconds on a network that gives every server all of its bandwidth to anybody."""
+    if not traffic.busiest_bytes:  # all of it stays in servers
+        return 0.0
     return traffic.busiest_bytes * 8 / server_bandwidth_bps + traffic.rounds * latency_s

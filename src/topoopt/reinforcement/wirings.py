@@ -24,10 +24,17 @@ class Turn:
     phases : mapping from a phase to Traffic
     time_s : float
         How long the turn takes; traffic is part of it.
+    hidden_s : mapping from a phase to float
+        Network seconds that make a step no longer: those of the ideal switch, which the phase's time has already, and
+        for weights those in which software takes them in. None where a phase is not here.
+    others : mapping from a phase to tuple of Traffic
+        Other ways in which it may be sent; wirings are made for the one in ``phases``, and each takes the quickest.
     """
 
     phases: dict[str, Traffic]
     time_s: float
+    hidden_s: Mapping[str, float] = field(default_factory=dict)
+    others: Mapping[str, tuple[Traffic, ...]] = field(default_factory=dict)
 
     @property
     def is_silent(self) -> bool:
@@ -68,6 +75,8 @@ class Rewiring:
     ----------
     static_s, per_turn_s : float
         Network seconds of all turns, each with the best wiring found.
+    static_wait_s, per_turn_wait_s : float
+        By how much these make a step longer: what hides behind the software of weights, say, is not among them.
     changes : int
         Of circuits, in a step.
     break_even_s : float
@@ -81,6 +90,8 @@ class Rewiring:
 
     static_s: float
     per_turn_s: float
+    static_wait_s: float
+    per_turn_wait_s: float
     changes: int
     break_even_s: float
     technologies: tuple[Technology, ...]
@@ -89,8 +100,8 @@ class Rewiring:
 
     @property
     def gain_s(self) -> float:
-        """Network seconds that changes save, before what they cost."""
-        return self.static_s - self.per_turn_s
+        """Seconds of a step that changes save, before what they cost."""
+        return self.static_wait_s - self.per_turn_wait_s
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values, without the wiring."""
@@ -98,6 +109,8 @@ class Rewiring:
         return {
             "static_network_s": self.static_s,
             "per_turn_network_s": self.per_turn_s,
+            "static_wait_s": self.static_wait_s,
+            "per_turn_wait_s": self.per_turn_wait_s,
             "gain_s": self.gain_s,
             "changes": self.changes,
             "break_even_s": self.break_even_s,
@@ -126,6 +139,18 @@ def turn_s(turn: Turn, fabric: Fabric) -> float:
     return max(network_s(one, fabric) for one in turn.phases.values())
 
 
+def wait_s(turn: Turn, seconds: Mapping[str, float]) -> float:
+    """Return by how much network seconds of its phases make a turn longer."""
+    return max(max(0.0, value - turn.hidden_s.get(name, 0.0)) for name, value in seconds.items())
+
+
+def _seconds(turn: Turn, fabric: Fabric) -> dict[str, float]:
+    return {
+        name: min(network_s(way, fabric) for way in (one, *turn.others.get(name, ())))
+        for name, one in turn.phases.items()
+    }
+
+
 def static_or_changed(turns: Sequence[Turn], ports: Ports, seed: int = 0) -> Rewiring | None:
     """Return the best single wiring against one for each turn; None where fewer than two servers send anything.
 
@@ -135,29 +160,40 @@ def static_or_changed(turns: Sequence[Turn], ports: Ports, seed: int = 0) -> Rew
     speaking = [turn for turn in turns if not turn.is_silent]
     if not speaking:
         return None
-    static = min(
-        (fabric for one in _mixtures(speaking) for fabric in _wired(one, ports, seed)),
-        key=lambda fabric: sum(turn_s(turn, fabric) for turn in speaking),
+    static, together_s, static_s = min(
+        (
+            (fabric, *_waits(speaking, [_seconds(turn, fabric) for turn in speaking]))
+            for one in _mixtures(speaking)
+            for fabric in _wired(one, ports, seed)
+        ),
+        key=lambda found: found[1:],
     )
-    static_s = sum(turn_s(turn, static) for turn in speaking)
     own = [_own_seconds(turn, static, ports, seed) for turn in speaking]
-    own_s = sum(max(seconds.values()) for seconds in own)
+    own_wait_s, own_s = _waits(speaking, own)
     changes = len(speaking) if len(speaking) > 1 else 0
     quiet = _silences(turns)
     technologies = []
     for one in sorted(optical_switches(), key=lambda row: -row.reconfiguration_s):
         waited_s = sum(max(0.0, one.reconfiguration_s - silence) for silence in quiet) if changes else 0.0
-        saved_s = static_s - own_s - waited_s
+        saved_s = together_s - own_wait_s - waited_s
         technologies.append(Technology(one.name, one.reconfiguration_s, waited_s, saved_s))
     return Rewiring(
         static_s,
         own_s,
+        together_s,
+        own_wait_s,
         changes,
-        _break_even_s(static_s - own_s, quiet),
+        _break_even_s(together_s - own_wait_s, quiet),
         tuple(technologies),
         {name: value for seconds in own for name, value in seconds.items()},
         static,
     )
+
+
+def _waits(turns: Sequence[Turn], seconds: Sequence[Mapping[str, float]]) -> tuple[float, float]:
+    """Return by how much network seconds make a step longer, and how many they are."""
+    waits = sum(wait_s(turn, each) for turn, each in zip(turns, seconds, strict=True))
+    return waits, sum(max(each.values()) for each in seconds)
 
 
 def _mixtures(turns: Sequence[Turn]) -> list[Traffic]:
@@ -184,9 +220,10 @@ def _own_seconds(turn: Turn, static: Fabric, ports: Ports, seed: int) -> dict[st
         wired = _wired(together(list(phases.values())), ports, seed)
         best = min(wired, key=lambda fabric: turn_s(alone, fabric))
         seconds = {name: max(seconds[name], network_s(one, best)) for name, one in phases.items()}
-    if max(seconds.values()) < turn_s(turn, static):
+    whole = _seconds(turn, static)
+    if (wait_s(turn, seconds), max(seconds.values())) < (wait_s(turn, whole), max(whole.values())):
         return seconds
-    return {name: network_s(one, static) for name, one in turn.phases.items()}
+    return whole
 
 
 def _wired(traffic: Traffic, ports: Ports, seed: int) -> list[Fabric]:

@@ -8,7 +8,7 @@ from topoopt.report.chart import Bar, LineChart, Series, TimelineChart
 from topoopt.report.ownership_section import cluster_sections
 from topoopt.report.page import Block, Notes, Page, Section, Tile
 from topoopt.report.rows import Entries, facts, number, table, text
-from topoopt.report.words import counted, dollars, usd
+from topoopt.report.words import counted, dollars, listed, usd
 from topoopt.units import format_bytes, format_time
 
 HARDLY = "The network hardly matters here: twice its bandwidth would save less than 2 % of a step."
@@ -126,9 +126,21 @@ def _pools(step: RlStep) -> Section:
             f"micro-batch {training.micro_batch}, recomputing {training.recompute}, ZeRO {training.zero}; answers "
             f"packed into sequences of {training.sequence:,} tokens",
         ],
+        "hosts": _waiting(step),
     }
     caption = "How the accelerators are split; what was not given is what makes a step shortest."
     return Section("pools", "Pools", caption, (facts(entries),))
+
+
+def _waiting(step: RlStep) -> str:
+    """Return which models wait in the memory of hosts, and how much of it they take."""
+    job = step.job
+    there = {"reference": job.reference, "reward": job.reward == "model", "critic": job.algorithm == "ppo"}
+    names = [name for name, is_there in there.items() if is_there]
+    if not names:
+        return ""
+    size = format_bytes(step.waiting_bytes_per_server)
+    return f"{listed(names)} wait for their turn in the memory of hosts, {size} on each"
 
 
 def _weights(step: RlStep) -> Section:
@@ -185,7 +197,8 @@ def _rewiring(step: RlStep) -> tuple[Block, ...]:
             Notes(
                 (
                     f"One wiring serves all phases as well as one for each: {format_time(found.static_s)} of network "
-                    "time; changing circuits between phases never pays here.",
+                    f"time, of which a step waits {format_time(found.static_wait_s)} longer than on an ideal switch; "
+                    "changing circuits between phases never pays here.",
                 )
             ),
         )
@@ -196,9 +209,10 @@ def _rewiring(step: RlStep) -> tuple[Block, ...]:
         else "no technology is quick enough for it to pay"
     )
     line = (
-        f"One wiring for all phases needs {format_time(found.static_s)} a step, circuits that change "
-        f"{counted(found.changes, 'time')} a step {format_time(found.per_turn_s)}; changing pays below "
-        f"{format_time(found.break_even_s)}: {verdict}."
+        f"With one wiring for all phases a step waits {format_time(found.static_wait_s)} longer than on an "
+        f"ideal switch, with circuits that change {counted(found.changes, 'time')} a step "
+        f"{format_time(found.per_turn_wait_s)}; "
+        f"changing pays below {format_time(found.break_even_s)} each: {verdict}."
     )
     rows = table(
         "Circuits that change between phases",

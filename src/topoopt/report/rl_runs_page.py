@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from topoopt.reinforcement import RlRuns, RunsError
 from topoopt.report.page import Notes, Page, Section, Table
-from topoopt.report.rows import joined, number, table, text
+from topoopt.report.rows import Column, joined, number, table, text
 
 TITLES = {"step": "Steps", "weight_sync": "Weights brought over", "fine_tuning": "Fine-tuning"}
 
@@ -28,6 +28,7 @@ def rl_runs_page(runs: RlRuns) -> Page:
         number("predicted", "predicted_s"),
         number("measured", "measured_s"),
         number("error", "error_percent", "+z.1f"),
+        *_network(runs),
     )
     if runs.predictions:
         sections.append(Section("rows", "Rows", "", (rows,)))
@@ -35,6 +36,12 @@ def rl_runs_page(runs: RlRuns) -> Page:
         lines = tuple(f"{row.id}: {row.reason}" for row in runs.not_scored)
         sections.append(Section("not-scored", "Not scored", "", (Notes(lines),)))
     return Page("rl-runs", f"Steps of {runs.runs_file}", sections=tuple(sections))
+
+
+def _network(runs: RlRuns) -> tuple[Column, ...]:
+    if all(row.network_s is None for row in runs.predictions):
+        return ()
+    return (number("network at the least", "network_s"),)
 
 
 def _errors(errors: Mapping[str, RunsError]) -> Table:

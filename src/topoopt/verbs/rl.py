@@ -28,6 +28,11 @@ from topoopt.verbs.ownership_terms import ownership_terms
 from topoopt.verbs.pricing import pricing
 from topoopt.words import RlWords, checked_arguments, checked_words, refuse_empty
 
+USUAL_FABRICS = ("topoopt", "topoopt-ocs", "rail", "fat-tree", "ideal-switch")
+
+MOST_SERVERS = 128
+"""For which networks are looked at where nobody asks; of more it takes a while."""
+
 _TRAINING = {"train_tensor": "tp", "train_pipeline": "pp", "train_context": "cp", "train_expert": "ep"}
 _ROLLOUT = {
     "gen_tensor": "tensor",
@@ -77,7 +82,7 @@ def rl(model: Transformer, **words: Unpack[RlWords]) -> RlStep:
         word: value for word, value in settings.items() if word != "samples"
     }  # of a priced run, to others
     step = replace(step, cluster=cluster_of(running, job.system, job.accelerators))
-    names = settings.get("fabrics", ())
+    names = _networks(settings, job)
     if not names:
         return step
     per_server = min(job.system.accelerators_per_server, job.accelerators)
@@ -85,6 +90,14 @@ def rl(model: Transformer, **words: Unpack[RlWords]) -> RlStep:
     return with_fabrics(
         step, tuple(names), terms, pricing(settings), settings.get("sync", ""), settings["seed"]
     )
+
+
+def _networks(words: Mapping[str, Any], job: RlJob) -> tuple[str, ...]:
+    """Return the networks that a step is put on: those that are named, or the usual ones of several servers."""
+    if "fabrics" in words:
+        return () if tuple(words["fabrics"]) == ("none",) else tuple(words["fabrics"])
+    servers = -(-job.accelerators // job.system.accelerators_per_server)
+    return USUAL_FABRICS if 2 <= servers <= MOST_SERVERS else ()
 
 
 def _request(model: Transformer, words: Mapping[str, Any]) -> RlRequest:

@@ -79,8 +79,8 @@ class RlPoolWords(TypedDict, total=False):
     """How weights go to those that answer: each shard from who holds it, round a ring, or down a tree; whichever keeps
     the busiest server shortest."""
     transport: Annotated[str, Word("NAME")]
-    """The software that brings them: checkpoint-engine, nccl, plain, gloo, rdma; nccl where pools take turns, else
-    checkpoint-engine."""
+    """The software that brings them: checkpoint-engine, nccl, plain, gloo (all at once, or gloo-by-matrix where an
+    accelerator has no room for that), rdma; nccl where pools take turns, else checkpoint-engine."""
 
 
 @panel("Networks")
@@ -89,7 +89,8 @@ class RlFabricWords(TypedDict, total=False):
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
     """With commas: topoopt (one wiring for all phases), topoopt-ocs (circuits that change between phases where that
-    pays), ideal-switch, rail, fat-tree, oversub-fat-tree, full-mesh, expander, torus. None if not given."""
+    pays), rail, ideal-switch, fat-tree, oversub-fat-tree, full-mesh, expander, torus; none for none. Of up to
+    128 servers the first three, fat-tree and ideal-switch."""
     seed: Annotated[int, Word("N", 0)]
     """Of wirings."""
 
