@@ -115,7 +115,6 @@ WORDS = {
     "finetune": "llama3-8b --accelerators 8 --json",
     "rl": "qwen3-8b --accelerators 16 --prompts 8 --max-length 1000 --json",
     "serving": "llama3-8b --accelerators 2 --rate 4 --duration 30s --mode chunked --top 1 --json",
-    "serving-fabrics": "llama3-8b --servers 2 --fabrics ideal-switch --rate 2 --json",
     "compare": "plan.json --fabrics ideal-switch --baseline-budget 0 --json",
     "cost": "--servers 8 --json",
     "simulate": "plan.json --simulator flow --json",

@@ -48,7 +48,6 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import RlStep as RlStep
     from topoopt.verbs import Section as Section
     from topoopt.verbs import ServingAnswer as ServingAnswer
-    from topoopt.verbs import ServingComparison as ServingComparison
     from topoopt.verbs import SharingComparison as SharingComparison
     from topoopt.verbs import Simulation as Simulation
     from topoopt.verbs import StudioAddress as StudioAddress
@@ -104,7 +103,6 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.verbs import rl as rl
     from topoopt.verbs import rl_runs as rl_runs
     from topoopt.verbs import serving as serving
-    from topoopt.verbs import serving_fabrics as serving_fabrics
     from topoopt.verbs import serving_plan as serving_plan
     from topoopt.verbs import serving_runs as serving_runs
     from topoopt.verbs import simulate as simulate

@@ -184,7 +184,6 @@ START = {
     "interleave": ("interleave", str(EXAMPLES / "vgg16-job.yaml"), "--capacity", "50Gbps"),
     "rl": ("rl", "qwen3-8b", "--accelerators", "8"),
     "serving": ("serving", "llama3-8b", "--accelerators", "2", "--rate", "1", "--isl", "100", "--osl", "10"),
-    "serving-fabrics": ("serving-fabrics", "llama3-8b", "--servers", "2"),
     "sweep": ("sweep", "sweep.yaml", "--dry-run"),
     "choose": ("choose", "vgg16", "--servers", "8", "--degrees", "2", "--budget", "5"),
     "studio": ("studio", "--port", "0", "--seconds", "1"),

@@ -42,7 +42,7 @@ def test_the_best_deployment_meets_its_objectives_at_its_goodput() -> None:
 
 
 def test_prefill_and_decode_are_all_accelerators() -> None:
-    found = topoopt.serving("llama3-8b", **ASKED, mode="disaggregated", prefill_accelerators=1, tensor=1)
+    found = topoopt.serving("llama3-8b", **ASKED, prefill_accelerators=1, decode="tp1", prefill="tp1")
     deployment = found.best.candidate.deployment
     assert deployment.prefill is not None
     assert (deployment.prefill.accelerators, deployment.decode.accelerators) == (1, 3)
@@ -72,7 +72,10 @@ def test_objectives_of_mlperf_are_known() -> None:
         ),
         ({"accelerators": 1, "isl": "3000000"}, "hold no request of 3,000,064"),
         ({"router": "nearest"}, 'router: unknown name "nearest"'),
-        ({"mode": "chunked", "prefill_tensor": 2}, "prefill_tensor: is for mode disaggregated, got chunked"),
+        (
+            {"mode": "chunked", "decode": "tp1", "prefill": "tp2"},
+            "prefill: is for mode disaggregated, got chunked",
+        ),
         ({"accepted_tokens": 3.0}, "accepted_tokens: expected a number from 1 to 1, got 3"),
         ({"tokens": 1e9}, "tokens: is the size of a training; a service has a rate"),
         ({"replica_failures": "0-5"}, "replica_failures: expected REPLICA:FROM:TO"),

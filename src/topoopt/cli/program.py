@@ -21,8 +21,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "llm": "Transformers on accelerators: step time, memory, traffic and the best way of splitting them.",
         "rl": "Say how long a step of reinforcement learning takes, phase by phase, and what it waits for.",
         "finetune": "Say what fine-tuning takes, all of it or by adapters: split, memory, hours, dollars, fabrics.",
-        "serving": "Say which deployment of a transformer answers users in time: pools, goodput, price, what binds.",
-        "serving-fabrics": "Say which split, wiring and fabric serve a model in time, for the least money.",
+        "serving": "Say which deployment on which network answers users in time, for the least money.",
         "compare": "Put the same job on other fabrics, each with a strategy searched for it.",
         "cost": "Price the network on every fabric: bill of materials, watts, what it is built of, optical "
         "technologies.",

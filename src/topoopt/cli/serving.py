@@ -1,4 +1,4 @@
-"""``topoopt serving``: which deployment of a transformer answers users in time, for the least money."""
+"""``topoopt serving``: which deployment on which network answers users in time, for the least money."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
@@ -11,7 +11,9 @@ from topoopt.cli.progress import progress
 from topoopt.cli.render import show
 from topoopt.cli.spread import spread
 from topoopt.errors import InvalidInput
-from topoopt.words import ServingWords, Word, defaults, panel
+from topoopt.words import ServingWords, ShapeWords, Word, defaults, panel
+
+SHAPES = set(ShapeWords.__annotations__)
 
 
 @panel("Measured runs")
@@ -25,7 +27,7 @@ class ServedRunsFiles(TypedDict, total=False):
     calibration: Annotated[str, Word("FILE.json")]
     """What --calibrate found, for --runs; shipped constants."""
     out: Annotated[str, Word("OUT.json")]
-    """The calibration of --calibrate."""
+    """The calibration of --calibrate; of a model the cables, routes and traffic of topoopt as a plan, for all verbs."""
 
 
 @spread
@@ -44,26 +46,31 @@ def serving(
     ] = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
-    """Say which deployment of a transformer answers users in time: pools, goodput, price, what binds.
+    """Say which deployment on which network answers users in time, for the least money.
 
     Every split, mode and share of prefill is looked at in closed form; the most promising are simulated request by
-    request.
+    request. Of several servers every fabric gets the deployment that is best on it, with its wiring, and who sends keys
+    and values to whom.
     """
-    if files:
+    if files.keys() - {"out"}:
         given = ["MODEL"] if model is not None else []
         usual = defaults(ServingWords)
         given += [f"--{word.replace('_', '-')}" for word, value in words.items() if value != usual.get(word)]
         given += ["--report"] if report is not None else []
         _measured_runs(files, given, as_json)
         return
-    if model is None:
+    if model is None and not words.keys() & SHAPES:
         raise InvalidInput("MODEL: missing; name a transformer (topoopt models), or give --runs FILE.csv")
+    out = files.get("out")
+    check_writable(out, "--out", model)
     check_writable(report, "--report", model)
     with progress("screening deployments") as tell:
         answer = topoopt.serving(model, on_progress=tell, **words)
+    if out is not None:
+        topoopt.write_plan(out, topoopt.serving_plan(answer))
     if report is not None:
         topoopt.report(answer, out=report)
-    show(answer, as_json, (), (report,))
+    show(answer, as_json, (), (out, report))
 
 
 def _measured_runs(files: Mapping[str, Any], given: list[str], as_json: bool) -> None:

@@ -43,7 +43,6 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "RlStep": "rl_page.rl_page",
         "RingNetwork": "topology_page.topology_page",
         "ServingAnswer": "serving_page.serving_page",
-        "ServingComparison": "serving_fabrics_page.serving_fabrics_page",
         "SharingComparison": "sharing_page.sharing_page",
         "Simulation": "simulation_page.simulation_page",
         "Subject": "profile_page.subject_page",

@@ -1,4 +1,4 @@
-"""A service as a page: the best deployments, times of requests, what binds and what it costs, and a timeline."""
+"""A service as a page: fabrics, the best deployments, times of requests, what binds, what it costs, a timeline."""
 
 from functools import partial
 
@@ -8,9 +8,10 @@ from topoopt.arrays import Floats
 from topoopt.report.chart import Bar, Chart, Limit, LineChart, Series, TimelineChart
 from topoopt.report.page import Notes, Page, Section, Table, Tile
 from topoopt.report.rows import Entries, facts, number, table, text
+from topoopt.report.serving_network_page import mattering, network_sections
 from topoopt.report.words import counted, dollars
-from topoopt.serving import ServingAnswer, ServingRun, split_words, user_tokens_per_s
-from topoopt.units import format_time
+from topoopt.serving import SERVING_FABRICS, ServingAnswer, ServingRun, split_words, user_tokens_per_s
+from topoopt.units import format_bandwidth, format_time
 
 SAMPLE = 24
 """Requests of the timeline, those in the middle of the run."""
@@ -31,14 +32,18 @@ def serving_page(answer: ServingAnswer) -> Page:
         warnings=_warnings(answer),
         sections=(
             Section("asked", "What was asked", "", (facts(_entries(answer)),)),
+            *network_sections(answer),
             Section(
                 "deployments",
-                "Deployments",
-                "Simulated request by request; the one of the highest goodput first.",
+                "Deployments without a network" if answer.fabrics else "Deployments",
+                "Simulated request by request" + (
+                    " on a network that takes no time, from which those of the fabrics are taken"
+                    if answer.fabrics else ""
+                ) + "; the one of the highest goodput first.",
                 (_deployments(answer), _why(answer)),
                 "simulated",
             ),
-            Section("times", "Times at the rate asked for", "", (_times(answer),), "seconds from mean to p99"),
+            Section("times", _times_title(answer), "", (_times(answer),), "seconds from mean to p99"),
             Section(
                 "distributions",
                 "How long requests wait",
@@ -65,7 +70,9 @@ def serving_page(answer: ServingAnswer) -> Page:
         key_numbers={
             "goodput_per_s": best.goodput_per_s,
             "output_tokens_per_s": run.output_tokens_per_s,
-            "usd_per_million_tokens": answer.usd_per_million(best.goodput_per_s * question.demand.answer),
+            "usd_per_million_tokens_at_goodput": answer.usd_per_million(
+                best.goodput_per_s * question.demand.answer
+            ),
         },
         answer_first=True,
     )  # fmt: skip
@@ -76,16 +83,33 @@ def _headline(answer: ServingAnswer) -> str:
     goals = question.objectives
     cost = answer.usd_per_million(best.goodput_per_s * question.demand.answer)
     price = "" if cost is None else f", for {dollars(cost)} a million tokens of answers"
+    where = f" on {answer.winner.name}" if answer.winner else ""
+    network = f" {mattering(answer)}" if answer.fabrics else ""
     return (
-        f"{best.words}: {best.goodput_per_s:.3g} requests a second, {goals.share:.0%} of them within "
+        f"{best.words}{where}: {best.goodput_per_s:.3g} requests a second, {goals.share:.0%} of them within "
         f"{format_time(goals.ttft_s)} to the first token and {format_time(goals.tpot_s)} for each other{price}. "
-        f"Then {best.binding.what} binds: {best.binding.words}."
+        f"Then {best.binding.what} binds: {best.binding.words}.{network}"
     )
 
 
+def _times_title(answer: ServingAnswer) -> str:
+    where = f", on {answer.winner.name}" if answer.winner else ""
+    asked = answer.question.demand
+    at = (
+        "at the rate asked for"
+        if asked.rate_per_s is not None or asked.requests.clients
+        else "at the goodput"
+    )
+    return f"Times {at}{where}"
+
+
 def _tiles(answer: ServingAnswer) -> tuple[Tile, ...]:
-    best, row = answer.best, answer.row(answer.best)
+    best, row = answer.best, answer.row(answer.best, answer.usd_per_hour)
+    fabric = (
+        (Tile("Network", answer.winner.name, SERVING_FABRICS[answer.winner.name]),) if answer.winner else ()
+    )
     return (
+        *fabric,
         Tile(
             "Goodput",
             f"{best.goodput_per_s:.3g}/s",
@@ -108,13 +132,18 @@ def _warnings(answer: ServingAnswer) -> tuple[str, ...]:
         return ()
     met = best.run.attainment(question.objectives)
     rate = question.demand.rate_per_s
-    if question.demand.requests.clients:
+    if rate is None:
         return (
             f"only {met:.1%} of the requests meet both objectives; take fewer clients, or more accelerators",
         )
+    where = f" on {answer.winner.name}, the best of the fabrics" if answer.winner else ""
+    if best.goodput_per_s == 0:
+        return (
+            f"at {rate:g} requests a second only {met:.1%} meet both objectives{where}; at no rate enough do",
+        )
     needed = -(-rate * question.limits.accelerators // best.goodput_per_s)
     return (
-        f"at {rate:g} requests a second only {met:.1%} meet both objectives; about {needed:,.0f} accelerators "
+        f"at {rate:g} requests a second only {met:.1%} meet both objectives{where}; about {needed:,.0f} accelerators "
         "of this deployment would do",
     )
 
@@ -122,16 +151,27 @@ def _warnings(answer: ServingAnswer) -> tuple[str, ...]:
 def _entries(answer: ServingAnswer) -> Entries:
     question = answer.question
     demand, goals = question.demand, question.objectives
-    owned = question.owned
-    hourly = None if owned is None else owned.usd_per_hour
-    rate = "" if demand.requests.clients else f"{demand.rate_per_s:g}/s: "
+    hourly = answer.usd_per_hour
+    rate = "" if demand.rate_per_s is None else f"{demand.rate_per_s:g}/s: "
+    machine, network = question.machine, question.network
+    settings = machine.settings
     return {
         "requests": f"{rate}{demand.words}; prompts of {demand.prompt:,.0f} tokens and answers of {demand.answer:,.0f}",
         "objectives": f"first token {format_time(goals.ttft_s)}, each other {format_time(goals.tpot_s)}, for "
         f"{goals.share:.0%} of the requests",
         "screened": f"{counted(answer.screened, 'deployment')}, in closed form; "
         f"{counted(answer.splits, 'split')} of a replica fit into memory",
-        "router": question.router,
+        "router": question.router
+        or (
+            "least-loaded, network-aware where pairs are chosen with the wiring"
+            if network
+            else "least-loaded"
+        ),
+        "engine": f"{machine.engine}; weights {settings.weight_precision}, keys and values {settings.kv_precision}",
+        "network": ""
+        if network is None
+        else f"{network.cluster.servers} servers with {network.cluster.degree} x "
+        f"{format_bandwidth(network.cluster.link_bandwidth_bps)} each, prices {network.priced.pricing.name}",
         "machines": "" if hourly is None else f"{dollars(hourly)} an hour, servers, network and electricity",
     }
 
@@ -146,7 +186,7 @@ def _deployments(answer: ServingAnswer) -> Table:
         number("met", "attainment", ".1%"),
         number("tok/s each", "accelerator_tokens_per_s_at_goodput", ",.0f"),
         number("tok/s user", "user_tokens_per_s_at_goodput", ",.1f"),
-        number("$/1 M", "usd_per_million_tokens_at_goodput", dollars),
+        *(() if answer.fabrics else (number("$/1 M", "usd_per_million_tokens_at_goodput", dollars),)),
         text("binds", "binds"),
     )
 

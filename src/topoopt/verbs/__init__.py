@@ -58,7 +58,6 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.serving import OwnFit as OwnFit
     from topoopt.serving import PredictedServing as PredictedServing
     from topoopt.serving import ServingAnswer as ServingAnswer
-    from topoopt.serving import ServingComparison as ServingComparison
     from topoopt.serving import write_serving_calibration as write_serving_calibration
     from topoopt.simulate import Simulation as Simulation
     from topoopt.studio import StudioAddress as StudioAddress
@@ -104,8 +103,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.verbs.rl import rl_runs as rl_runs
     from topoopt.verbs.search_options import search_options as search_options
     from topoopt.verbs.serving import serving as serving
-    from topoopt.verbs.serving_fabrics import serving_fabrics as serving_fabrics
-    from topoopt.verbs.serving_fabrics import serving_plan as serving_plan
+    from topoopt.verbs.serving_plan import serving_plan as serving_plan
     from topoopt.verbs.serving_runs import calibrate_serving as calibrate_serving
     from topoopt.verbs.serving_runs import serving_runs as serving_runs
     from topoopt.verbs.simulate import simulate as simulate

@@ -32,7 +32,6 @@ from topoopt.words.search import PlanWords as PlanWords
 from topoopt.words.search import SearchWords as SearchWords
 from topoopt.words.search import TrafficWords as TrafficWords
 from topoopt.words.serving import ServingWords as ServingWords
-from topoopt.words.serving_fabrics import ServingFabricsWords as ServingFabricsWords
 from topoopt.words.simulation import COLLECTIVE_FORM as COLLECTIVE_FORM
 from topoopt.words.simulation import FabricWords as FabricWords
 from topoopt.words.simulation import PacketWords as PacketWords

@@ -1,10 +1,12 @@
-"""The words of a service: its requests and objectives, how a model is split to answer them, and how that is found."""
+"""The words of a service: requests and objectives, machines and networks, how it is split, how that is found."""
 
 import os
-from typing import Annotated, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypedDict
 
 from topoopt.words.ownership import OwnershipWords
 from topoopt.words.pricing import PricingWords
+from topoopt.words.transformer import ShapeWords
 from topoopt.words.word import Amount, Rate, Switch, Time, Word, panel
 
 
@@ -13,7 +15,7 @@ class RequestWords(TypedDict, total=False):
     """What comes: by rate and lengths, or as a trace has it."""
 
     rate: Annotated[float, Word("N")]
-    """Requests a second; those of the trace."""
+    """Requests a second; those of the trace, or as many as are answered in time."""
     isl: Annotated[Amount, Word("TOKENS|uniform:LOW:HIGH|lognormal:MEAN:SPREAD", "1024")]
     """Tokens of prompts; a spread is a standard deviation over the mean."""
     osl: Annotated[Amount, Word("TOKENS|uniform:LOW:HIGH|lognormal:MEAN:SPREAD", "256")]
@@ -21,7 +23,7 @@ class RequestWords(TypedDict, total=False):
     arrivals: Annotated[str, Word("poisson|gamma:CV|closed:CLIENTS", "poisson")]
     """When they come: at random, in bursts of a coefficient of variation, or from clients that wait for answers."""
     duration: Annotated[Amount, Word("TIME", "10min")]
-    """Of the traffic that is simulated."""
+    """Of the traffic that is simulated, if there is a rate."""
     trace: Annotated[str | os.PathLike[str], Word("FILE")]
     """Requests instead: Mooncake's JSON lines, Azure's CSV (TIMESTAMP, ContextTokens, GeneratedTokens), or CSV with
     arrival_s, input_tokens, output_tokens and, of prefixes, blocks."""
@@ -46,15 +48,34 @@ class ServingMachineWords(TypedDict, total=False):
     """The machines; what is not given is that of the accelerator's row of the catalogue."""
 
     accelerators: int
-    """Accelerators, of all replicas."""
+    """Accelerators, of all replicas; those of the servers, or of a deployment that is given."""
+    servers: int
+    """Servers, instead: all of their accelerators."""
     accelerator: Annotated[str, Word("NAME", "h100")]
     """See topoopt hardware."""
     accelerators_per_server: int
     """Joined by scale-up links; the accelerator's own."""
+    engine: Annotated[str, Word("NAME", "vllm")]
+    """Whose step times are taken, such as vllm, sglang or trtllm."""
+
+
+@panel("Network, of several servers")
+class ServingNetworkWords(TypedDict, total=False):
+    """Ports, fabrics, and who sends what to whom."""
+
+    degree: int
+    """Ports of a server; one for each accelerator, or as many as so few servers can use."""
     bandwidth: Rate
-    """Network bandwidth of one accelerator, each way; the accelerator's reference system's."""
-    engine: Annotated[str, Word("NAME")]
-    """Whose step times are taken, such as vllm, sglang or trtllm; what all have in common."""
+    """Of one port, each way; that of the accelerator's reference system."""
+    latency: Annotated[Amount, Word("TIME", "1us")]
+    """Of one link; each server that forwards adds one."""
+    fabrics: Annotated[Sequence[str], Word("LIST")]
+    """With commas: topoopt, ideal-switch, fat-tree, rail, full-mesh, expander, torus. All if not given."""
+    pairing: Annotated[str, Word("free|any|network-aware|neighbors", "free")]
+    """Who sends keys and values to whom: whatever is best; anywhere, as routers do that know no network; where links
+    are free; to servers that are wired to one's own, only."""
+    dispatch: Annotated[str, Word("fp8|bf16", "fp8")]
+    """Format of tokens on their way to experts; back they have 16 bits."""
 
 
 @panel("How it is split (what is not given is searched)")
@@ -63,24 +84,14 @@ class ServingSplitWords(TypedDict, total=False):
 
     mode: Annotated[str, Word("prefill-first|chunked|disaggregated")]
     """Prompts before answers, in pieces beside them, or by replicas of their own."""
-    tensor: int
-    """Accelerators that share every layer of a replica."""
-    pipeline: int
-    """Stages of a replica."""
-    expert: int
-    """Accelerators that the experts of a layer are spread over."""
-    attention_data: int
-    """Copies of attention in a replica, each with requests of its own."""
-    prefill_tensor: int
-    """The same of replicas that read prompts alone; as of those that answer, if those are given."""
-    prefill_pipeline: int
-    """Their stages."""
-    prefill_expert: int
-    """Their accelerators for experts."""
-    prefill_attention_data: int
-    """Their copies of attention."""
+    decode: Annotated[str, Word("[Nx]tpTppPepEdpD")]
+    """Replicas that answer, or do everything, and how each is split: 4xtp8, 2xep16dp16, or tp8 for as many as suit."""
+    prefill: Annotated[str, Word("[Nx]tpTppPepEdpD")]
+    """Replicas that read prompts alone, in the same way."""
     prefill_accelerators: int
     """Accelerators of all replicas that read prompts alone."""
+    deployment: Annotated[str | os.PathLike[str] | Mapping[str, Any], Word("FILE")]
+    """All of this from a file (YAML, JSON), or the JSON of an answer."""
 
 
 @panel("Engine")
@@ -88,12 +99,12 @@ class EngineWords(TypedDict, total=False):
     """What the serving engine is told."""
 
     max_batch: Annotated[int, Word("N", 1024)]
-    """Requests that a replica answers at once, at most."""
+    """Requests that a copy of attention answers at once, at most."""
     token_budget: Annotated[int, Word("TOKENS", 8192)]
-    """Of a step: answers, and pieces of prompts."""
-    weight_precision: Annotated[str, Word("bf16|fp8|fp4", "bf16")]
+    """Of a step of a copy of attention: answers, and pieces of prompts."""
+    weight_precision: Annotated[str, Word("bf16|fp8|fp4|int8|int4", "fp8")]
     """Of the weights, and of arithmetic where the accelerator has it."""
-    kv_precision: Annotated[str, Word("bf16|fp8", "bf16")]
+    kv_precision: Annotated[str, Word("bf16|fp8|fp4", "bf16")]
     """Of keys and values."""
     page_tokens: Annotated[int, Word("TOKENS", 16)]
     """Of a page of keys and values."""
@@ -117,15 +128,15 @@ class EngineWords(TypedDict, total=False):
 class RouterWords(TypedDict, total=False):
     """Who gets a request, and what happens to replicas."""
 
-    router: Annotated[str, Word("round-robin|least-loaded|prefix-aware|network-aware", "least-loaded")]
+    router: Annotated[str, Word("round-robin|least-loaded|prefix-aware|network-aware")]
     """Who gets a request: the next; who has the fewest tokens; the fewest to read after what it has cached; of those
-    that answer, who gets the cache first."""
+    that answer, who gets the cache first. least-loaded, and network-aware where pairs are chosen with the wiring."""
     transfer_bandwidth: Rate
-    """Of one accelerator, for caches on their way; ``bandwidth``, or scale-up links within one server."""
-    transfer_setup: Annotated[Amount, Word("TIME", "1.84ms")]
-    """Of each transfer; as measured with Mooncake."""
-    transfer_share: Annotated[float, Word("SHARE", 0.855)]
-    """Of its bandwidth that a transfer reaches; as measured with Mooncake."""
+    """Of one accelerator, for caches on their way within one server; that of its scale-up links."""
+    transfer_setup: Time
+    """Of each transfer; as measured with Mooncake, 1.85ms."""
+    transfer_share: Annotated[float, Word("SHARE")]
+    """Of its bandwidth that a transfer reaches; as measured with Mooncake, 0.863."""
     whole_caches: Switch
     """Send caches when prompts are read, not layer by layer meanwhile."""
     replica_failures: Annotated[str, Word("REPLICA:FROM:TO,...")]
@@ -149,10 +160,12 @@ class ServingWords(
     RequestWords,
     ObjectiveWords,
     ServingMachineWords,
+    ServingNetworkWords,
     ServingSplitWords,
     EngineWords,
     RouterWords,
     ServingEffortWords,
+    ShapeWords,
     PricingWords,
     OwnershipWords,
     total=False,

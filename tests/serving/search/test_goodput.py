@@ -40,14 +40,15 @@ GOALS = Objectives(2.0, 0.1)
 @pytest.mark.parametrize("mode", ["prefill-first", "chunked"])
 def test_at_its_goodput_enough_requests_are_in_time_and_a_little_above_too_few(mode: str) -> None:
     fleet, asked = Fleet(mode, replicas(SMALL)), demand()
-    best = goodput(fleet, asked, GOALS, 1.0)
+    best = goodput(lambda rate_per_s: fleet, asked, GOALS, 1.0)
     assert simulate_serving(fleet, asked.at(best)).attainment(GOALS) >= GOALS.share
     above = best * (1 + 2 * EXACT)
     assert simulate_serving(fleet, asked.at(above)).attainment(GOALS) < GOALS.share
 
 
 def test_goodput_is_none_where_even_one_request_is_late() -> None:
-    assert goodput(Fleet("chunked", replicas(constant_table(1.0))), demand(), GOALS, 1.0) == 0
+    fleet = Fleet("chunked", replicas(constant_table(1.0)))
+    assert goodput(lambda rate_per_s: fleet, demand(), GOALS, 1.0) == 0
 
 
 @pytest.mark.parametrize("mode", ["prefill-first", "chunked"])

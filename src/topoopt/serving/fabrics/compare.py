@@ -1,13 +1,11 @@
 """The search over deployments and fabrics, from a model and a cluster to a comparison."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from topoopt.errors import Infeasible
 from topoopt.serving.deployment import EngineSettings, Parallelism
 from topoopt.serving.fabrics.answer import ServingComparison
 from topoopt.serving.fabrics.compared import Priced, compared
-from topoopt.serving.fabrics.confirmed import confirmed
 from topoopt.serving.fabrics.deployments import Contender, contenders
 from topoopt.serving.fabrics.on_fabric import FabricQuestion
 from topoopt.serving.fabrics.prepared import ServingStack, prepared, table_without_network
@@ -55,8 +53,7 @@ def compare_serving(
         for one in candidates:
             prepared(model, one.deployment, cluster, question.load, stack)  # says what is wrong with it
     rows, skipped = compared(model, question, candidates, tuple(fabrics), priced, stack, on_progress)
-    done = tuple(replace(row, confirmed=confirmed(row, question)) for row in rows)
-    return ServingComparison(model, question, settings, done, skipped, looked_at, priced.pricing)
+    return ServingComparison(rows, skipped, looked_at)
 
 
 def _searched(

@@ -1,13 +1,13 @@
 """A served model on every fabric, each with the deployment that suits it best, and what that costs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from topoopt.cost import NetworkPrice, OwnershipTerms, Pricing, network_bill, network_price, ownership
 from topoopt.errors import Infeasible, TopoOptError
 from topoopt.serving.deployment import Deployment
 from topoopt.serving.fabrics.deployments import Contender
-from topoopt.serving.fabrics.on_fabric import FabricQuestion, OnFabric, best_on
+from topoopt.serving.fabrics.on_fabric import FabricQuestion, OnFabric, best_on, share_left
 from topoopt.serving.fabrics.prepared import ServingStack, prepared
 from topoopt.serving.network.latency import PoolLaws
 from topoopt.serving.network.reach import Served
@@ -16,27 +16,8 @@ from topoopt.transformer import TransformerModel
 
 MOST_TRIED = 40
 """Deployments that are tried on a fabric, after which the best so far is taken, though another's bound is higher."""
-_CLOSE = 2e-3
-
-
-@dataclass(frozen=True, slots=True)
-class Confirmed:
-    """What the simulator says: Poisson requests of equal lengths.
-
-    Attributes
-    ----------
-    ttft_s, tpot_s : float
-        Means.
-    ttft_p90_s, tpot_p90_s : float
-    attainment : float
-        Share of the requests with both in time.
-    """
-
-    ttft_s: float
-    tpot_s: float
-    ttft_p90_s: float
-    tpot_p90_s: float
-    attainment: float
+CLOSE = 2e-3
+"""Rates that differ by less are equal."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,8 +39,6 @@ class ServedFabric:
         Servers, network and electricity.
     tried : int
         Deployments that were tried on this fabric.
-    confirmed : Confirmed or None
-        What the simulator says.
     """
 
     name: str
@@ -71,7 +50,6 @@ class ServedFabric:
     network_usd: float | None
     usd_per_hour: float | None
     tried: int = 1
-    confirmed: Confirmed | None = None
 
     @property
     def usd_per_million_tokens(self) -> float | None:
@@ -90,6 +68,65 @@ class Priced:
     terms: OwnershipTerms
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Tried:
+    """A deployment on a fabric.
+
+    Attributes
+    ----------
+    row : ServedFabric
+    promised_per_s : float
+        What it could do without a network, by the share that is left of it here.
+    """
+
+    row: ServedFabric
+    promised_per_s: float
+
+
+class Trying:
+    """Deployments that are tried on fabrics: each is made ready once for all of them.
+
+    Parameters
+    ----------
+    candidates
+        With what they could do on a network that takes no time, the largest first.
+    """
+
+    def __init__(
+        self,
+        model: TransformerModel,
+        question: FabricQuestion,
+        candidates: Sequence[Contender],
+        priced: Priced,
+        stack: ServingStack,
+    ) -> None:
+        self.candidates = candidates
+        self._asked = model, question, priced, stack
+        self._made: dict[int, tuple[Served, PoolLaws] | str] = {}
+
+    def on(self, name: str, index: int) -> Tried | str:
+        """Return a deployment on a fabric with the wiring that is best for it, or why it cannot be there."""
+        model, question, priced, stack = self._asked
+        one = self.candidates[index]
+        if index not in self._made:
+            try:
+                self._made[index] = prepared(model, one.deployment, question.cluster, question.load, stack)
+            except TopoOptError as error:
+                self._made[index] = str(error)
+        ready = self._made[index]
+        if isinstance(ready, str):
+            return ready
+        try:
+            on = best_on(name, *ready, question)
+        except TopoOptError as error:
+            return str(error)
+        price = _price(name, question, priced)
+        per_hour = ownership(priced.terms, question.cluster.servers, price).usd_per_hour
+        worth = network_worth(*ready, on.reach, on.load, question.cluster)
+        row = ServedFabric(name, one.deployment, on, worth, *ready, price.usd, per_hour)
+        return Tried(row, one.bound_per_s * share_left(on, *ready, question))
+
+
 def compared(
     model: TransformerModel,
     question: FabricQuestion,
@@ -99,7 +136,7 @@ def compared(
     stack: ServingStack,
     on_progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
 ) -> tuple[tuple[ServedFabric, ...], tuple[tuple[str, str], ...]]:
-    """Return the best deployment on each fabric, and fabrics that were left out with the reason.
+    """Return the best deployment on each fabric in closed form, and fabrics that were left out with the reason.
 
     Contenders come with what they could do on a network that takes no time, the largest first. On each fabric they are
     tried in this order until none that is left could be better than what was found.
@@ -107,77 +144,33 @@ def compared(
     Raises
     ------
     Infeasible
-        If no deployment answers any request in time on any fabric.
+        If no deployment can be on any fabric.
     """
-    made: dict[int, tuple[Served, PoolLaws] | str] = {}
+    trying = Trying(model, question, candidates, priced, stack)
     rows: list[ServedFabric] = []
     skipped: list[tuple[str, str]] = []
     for done, name in enumerate(fabrics):
         on_progress("fabrics", done, len(fabrics))
-        found = _best(model, name, question, candidates, stack, made)
-        if isinstance(found, str):
-            skipped.append((name, found))
-            continue
-        on, served, laws, deployment, tried = found
-        price = _price(name, question, priced)
-        per_hour = ownership(priced.terms, question.cluster.servers, price).usd_per_hour
-        rows.append(
-            ServedFabric(
-                name,
-                deployment,
-                on,
-                network_worth(served, laws, on.reach, on.load, question.cluster),
-                served,
-                laws,
-                price.usd,
-                per_hour,
-                tried,
-            )
-        )
+        best, reason, tried = None, "", 0
+        for index, one in enumerate(candidates):
+            if best is not None and (
+                one.bound_per_s <= best.promised_per_s * (1 + CLOSE) or tried >= MOST_TRIED
+            ):
+                break
+            found = trying.on(name, index)
+            if isinstance(found, str):
+                reason = reason or found
+                continue
+            tried += 1
+            if best is None or found.promised_per_s > best.promised_per_s * (1 + CLOSE):
+                best = found
+        if best is None:
+            skipped.append((name, reason))
+        else:
+            rows.append(replace(best.row, tried=tried))
     if not rows:
         raise Infeasible(f"serving: no fabric is left: {'; '.join(': '.join(one) for one in skipped)}")
     return tuple(rows), tuple(skipped)
-
-
-_Found = tuple[OnFabric, Served, PoolLaws, Deployment, int]
-
-
-def _best(
-    model: TransformerModel,
-    name: str,
-    question: FabricQuestion,
-    candidates: Sequence[Contender],
-    stack: ServingStack,
-    made: dict[int, tuple[Served, PoolLaws] | str],
-) -> _Found | str:
-    """Return the best deployment on a fabric, or why there is none."""
-    best: _Found | None = None
-    reason, tried = "", 0
-    for index, one in enumerate(candidates):
-        if best is not None and (
-            one.bound_per_s <= best[0].largest_rate_per_s * (1 + _CLOSE) or tried >= MOST_TRIED
-        ):
-            break
-        if index not in made:
-            try:
-                made[index] = prepared(model, one.deployment, question.cluster, question.load, stack)
-            except TopoOptError as error:
-                made[index] = str(error)
-        ready = made[index]
-        if isinstance(ready, str):
-            reason = reason or ready
-            continue
-        try:
-            on = best_on(name, *ready, question)
-        except TopoOptError as error:
-            reason = str(error)
-            continue
-        tried += 1
-        if best is None or on.largest_rate_per_s > best[0].largest_rate_per_s * (1 + _CLOSE):
-            best = (on, *ready, one.deployment, tried)
-    if best is None:
-        return reason
-    return (*best[:4], tried)
 
 
 def _price(name: str, question: FabricQuestion, priced: Priced) -> NetworkPrice:

@@ -16,6 +16,7 @@ from topoopt.serving.network.latency import Expected, PoolLaws, expected, larges
 from topoopt.serving.network.load import RequestLoad
 from topoopt.serving.network.pairing import PAIRINGS, Pairing, PairingCase, pairings
 from topoopt.serving.network.reach import Reach, Served, reach
+from topoopt.serving.network.worth import free_way
 
 _ALIKE = 5e-3
 """Rates that differ by less are equal: what tells wirings apart then is what the network adds to a request."""
@@ -110,6 +111,12 @@ def best_on(name: str, served: Served, laws: PoolLaws, question: FabricQuestion)
     if best is None:
         raise Infeasible(f"fabric {name}: no wiring of it joins {served.placement.servers} servers")
     return best
+
+
+def share_left(on: OnFabric, served: Served, laws: PoolLaws, question: FabricQuestion) -> float:
+    """Return the rate in time on a fabric over that on a network that takes no time: 0 where none is, 1 at most."""
+    free, _ = largest_rate(served, laws, free_way(on.reach), question.load, question.ttft_s, question.tpot_s)
+    return min(on.largest_rate_per_s / free, 1.0) if free > 0 else 0.0
 
 
 def _better(one: OnFabric, other: OnFabric, at_rate: bool) -> bool:

@@ -1,6 +1,6 @@
 """A deployment made ready to be asked on fabrics: placed, its step times without a network, what it holds and sends."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +13,7 @@ from topoopt.serving.deployment import Deployment, EngineSettings, Parallelism, 
 from topoopt.serving.kv_cache import cache_capacity, cache_copies, request_cache_bytes
 from topoopt.serving.network.demand import USUAL, SentBy
 from topoopt.serving.network.expert_exchange import exchange_law
-from topoopt.serving.network.kv_transfer import transfer_law
+from topoopt.serving.network.kv_transfer import TransferLaw, transfer_law
 from topoopt.serving.network.latency import PoolLaws
 from topoopt.serving.network.load import RequestLoad
 from topoopt.serving.network.placement import place
@@ -32,12 +32,15 @@ class ServingStack:
     engine : str
         Whose constants are taken; the mean of all where there is none.
     sent : SentBy
+    transfer : TransferLaw
+        Of keys and values from pool to pool.
     by_layer : bool
         Whether keys and values move while later layers are still computed, and not after the prompt.
     """
 
     engine: str = ""
     sent: SentBy = USUAL
+    transfer: TransferLaw = field(default_factory=transfer_law)
     by_layer: bool = False
 
 
@@ -132,5 +135,5 @@ def prepared(
     places = places_of(model, accelerator, deployment.decode, settings, load)
     return (
         Served(model, deployment, placement, kv_bytes, float(np.max(law.network)), stack.sent),
-        PoolLaws(prefill, decode, places, transfer_law(), stack.by_layer),
+        PoolLaws(prefill, decode, places, stack.transfer, stack.by_layer),
     )

@@ -49,7 +49,7 @@ def network_worth(
     keys and values over the whole of its server's ports, if its routes lead there.
     """
     here = expected(served, laws, way, load)
-    free = expected(served, laws, _free(way), load)
+    free = expected(served, laws, free_way(way), load)
     first_s = here.prompt_network_s - free.prompt_network_s + here.kv_s - free.kv_s
     token_s = max(here.token_network_s - free.token_network_s, 0.0)
     ttft = max(first_s, 0.0) / (here.ttft_s - first_s) if math.isfinite(here.ttft_s) else math.inf
@@ -65,7 +65,7 @@ def network_worth(
     return NetworkWorth(ttft, tpot, kv_bps, token_bps)
 
 
-def _free(way: Reach) -> Reach:
+def free_way(way: Reach) -> Reach:
     """Return a way that takes no time, but for the start of a transfer and the links inside servers."""
     idle = np.zeros_like(way.busy)
     prefill, decode = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.errors import Infeasible
-from topoopt.serving.deployment import MODES, Deployment, EngineSettings, Pool
+from topoopt.serving.deployment import MODES, Deployment, EngineSettings, Parallelism, Pool
 from topoopt.serving.objectives import Objectives
 from topoopt.serving.search.closed_form import Answering, alone_s, answering, fastest_token_s, prompt_s
 from topoopt.serving.search.demand import Demand
@@ -18,6 +18,9 @@ KEPT_SPLITS = 12
 """Of those of a pool, by rate an accelerator: others are in no best pair of pools, but for what is left over."""
 
 BUSY_MOST = 0.95
+
+MOST_TOKENS = 1 << 20
+"""Of a step, where tables of step times end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,11 @@ class Limits:
     modes : tuple of str
         That are tried.
     max_batch, token_budget : int
+        Of each copy of attention: requests that it answers at once, and tokens of a step.
     prefill_accelerators : int or None
         Of a prefill pool; searched if not given.
+    replicas, prefill_replicas : int or None
+        Of those that answer, and of those that read prompts alone; searched if not given.
     """
 
     accelerators: int
@@ -40,6 +46,12 @@ class Limits:
     max_batch: int = 1024
     token_budget: int = 8192
     prefill_accelerators: int | None = None
+    replicas: int | None = None
+    prefill_replicas: int | None = None
+
+    def batch(self, split: Parallelism) -> int:
+        """Return how many requests a replica answers at once, at most."""
+        return self.max_batch * split.attention_data
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,7 +172,7 @@ def _answering_pools(
 ) -> list[_Pool]:
     found = []
     for split in splits:
-        law: Answering = answering(split, demand, settings, mode, limits.max_batch)
+        law: Answering = answering(split, demand, settings, mode, limits.batch(split.parallelism))
         rate, batch, tpot_s = law.best(objectives.tpot_s)
         if rate > 0:
             found.append(_Pool(split, rate, float(law.rate_per_s.max()), batch, tpot_s, 0.0))
@@ -196,8 +208,8 @@ def _of_one_pool(
 ) -> Iterator[Candidate]:
     for one in pools:
         first_s = alone_s(one.split.table, long_prompt, apart=False)
-        replicas = limits.accelerators // one.accelerators
-        if replicas and first_s <= objectives.ttft_s:
+        replicas = limits.replicas or limits.accelerators // one.accelerators
+        if 0 < replicas * one.accelerators <= limits.accelerators and first_s <= objectives.ttft_s:
             yield Candidate(
                 Deployment(mode, _pool(one, replicas, limits), settings=settings),
                 replicas * one.rate_per_s,
@@ -221,9 +233,14 @@ def _pairs(
             counts = np.arange(1, most + 1)
             if limits.prefill_accelerators is not None:
                 counts = counts[counts * reader.accelerators == limits.prefill_accelerators]
+            if limits.prefill_replicas is not None:
+                counts = counts[counts == limits.prefill_replicas]
+            rest = (limits.accelerators - counts * reader.accelerators) // answerer.accelerators
+            if limits.replicas is not None:
+                counts, rest = counts[rest >= limits.replicas], np.minimum(rest, limits.replicas)
+                rest = rest[rest == limits.replicas]
             if not len(counts):
                 continue
-            rest = (limits.accelerators - counts * reader.accelerators) // answerer.accelerators
             rates = np.minimum(counts * reader.rate_per_s, rest * answerer.rate_per_s)
             best = int(rates.argmax())
             prefill = _pool(reader, int(counts[best]), limits)
@@ -241,4 +258,6 @@ def _pairs(
 
 
 def _pool(one: _Pool, replicas: int, limits: Limits) -> Pool:
-    return Pool(one.split.parallelism, replicas, limits.max_batch, limits.token_budget)
+    split = one.split.parallelism
+    budget = min(limits.token_budget * split.attention_data, MOST_TOKENS)
+    return Pool(split, replicas, limits.batch(split), budget)

@@ -16,18 +16,18 @@ class Demand:
     ----------
     requests : Requests
         At the rate at which a trace has them, or at one a second.
-    rate_per_s : float
-        The rate that is asked for; of a closed loop NaN.
+    rate_per_s : float or None
+        The rate that is asked for; None for as many as are answered in time, and of a closed loop.
     words : str
         What they are, for people.
     """
 
     requests: Requests
-    rate_per_s: float
+    rate_per_s: float | None
     words: str
 
     def __post_init__(self) -> None:
-        if not (self.requests.clients or 0 < self.rate_per_s < float("inf")):
+        if self.rate_per_s is not None and not 0 < self.rate_per_s < float("inf"):
             raise InvalidInput(f"rate: expected requests a second above 0, got {self.rate_per_s:g}")
 
     def at(self, rate_per_s: float) -> Requests:

@@ -1,5 +1,7 @@
 """Goodput: the largest rate at which enough requests meet their objectives, by bisection on the same requests."""
 
+from collections.abc import Callable
+
 from topoopt.serving.objectives import Objectives
 from topoopt.serving.search.demand import Demand
 from topoopt.serving.simulator import Fleet, simulate_serving
@@ -10,19 +12,24 @@ EXACT = 0.01
 MOST_HALVINGS = 12
 
 
-def goodput(fleet: Fleet, demand: Demand, objectives: Objectives, guess_per_s: float) -> float:
+def goodput(
+    fleet_at: Callable[[float], Fleet], demand: Demand, objectives: Objectives, guess_per_s: float
+) -> float:
     """Return requests a second; 0 if even a trickle misses an objective.
 
     The same requests, with the same lengths and in the same order, come faster or slower.
 
     Parameters
     ----------
+    fleet_at
+        The fleet at a rate: the busier its links are, the longer it takes.
     guess_per_s
         Where the search begins.
     """
 
     def meets(rate_per_s: float) -> bool:
-        return simulate_serving(fleet, demand.at(rate_per_s)).attainment(objectives) >= objectives.share
+        run = simulate_serving(fleet_at(rate_per_s), demand.at(rate_per_s))
+        return run.attainment(objectives) >= objectives.share
 
     low, high = 0.0, guess_per_s
     for _ in range(MOST_HALVINGS):

@@ -7,6 +7,7 @@ import numpy as np
 
 from topoopt.arrays import Flags, Floats
 from topoopt.serving.deployment import EngineSettings, Parallelism
+from topoopt.serving.search.candidates import Limits
 from topoopt.serving.search.closed_form import answering, prompt_s
 from topoopt.serving.search.demand import Demand
 from topoopt.serving.search.splits import Split
@@ -36,15 +37,14 @@ def pareto_front(
     answerers: Sequence[Split],
     demand: Demand,
     settings: EngineSettings,
-    modes: Sequence[str],
-    max_batch: int,
+    limits: Limits,
 ) -> tuple[ParetoPoint, ...]:
     """Return the front, from the fastest for a user on; pools as large as they need to be, without queues."""
     read_s = min(one.parallelism.accelerators * prompt_s(one.table, demand) for one in readers)
     points: list[ParetoPoint] = []
-    for mode in modes:
+    for mode in limits.modes:
         for split in answerers:
-            law = answering(split, demand, settings, mode, max_batch)
+            law = answering(split, demand, settings, mode, limits.batch(split.parallelism))
             seconds = split.parallelism.accelerators / law.rate_per_s
             if mode == "disaggregated":
                 seconds = seconds + read_s

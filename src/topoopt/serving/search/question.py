@@ -5,14 +5,18 @@ from dataclasses import dataclass, field
 
 from topoopt.cost import Ownership
 from topoopt.serving.kv_cache import cache_bytes_per_token, cache_copies
+from topoopt.serving.network.kv_transfer import TransferLaw, transfer_law
 from topoopt.serving.objectives import Objectives
 from topoopt.serving.search.candidates import Candidate, Limits
 from topoopt.serving.search.demand import Demand
+from topoopt.serving.search.network_question import NetworkQuestion
 from topoopt.serving.search.splits import Machine
 from topoopt.serving.simulator import Failure, Fleet, Replicas, RoleRule, uniform_transfer
 
-SETUP_S, LINK_SHARE = 1.84e-3, 0.855
-"""Of the transfer of a cache: Mooncake's measured times on links of 200 GB/s are 1.84 ms and bytes at 171 GB/s."""
+USUAL_ROUTER = "least-loaded"
+
+FREE_BYTES_PER_S = 1e18
+"""Of a network that takes no time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +26,15 @@ class Way:
     Attributes
     ----------
     bytes_per_s : float
-        Of one accelerator, as built; those of a replica send side by side.
-    setup_s : float
-    share : float
-        Of those bytes a second that is reached.
+        Of one accelerator, as built; those of a replica send side by side. Between servers a fabric says it.
+    law : TransferLaw
+        What a transfer takes before its first byte, and the share of those bytes a second that it reaches.
     layerwise : bool
         Whether layers are sent while others are read.
     """
 
     bytes_per_s: float
-    setup_s: float = SETUP_S
-    share: float = LINK_SHARE
+    law: TransferLaw = field(default_factory=transfer_law)
     layerwise: bool = True
 
 
@@ -44,8 +46,12 @@ class Question:
     ----------
     fixed, fixed_prefill : mapping of str to int
         Degrees that are given, of replicas that answer or do everything, and of those that read prompts alone.
+    router : str or None
+        Who gets a request; None for the usual one.
     owned : Ownership or None
-        What the machines cost.
+        What the machines of one server cost.
+    network : NetworkQuestion or None
+        Of several servers; None where all accelerators are in one.
     top : int
         Deployments that are simulated for each mode, and shown.
     """
@@ -57,32 +63,32 @@ class Question:
     way: Way
     fixed: Mapping[str, int] = field(default_factory=dict)
     fixed_prefill: Mapping[str, int] = field(default_factory=dict)
-    router: str = "least-loaded"
+    router: str | None = None
     failures: Sequence[Failure] = ()
     roles: RoleRule | None = None
     owned: Ownership | None = None
+    network: NetworkQuestion | None = None
     top: int = 3
     seed: int = 0
 
     def fleet(self, one: Candidate) -> Fleet:
-        """Return a candidate as the simulator takes it."""
+        """Return a candidate as the simulator takes it; of several servers on a network that takes no time."""
         deployment, settings, model = one.deployment, self.machine.settings, self.machine.model
+        router = self.router or USUAL_ROUTER
 
         def pages(tokens: int) -> int:
             return tokens // settings.page_tokens
 
         decode = Replicas(deployment.decode, one.decode.table, pages(one.decode.cache_tokens))
         if deployment.prefill is None:
-            return Fleet(deployment.mode, decode, None, settings, self.router, failures=self.failures)
+            return Fleet(deployment.mode, decode, None, settings, router, failures=self.failures)
         prefill = Replicas(deployment.prefill, one.prefill.table, pages(one.prefill.cache_tokens))
         reader, answerer = deployment.prefill.parallelism, deployment.decode.parallelism
         transfer = uniform_transfer(
             prefill.pool.replicas + decode.pool.replicas,
-            self.way.setup_s,
-            self.way.bytes_per_s * self.way.share * min(reader.accelerators, answerer.accelerators),
+            self.way.law.start_s,
+            self.way.bytes_per_s * self.way.law.efficiency * min(reader.accelerators, answerer.accelerators),
             cache_bytes_per_token(model, settings.kv_precision) * cache_copies(model, reader.tensor),
             model.layers if self.way.layerwise else 1,
         )
-        return Fleet(
-            "disaggregated", decode, prefill, settings, self.router, transfer, self.failures, self.roles
-        )
+        return Fleet("disaggregated", decode, prefill, settings, router, transfer, self.failures, self.roles)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.hardware import find_accelerator
 from topoopt.serving.deployment import EngineSettings, Parallelism
+from topoopt.serving.fabrics.prepared import table_without_network
 from topoopt.serving.kv_cache import cache_capacity
 from topoopt.serving.precision import cache_element_bytes, weight_format
-from topoopt.serving.step.constants import Constants
-from topoopt.serving.step.table import step_table
 from topoopt.serving.step_table import StepTable
 from topoopt.transformer import TransformerModel
 
@@ -26,8 +25,6 @@ class Machine:
         Tensor parallelism stays inside of a server where it is searched.
     engine : str
         Whose step times are taken; the mean of all where empty.
-    constants : Constants or None
-        Of one's own calibration.
     """
 
     model: TransformerModel
@@ -36,7 +33,6 @@ class Machine:
     accelerators_per_server: int
     settings: EngineSettings
     engine: str = ""
-    constants: Constants | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,8 +82,13 @@ def splits_of(machine: Machine, fixed: Mapping[str, int], most_tokens: int) -> l
                 f"{machine.model.name}: caches of {room.tokens:,} tokens hold no request of {most_tokens:,}"
             )
             continue
-        table = step_table(
-            machine.model, machine.accelerator, one, machine.settings, machine.engine, machine.constants
+        table = table_without_network(
+            machine.model,
+            machine.accelerator,
+            one,
+            machine.settings,
+            machine.engine,
+            machine.accelerators_per_server,
         )
         found.append(Split(one, table, room.tokens))
     if not found:

@@ -1,4 +1,4 @@
-"""``topoopt serving-fabrics``: pages, JSON, cables as a plan for others, and mistakes in one line."""
+"""``topoopt serving`` of several servers: pages, JSON, cables as a plan for others, and mistakes in one line."""
 
 import json
 from pathlib import Path
@@ -7,14 +7,37 @@ import pytest
 
 from tests.cli.conftest import Topoopt
 
-ASKED = ("serving-fabrics", "llama3-70b", "--servers", "4", "--degree", "2", "--bandwidth", "100Gbps")
-GIVEN = (*ASKED, "--prefill", "2xtp8", "--decode", "2xtp8", "--rate", "1", "--fabrics", "topoopt,rail")
+ASKED = (
+    "serving",
+    "llama3-70b",
+    "--servers",
+    "4",
+    "--degree",
+    "2",
+    "--bandwidth",
+    "100Gbps",
+    "--isl",
+    "4096",
+)
+GIVEN = (
+    *ASKED,
+    "--prefill",
+    "2xtp8",
+    "--decode",
+    "2xtp8",
+    "--rate",
+    "1",
+    "--duration",
+    "2min",
+    "--fabrics",
+    "topoopt,rail",
+)
 
 
 def test_the_cables_of_its_answer_are_a_plan_that_others_take(topoopt: Topoopt) -> None:
     ran = topoopt(*GIVEN, "--out", "plan.json", "--report", "page.html")
     assert (ran.code, ran.err) == (0, "")
-    assert "prefill : decode on every fabric: 2 x tp8 : 2 x tp8" in ran.out
+    assert "on every fabric: 2 × TP8 read, 2 × TP8 answer" in ran.out
     assert "Keys and values" in Path("page.html").read_text()
     assert topoopt("verify", "plan.json").code == 0
     moved = json.loads(topoopt("traffic", "plan.json", "--json").out)
@@ -26,8 +49,8 @@ def test_json_has_a_row_for_each_fabric(topoopt: Topoopt) -> None:
     found = json.loads(topoopt(*GIVEN, "--json").out)
     assert [row["fabric"] for row in found["fabrics"]] == ["topoopt", "rail"]
     for row in found["fabrics"]:
-        assert row["deployment"]["prefill"]["tp"] == 8
-        assert row["simulated"]["attainment"] > 0.9
+        assert row["deployment"]["prefill"]["tensor"] == 8
+        assert row["attainment"] > 0.9
         assert row["bandwidth_tax"] >= 1
         assert row["kv_bandwidth_bps"] > 0
 
@@ -36,12 +59,15 @@ def test_json_has_a_row_for_each_fabric(topoopt: Topoopt) -> None:
     ("words", "line"),
     [
         (
-            ("--decode", "tp8"),
-            "--decode: expected replicas and how each is split, such as 4xtp8 or 2xep16dp16",
+            ("--decode", "four"),
+            "--decode: expected how a replica is split, and how many there are if that is known",
         ),
-        (("--fabrics", "rails"), 'fabric: unknown name "rails"; did you mean rail?'),
-        (("--servers", "1"), "--servers: expected an integer >= 2, got 1"),
-        (("--fabrics", "rail", "--out", "plan.json"), "--out: topoopt is not among the fabrics"),
+        (("--fabrics", "rails"), '--fabrics: unknown name "rails"; did you mean rail?'),
+        (("--servers", "0"), "--servers: expected an integer >= 1, got 0"),
+        (
+            (*GIVEN[-6:-2], "--fabrics", "rail", "--out", "plan.json"),
+            "--out: topoopt is not among the fabrics",
+        ),
         (("--dispatch", "fp4"), 'dispatch: unknown name "fp4"'),
         (("--kv-precision", "fp3"), 'unknown name "fp3"'),
         (("--weight-precision", "fp3"), 'unknown name "fp3"'),
