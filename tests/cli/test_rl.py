@@ -52,6 +52,9 @@ def test_a_table_of_runs_is_predicted(topoopt: Topoopt, tmp_path: Path) -> None:
         ((*ASKED, "--gen-tensor", "3"), "share out"),
         ((*ASKED, "--policy", "async"), "asynchronous"),
         (("rl", "--runs", "nowhere.csv"), "nowhere.csv"),
+        ((*ASKED, "--gen-precision", "int4"), '--gen-precision: unknown name "int4"'),
+        ((*ASKED, "--train-tensor", "3"), "--train-tensor 3: does not divide 32 heads"),
+        ((*ASKED, "--staleness", "0.7"), "--staleness: is of policy asynchronous"),
     ],
 )
 def test_mistakes_are_one_line(topoopt: Topoopt, words: tuple[str, ...], said: str) -> None:

@@ -126,7 +126,7 @@ def step_of_file(path: Path) -> topoopt.RlStep:
         ({"algorithm": "gpo"}, "grpo"),
         ({"mean_length": 3000}, "from 1 to max_length 2000"),
         ({"gen_tensor": 3}, "share out"),
-        ({"train_tensor": 7}, "training on 32 accelerators"),
+        ({"train_tensor": 7}, "train_tensor 7: does not divide"),
         ({"rollout_accelerators": 8}, "colocated"),
         ({"policy": "one-step-off", "rollout_accelerators": 32}, "expected 1 to 31"),
         ({"updates": 1000}, "updates: 1000"),

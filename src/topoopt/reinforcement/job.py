@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from topoopt.errors import InvalidInput, check_known
+from topoopt.hardware import PRECISIONS
 from topoopt.llm import System
 from topoopt.reinforcement.lengths import ResponseLengths
 from topoopt.transformer import TransformerModel, count_parameters
@@ -14,6 +15,9 @@ ALGORITHMS = ("grpo", "ppo")
 POLICIES = ("colocated", "one-step-off", "asynchronous")
 """All accelerators answer, then all train. One pool answers for the next step while the other trains on the last. One
 pool answers all the time; answers that are not done at new weights go on with them (partial rollouts)."""
+
+ROLLOUT_PRECISIONS = ("bf16", "fp16", "fp8")
+"""Of the weights that answer; laws of serving know others, whose weights nobody casts in a step."""
 
 REWARDS = ("rule", "model")
 """A program checks answers; a model as large as the trained one reads them."""
@@ -73,6 +77,8 @@ class RlJob:
         check_known("algorithm", self.algorithm, ALGORITHMS)
         check_known("policy", self.policy, POLICIES)
         check_known("reward", self.reward, REWARDS)
+        check_known("gen_precision", self.rollout_precision, ROLLOUT_PRECISIONS)
+        check_known("precision", self.precision, PRECISIONS)
         for name in ("accelerators", "prompts", "samples", "prompt_tokens", "epochs", "updates"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"{name}: expected an integer >= 1, got {getattr(self, name)}")

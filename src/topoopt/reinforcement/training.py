@@ -94,7 +94,7 @@ def training_phase(
     try:
         found = search_configurations(request, calibration)
     except (InvalidInput, Infeasible) as error:
-        raise type(error)(f"training on {accelerators} accelerators: {error}") from None
+        raise type(error)(_in_own_words(str(error), accelerators)) from None
     best = found.table.row(0)
     times = estimate(job.model, configuration_table([best]), request.system, found.calibration)
     share = sequences / request.global_batch * job.updates
@@ -108,6 +108,16 @@ def training_phase(
         {name: factor * seconds for name, seconds in one.items()},
     )
 
+
+def _in_own_words(said: str, accelerators: int) -> str:
+    """Return what is wrong with training, with the degree that it begins with as people call it here."""
+    name, _, rest = said.partition(" ")
+    return (
+        f"{_CALLED[name]} {rest}" if name in _CALLED else f"training on {accelerators} accelerators: {said}"
+    )
+
+
+_CALLED = {"tp": "train_tensor", "pp": "train_pipeline", "cp": "train_context", "ep": "train_expert"}
 
 _PARTS = ("compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s")
 

@@ -10,6 +10,8 @@ from topoopt.report.rows import Column, Entries, facts, number, table, text
 from topoopt.report.words import dollars, duration, listed, short_number, usd
 from topoopt.units import format_bandwidth, format_bytes, format_time
 
+TITLES = {"lora": "LoRA fine-tuning", "qlora": "QLoRA fine-tuning", "full": "Full fine-tuning"}
+
 HARDLY = "The network hardly matters here: twice its bandwidth would save less than 2 % of a step."
 
 
@@ -26,7 +28,7 @@ def finetuning_page(tuned: FineTuning) -> Page:
         )
     return Page(
         "finetune",
-        f"{NAMES[way.kind]} fine-tuning of {tuned.model} on {tuned.accelerators} x {tuned.accelerator}",
+        f"{TITLES[way.kind]} of {tuned.model} on {tuned.accelerators} x {tuned.accelerator}",
         _sentence(tuned),
         tuple(tiles),
         sections=(
@@ -42,9 +44,7 @@ def finetuning_page(tuned: FineTuning) -> Page:
 def _sentence(tuned: FineTuning) -> str:
     way = tuned.asked
     line = f"{short_number(tuned.tokens)} tokens take {_hours(way)}{_for(way)}."
-    if tuned.servers == 1:
-        return f"{line} One server needs no network."
-    return f"{line} {HARDLY}" if way.network_hardly_matters else f"{line} {_matters(way)}"
+    return f"{line} One server needs no network." if tuned.servers == 1 else line
 
 
 def _matters(way: TunedWay) -> str:

@@ -26,7 +26,7 @@ from topoopt.verbs.llm.owned import cluster_of
 from topoopt.verbs.llm.words import Transformer, model_of, system_of
 from topoopt.verbs.ownership_terms import ownership_terms
 from topoopt.verbs.pricing import pricing
-from topoopt.words import RlWords, checked_arguments, checked_words, refuse_empty
+from topoopt.words import RlWords, checked_arguments, checked_words, defaults, refuse_empty
 
 USUAL_FABRICS = ("topoopt", "topoopt-ocs", "rail", "fat-tree", "ideal-switch")
 
@@ -109,6 +109,11 @@ def _request(model: Transformer, words: Mapping[str, Any]) -> RlRequest:
         raise InvalidInput(
             "rollout_accelerators: colocated, all accelerators answer and train in turns; leave it out, or take "
             "policy one-step-off or asynchronous"
+        )
+    if words["policy"] != "asynchronous" and words["staleness"] != defaults(RlWords)["staleness"]:
+        raise InvalidInput(
+            f"staleness: is of policy asynchronous; {words['policy']} begins no answers beyond a step of them, leave "
+            "it out"
         )
     constants = shipped_constants()
     ppo = words["algorithm"] == "ppo"
