@@ -1,5 +1,8 @@
 """EASY backfilling: who of the queue gets servers now, and who may go first because that delays nobody ahead.
 
+A model to be served stands before all training in the queue, and takes the servers that are wired ahead for training
+if it finds no others.
+
 References
 ----------
 .. [1] D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995.
@@ -24,6 +27,10 @@ def start_waiting(state: ClusterState, backfill: bool) -> None:
     """
     promised: Promised = {}
     for waiting in list(state.queue):
+        if waiting.prepared.job.serving and not waiting.shard:
+            if _start_now(state, waiting, {**_wired_ahead(state), **promised}, backfill=False):
+                continue
+            state.give_up_wirings()
         if waiting.shard:
             _place_or_promise(state, waiting, promised)
         elif _start_now(state, waiting, promised, backfill) or _wire_ahead(state, waiting, promised):
@@ -33,6 +40,16 @@ def start_waiting(state: ClusterState, backfill: bool) -> None:
         elif not promised:
             reservation = state.shards.earliest(state.free_s(), waiting.prepared.wish, ())
             promised = dict.fromkeys(reservation[0], reservation[2]) if reservation else {}
+
+
+def _wired_ahead(state: ClusterState) -> Promised:
+    """Return the servers that are wired for who waits."""
+    return {
+        server: waiting.free_s
+        for waiting in state.queue
+        for shard in waiting.shard
+        for server in shard.servers
+    }
 
 
 def _place_or_promise(state: ClusterState, waiting: WaitingJob, promised: Promised) -> None:

@@ -18,7 +18,7 @@ def go_on(state: ClusterState, pace: Pace, backfill: bool) -> bool:
     before = _running(state)
     _end(state)
     while state.pending and _arrival_s(state) <= state.now_s:
-        state.queue.append(state.pending.pop())
+        state.arrive(state.pending.pop())
     start_waiting(state, backfill)
     _begin(state)
     if not state.queue:

@@ -103,11 +103,12 @@ class Planes:
         self._held[job] = replace(held, active_s=now_s)
 
     def release(self, job: str, now_s: float) -> None:
-        """Take the ports from a job that leaves."""
+        """Take the ports from a job that leaves, or that gives up its wiring before it began."""
         held = self._held.pop(job)
         for server in held.servers:
             assert self._owner[held.plane].pop(server) == job
-            assert self._active.pop(server) == job
+            if held.active_s >= 0:
+                assert self._active.pop(server) == job
         self.log.append(replace(held, to_s=now_s))
 
     def _touching(self, servers: Sequence[int], plane: int) -> tuple[Patch, ...]:

@@ -47,6 +47,7 @@ class Shards:
         self._how = how
         self._rng = np.random.default_rng(seed)
         self._hands_free_s: defaultdict[tuple[int, int], float] = defaultdict(float)
+        self._plugged_s: dict[tuple[int, int], float] = {}
 
     @property
     def look_ahead(self) -> bool:
@@ -110,11 +111,14 @@ class Shards:
         if self._planes is None:
             return Shard(servers, now_s, 0)
         order, moves = self._planes.wire(job, servers, plane, topology, now_s)
-        if not self._rules.move_s or not moves:
-            return Shard(order, now_s, moves)
-        free_s, hands = self._hands_free_s, (plane, self._part(servers[0]))
-        free_s[hands] = max(now_s, free_s[hands]) + self._rules.work_s(moves)
-        return Shard(order, free_s[hands], moves)
+        # fibers that are there may be part of a wiring that was given up while hands still make it
+        wired_s = max(now_s, *(self._plugged_s.get((plane, server), 0.0) for server in servers))
+        if self._rules.move_s and moves:
+            free_s, hands = self._hands_free_s, (plane, self._part(servers[0]))
+            free_s[hands] = max(now_s, free_s[hands]) + self._rules.work_s(moves)
+            wired_s = max(wired_s, free_s[hands])
+        self._plugged_s.update(dict.fromkeys(((plane, server) for server in servers), wired_s))
+        return Shard(order, wired_s, moves)
 
     def longest_wait_s(self, topology: Topology, now_s: float) -> float:
         """Return how long a job waits at most if all its links were to be made from now on."""

@@ -45,6 +45,19 @@ class ClusterState:
         self.changes: list[tuple[float, int, int]] = []
         self.servers, self.shards = servers, shards
 
+    def arrive(self, waiting: WaitingJob) -> None:
+        """Let a job join the queue: behind all others, or, if it is a model to be served, before all training."""
+        served = [other.prepared.job.serving for other in self.queue]
+        first = served.index("") if "" in served else len(served)
+        self.queue.insert(first if waiting.prepared.job.serving else len(served), waiting)
+
+    def give_up_wirings(self) -> None:
+        """Take back what is wired ahead for training, so that a model to be served gets its servers first."""
+        for waiting in self.queue:
+            if waiting.shard and not waiting.prepared.job.serving:
+                self.shards.release(waiting.prepared.job.job, self.now_s)
+                waiting.shard = ()
+
     def place(self, waiting: WaitingJob, shard: Shard) -> None:
         """Give a shard to a job of the queue; it begins when the shard is ready."""
         self.queue.remove(waiting)

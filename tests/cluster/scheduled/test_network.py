@@ -63,3 +63,12 @@ def test_paths_are_drawn_by_seed_and_job_and_stay() -> None:
     assert (links.tolist(), shares.tolist()) == (again[0].tolist(), again[1].tolist())
     assert shares.tolist() != one.link_shares("b", *pairs)[1].tolist()
     assert shares.tolist() != other.link_shares("a", *pairs)[1].tolist()
+
+
+def test_bytes_of_a_served_model_are_on_all_shortest_paths() -> None:
+    network = cassini_24()
+    links, shares = network.spread_shares(np.array([0]), np.array([4]), np.array([1.0]))
+    topology = network.fabric.topology
+    of = dict(zip(links.tolist(), shares.tolist(), strict=True))
+    assert of[topology.link_id(0, 24)] == of[topology.link_id(25, 4)] == 1.0
+    assert [of[topology.link_id(24, above)] for above in (30, 31)] == [0.5, 0.5]

@@ -125,8 +125,9 @@ class _Course:
         capacities_bps = self.deciding.network.capacities_bps
         tables = timetables([job.iterating for job in going], capacities_bps, self.now_s, until_s, rules)
         self.stretches += 1
-        ends_s = [table.bound_s(job.left) for job, table in zip(going, tables, strict=True)]
-        ends_s += [job.end_s for job in running if not job.left]
+        training = [(job, table) for job, table in zip(going, tables, strict=True) if not job.job.serving]
+        ends_s = [table.bound_s(job.left) for job, table in training]
+        ends_s += [job.end_s for job in running if not job.left or job.job.serving]
         stop_s = min([until_s, *ends_s])
         for job, table in zip(going, tables, strict=True):
             job.advance(table, stop_s)

@@ -15,6 +15,7 @@ from topoopt.cluster.scheduled.candidates import (
 from topoopt.cluster.scheduled.network import WorkerNetwork
 from topoopt.cluster.scheduled.placement import ChosenPlacement, Interleaver, PlacedWorkers, Placement
 from topoopt.cluster.scheduled.running_job import RunningJob
+from topoopt.cluster.scheduled.serving_workers import ServingWorkers, serving_workers
 from topoopt.cluster.scheduled.settings import ScheduleSettings
 from topoopt.cluster.scheduled.worker_job import placed_workers
 from topoopt.cluster.schedulers.table import SCHEDULERS
@@ -50,7 +51,11 @@ class Deciding:
         tuple of ChosenPlacement
             With CASSINI, if somebody runs.
         """
-        counts = self._counts(jobs, now_s, renewed)
+        services = serving_workers(
+            jobs, self.network.servers, renewed, SCHEDULERS[self.settings.scheduler].leases
+        )
+        renewed = renewed or services.ends_leases
+        counts = {**services.counts, **self._counts(jobs, now_s, renewed, services)}
         by_name = {job.job.job: job for job in jobs}
         candidates = self._candidates(by_name, counts, renewed)
         placements = [self._placement(by_name, servers) for servers in candidates]
@@ -63,24 +68,37 @@ class Deciding:
             self._align(by_name, placement, chosen)
         return tuple(choices)
 
-    def _counts(self, jobs: Sequence[RunningJob], now_s: float, renewed: bool) -> dict[str, int]:
-        """Return how many workers each job has from now on, of those that have any."""
-        claims = [job.claim(0 if renewed else len(job.servers)) for job in jobs]
-        free = self.network.servers - sum(claim.held for claim in claims)
+    def _counts(
+        self, jobs: Sequence[RunningJob], now_s: float, renewed: bool, services: ServingWorkers
+    ) -> dict[str, int]:
+        """Return how many workers each training job has from now on, of those that have any.
+
+        While a model waits to be served, who keeps workers keeps them, and nobody gets more.
+        """
+        claims = [job.claim(0 if renewed else len(job.servers)) for job in jobs if not job.job.serving]
+        taken = sum(claim.held for claim in claims) + sum(services.counts.values())
         scheduler = SCHEDULERS[self.settings.scheduler]
-        given = scheduler.allocate(claims, free, now_s, self.settings.epoch_s)
+        given: Sequence[int] = [0] * len(claims)
+        if scheduler.leases or not services.waiting:
+            given = scheduler.allocate(claims, self.network.servers - taken, now_s, self.settings.epoch_s)
         counts = {claim.job: claim.held + more for claim, more in zip(claims, given, strict=True)}
         return {job: count for job, count in counts.items() if count}
 
     def _candidates(
         self, by_name: Mapping[str, RunningJob], counts: Mapping[str, int], renewed: bool
     ) -> tuple[Servers, ...]:
-        """Return placements: those in which jobs stay where they are, then, where leases are over, others."""
+        """Return placements: those in which jobs stay where they are, then, where leases are over, others.
+
+        Served models are placed first and stay where they are in all of them.
+        """
         near = SCHEDULERS[self.settings.scheduler].near
         most = MOST_CANDIDATES if self.interleavers else 1
-        kept: dict[str, tuple[int, ...]] = {}
+        served = self._served(by_name, counts, renewed)
+        taken = {server for servers in served.values() for server in servers}
+        kept: dict[str, tuple[int, ...]] = dict(served)
+        counts = {job: count for job, count in counts.items() if job not in served}
         for job, count in counts.items():
-            own = by_name[job].servers
+            own = tuple(server for server in by_name[job].servers if server not in taken)
             if len(own) > count:
                 own = nearest_servers(self.network, set(own), count)
             if own:
@@ -89,10 +107,28 @@ class Deciding:
         found = candidate_placements(self.network, kept, wanted, near, most, self.rng)
         if renewed and len(found) < most:
             others = candidate_placements(
-                self.network, {}, _largest_first(counts), near, most - len(found), self.rng
+                self.network, served, _largest_first(counts), near, most - len(found), self.rng
             )
             found += tuple(one for one in others if one not in found)
         return found
+
+    def _served(
+        self, by_name: Mapping[str, RunningJob], counts: Mapping[str, int], renewed: bool
+    ) -> dict[str, tuple[int, ...]]:
+        """Return the servers of served models: their own, or, of one that has just come, the best that may be given."""
+        served = {job: by_name[job].servers for job in counts if by_name[job].job.serving}
+        others = [job.servers for job in by_name.values() if job.job.serving or not renewed]
+        free = set(range(self.network.servers)).difference(*others)
+        for job, own in served.items():
+            if not own:
+                served[job] = self._best_of(free, counts[job])
+                free.difference_update(served[job])
+        return served
+
+    def _best_of(self, free: set[int], count: int) -> tuple[int, ...]:
+        if SCHEDULERS[self.settings.scheduler].near:
+            return tuple(sorted(nearest_servers(self.network, free, count)))
+        return tuple(self.rng.choice(sorted(free), count, replace=False).tolist())
 
     def _placement(self, by_name: Mapping[str, RunningJob], servers: Servers) -> Placement:
         placed = []

@@ -109,7 +109,7 @@ def _served_workers(shape: JobShape, cluster: ClusterSpec) -> WorkerJob:
     src, dst = np.nonzero(moved)
     phases = (Phase(0.0, SERVED_S, 8 * most),) if most else ()
     profile = CommunicationProfile(shape.model, SERVED_S, phases)
-    return WorkerJob(profile, src, dst, moved[src, dst] / most if most else np.zeros(0))
+    return WorkerJob(profile, src, dst, moved[src, dst] / most if most else np.zeros(0), spread=True)
 
 
 def _cluster(shape: JobShape, machine: Machine) -> ClusterSpec:

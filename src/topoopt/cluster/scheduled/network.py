@@ -95,6 +95,19 @@ class WorkerNetwork:
         links = np.flatnonzero(total > 0)
         return links, np.asarray(total[links], np.float64)
 
+    def spread_shares(self, src: Ints, dst: Ints, share: Floats) -> tuple[Ints, Floats]:
+        """Return which links pairs cross whose bytes are on all their paths by weight; else as :meth:`link_shares`."""
+        table = self._paths[0]
+        pair = src * self.servers + dst
+        total = np.zeros(len(self.capacities_bps))
+        for one, part in zip(pair.tolist(), share.tolist(), strict=True):
+            paths = range(int(table.pair_first[one]), int(table.pair_first[one + 1]))
+            for path in paths:
+                links = table.link[table.path_first[path] : table.path_first[path + 1]]
+                total[links] += part * table.weight[path]
+        crossed = np.flatnonzero(total > 0)
+        return crossed, total[crossed]
+
     @cached_property
     def _paths(self) -> tuple[PathTable, Floats]:
         """Return the paths of all ordered pairs, and their running weights."""

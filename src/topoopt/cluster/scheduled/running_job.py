@@ -36,7 +36,8 @@ class RunningJob:
     next_start_s : float
         When the iteration after those that were simulated starts.
     end_s : float
-        When its last iteration is over; infinite until that is simulated.
+        When its last iteration is over; infinite until that is simulated. A served model goes when it has stayed for
+        as long as the trace says, whatever its sends take.
     weights : mapping from seconds to iterations
         How many iterations took how long.
     run_s, alone_s : float
@@ -50,7 +51,7 @@ class RunningJob:
     ) -> None:
         self.index, self.job, self.shape_on = index, job, shape_on
         self._noise_scale = settings.noise_scale
-        self._late = _drawn(settings.seed, job.job) if settings.staggered else 0.0
+        self._late = _drawn(settings.seed, job.job) if settings.staggered and not job.serving else 0.0
         self.placed: PlacedWorkers | None = None
         self.next_start_s, self.end_s = job.arrival_s, float("inf")
         self.weights: defaultdict[float, float] = defaultdict(float)
@@ -119,7 +120,10 @@ class RunningJob:
 
     @property
     def left(self) -> int:
-        """Iterations to do on the present workers."""
+        """Iterations to do on the present workers; of a served model those that fit its stay."""
+        if self.job.serving and self.placed:
+            stays = (self.end_s - self.next_start_s) / self.placed.profile.iteration_time_s
+            return max(int(np.ceil(stays - WHOLE)), 0)
         return max(int(np.ceil((self.work - self.done) / self.worth - WHOLE)), 0)
 
     @property
@@ -136,6 +140,8 @@ class RunningJob:
             return
         self.next_start_s = max(self.next_start_s, now_s)
         if not self._first_servers:
+            if self.job.serving:
+                self.end_s = self.next_start_s + self.job.duration_s
             self.next_start_s += self._late * placed.profile.iteration_time_s
             self._first_servers, self._assigned_s, self._start_s = placed.servers, now_s, self.next_start_s
             return
@@ -172,7 +178,7 @@ class RunningJob:
         self.alone_s += count * self.shape_on(len(self.servers)).profile.iteration_time_s
         self.done += count * self.worth
         self.next_start_s = table.bound_s(count)
-        if not self.left:
+        if not self.left and not self.job.serving:
             self.end_s = self.next_start_s
 
     def run_alone(self) -> None:

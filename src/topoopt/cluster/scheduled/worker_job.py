@@ -24,12 +24,15 @@ class WorkerJob:
         Workers that send each other something.
     share : float64 array, shape (pairs,)
         The rate of a pair over that of the profile, the same in all phases.
+    spread : bool
+        Whether a pair has connections on all paths, as a served model has, and not one.
     """
 
     profile: CommunicationProfile
     src: Ints
     dst: Ints
     share: Floats
+    spread: bool = False
 
 
 MakeWorkerJob = Callable[[TraceJob, int], WorkerJob]
@@ -44,7 +47,11 @@ def placed_workers(
     Where several of its own connections meet on one link it takes longer than with links for each.
     """
     at = np.array(servers, np.int64)
-    links, shares = network.link_shares(job, at[shape.src], at[shape.dst], shape.share)
+    src, dst = at[shape.src], at[shape.dst]
+    if shape.spread:
+        links, shares = network.spread_shares(src, dst, shape.share)
+    else:
+        links, shares = network.link_shares(job, src, dst, shape.share)
     worst_per_bps = float((shares / network.capacities_bps[links]).max(initial=0.0))
     return PlacedWorkers(job, servers, slowed(replace(shape.profile, job=job), worst_per_bps), links, shares)
 
