@@ -26,12 +26,14 @@ from topoopt.cluster.pace import IterationTimes as IterationTimes
 from topoopt.cluster.pace import Pace as Pace
 from topoopt.cluster.pace import PlacedJob as PlacedJob
 from topoopt.cluster.planes import HeldWiring as HeldWiring
+from topoopt.cluster.result import AnswerTime as AnswerTime
 from topoopt.cluster.result import ClusterResult as ClusterResult
 from topoopt.cluster.result import Distribution as Distribution
 from topoopt.cluster.result import FabricRun as FabricRun
 from topoopt.cluster.result import JobRecord as JobRecord
 from topoopt.cluster.result import Schedule as Schedule
 from topoopt.cluster.result import ScheduledJob as ScheduledJob
+from topoopt.cluster.result import ServedRecord as ServedRecord
 from topoopt.cluster.result_file import cluster_result_schema as cluster_result_schema
 from topoopt.cluster.result_file import result_from_mapping as result_from_mapping
 from topoopt.cluster.result_file import write_cluster_result as write_cluster_result

@@ -8,9 +8,10 @@ from topoopt.cluster.distribution import distribution
 from topoopt.cluster.job_plan import JobPlan
 from topoopt.cluster.job_plans import Prepared
 from topoopt.cluster.pace import IterationTimes, PlacedJob
-from topoopt.cluster.result import IterationTime, JobRecord
+from topoopt.cluster.result import IterationTime, JobRecord, ServedRecord
 from topoopt.cluster.served.record import served_record
 from topoopt.cluster.served.watched import WatchedSends
+from topoopt.cluster.served.words import serving_of_text
 from topoopt.cluster.shards import Shard
 from topoopt.cluster.trace import TraceJob
 
@@ -34,6 +35,8 @@ class ActiveJob:
         When it ends if iterations go on to take as long as now.
     weights : mapping from seconds to iterations
         How many iterations took how long.
+    alone_s : float
+        All iterations, as they would have been with nobody else on the same servers.
     sends : WatchedSends
         Of a served model.
     stretch : float
@@ -49,7 +52,7 @@ class ActiveJob:
         self.running, self.done = False, 0.0
         self.weights: defaultdict[float, float] = defaultdict(float)
         self.sends = WatchedSends()
-        self.run_s, self.iterations, self.stretch = 0.0, 0.0, 1.0
+        self.run_s, self.alone_s, self.iterations, self.stretch = 0.0, 0.0, 0.0, 1.0
         self.times: IterationTimes = self.plan.alone
         self._work = prepared.work
         self._since_s = now_s
@@ -104,6 +107,7 @@ class ActiveJob:
 
     def _count(self, iterations: float, span_s: float) -> None:
         self.run_s += span_s
+        self.alone_s += iterations * (self.times.alone_s or self.times.mean_s)
         self.iterations += iterations
         self.done += iterations * len(self.servers) / self.job.servers
         for sample_s in self.times.samples_s:
@@ -143,5 +147,10 @@ class ActiveJob:
             IterationTime(self.mean_s, distribution(list(self.weights), list(self.weights.values())).p99),
             self._moves,
             tuple(self._resizes),
-            served_record(self.sends, self.stretch) if self.job.serving else None,
+            self._served() if self.job.serving else None,
+            None if self.job.serving else self.alone_s / self.iterations,
         )
+
+    def _served(self) -> ServedRecord:
+        words = serving_of_text(self.job.serving, "serving")
+        return served_record(self.sends, self.stretch, self.plan.service, words)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.cluster.pace import IterationTimes
+from topoopt.serving import Service
 from topoopt.simulate import TaskGraph
 from topoopt.topology import Topology
 
@@ -19,8 +20,11 @@ class JobPlan:
         With the fabric to itself.
     topology : Topology
         Links between its own servers; on a fabric that jobs share, those of that fabric for a job of this size.
+    service : Service or None
+        Of a served model: what says how long answers take.
     """
 
     graph: TaskGraph
     alone: IterationTimes
     topology: Topology
+    service: Service | None = None

@@ -38,6 +38,42 @@ KEPT_UP = 1.05
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerTime:
+    """Mean and percentiles over requests, in seconds."""
+
+    mean: Amount
+    p50: Amount
+    p90: Amount
+    p99: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class ServedAnswers:
+    """How long the answers of a served model took.
+
+    Attributes
+    ----------
+    ttft_s, tpot_s : AnswerTime
+        To the first token and for each further one, beside the jobs that ran at the same time; the second is None for
+        answers of one token.
+    ttft_alone_s, tpot_alone_s : AnswerTime
+        With nobody else on the same servers.
+    in_time, in_time_alone : float or None
+        Share of the requests that meet both objectives; None where none are said.
+    overloaded : bool
+        Whether more requests come than its accelerators answer, so that they wait the longer the later they come.
+    """
+
+    ttft_s: AnswerTime
+    ttft_alone_s: AnswerTime
+    tpot_s: AnswerTime | None = None
+    tpot_alone_s: AnswerTime | None = None
+    in_time: Amount | None = None
+    in_time_alone: Amount | None = None
+    overloaded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ServedRecord:
     """How long what a served model sends was under way, from first to last byte, in seconds.
 
@@ -49,11 +85,14 @@ class ServedRecord:
         With a fabric of the job's own size to itself.
     load : float
         What the links had to carry of its load at the fullest, over what they could; 1 where they kept up.
+    answers : ServedAnswers or None
+        How long answers took; None where a scheduler gives out single workers.
     """
 
     send_time_s: IterationTime
     send_time_alone_s: IterationTime
     load: Amount = 1.0
+    answers: ServedAnswers | None = None
 
     @property
     def kept_up(self) -> bool:
@@ -95,6 +134,8 @@ class JobRecord:
         When an elastic job went on with another number of servers, and how many.
     served : ServedRecord or None
         Of a served model. Its iterations are cycles of its load, as long as they are whatever the fabric.
+    undisturbed_iteration_time_s : float or None
+        Of training: mean over its iterations as they would have been on the same servers with nobody else.
     """
 
     job: Annotated[str, Field(alias="id")]
@@ -111,6 +152,7 @@ class JobRecord:
     moves: int = 0
     resizes: tuple[tuple[Amount, int], ...] = ()
     served: ServedRecord | None = None
+    undisturbed_iteration_time_s: Amount | None = None
 
     @property
     def iteration_time_mean_s(self) -> float:

@@ -97,10 +97,10 @@ def _run(
 
 
 def _sends(jobs_run: BackToBack, scale: Floats) -> list[ServedSends]:
-    """Return how long the tasks of each job sent."""
-    mean_s = jobs_run.send_total / np.maximum(jobs_run.sends, 1) / scale[:, None]
+    """Return how long the tasks of each job sent, in whole iterations: the first ones of another are no fair sample."""
+    mean_s = jobs_run.whole_total / np.maximum(jobs_run.whole_sends, 1) / scale[:, None]
     sample_s = jobs_run.send_sample / scale[:, None, None]
-    rows = zip(jobs_run.sends.tolist(), mean_s.tolist(), sample_s, strict=True)
+    rows = zip(jobs_run.whole_sends.tolist(), mean_s.tolist(), sample_s, strict=True)
     return [
         ServedSends(
             *(SendTimes(mean, tuple(row[:count].tolist())) for count, mean, row in zip(*kinds, strict=True))
@@ -207,6 +207,8 @@ def _back_to_back(
         sends=np.zeros((jobs, 2), np.int64),
         send_total=np.zeros((jobs, 2)),
         send_sample=np.zeros((jobs, 2, MOST_SENDS)),
+        whole_sends=np.zeros((jobs, 2), np.int64),
+        whole_total=np.zeros((jobs, 2)),
         sending=np.zeros(classes, np.int64),
         rate=np.zeros(classes),
         touched_at=np.zeros(classes),

@@ -68,6 +68,8 @@ class BackToBack(NamedTuple):
     sends          int64   (jobs, 2)    tasks that sent all their bytes in iterations that count, by ``steady``
     send_total     float64 (jobs, 2)    s from first to last byte, of all of these
     send_sample    float64 (jobs, 2, n) s; the first of them
+    whole_sends    int64   (jobs, 2)    ``sends`` when the last iteration that counts was over
+    whole_total    float64 (jobs, 2)    ``send_total`` then
     sending        int64   (classes,)   tasks that send
     rate           float64 (classes,)   bytes/s of all of them together
     touched_at     float64 (classes,)   s until when ``served`` is right
@@ -97,6 +99,8 @@ class BackToBack(NamedTuple):
     sends: Ints
     send_total: Floats
     send_sample: Floats
+    whole_sends: Ints
+    whole_total: Floats
     sending: Ints
     rate: Floats
     touched_at: Floats
@@ -165,6 +169,9 @@ def _begin_iteration(t: TaskRun, b: BackToBack, rules: Rules, job: int, now: flo
             b.sample[job, b.counted[job]] = now - b.began[job]
         b.total[job] += now - b.began[job]
         b.counted[job] += 1
+        for kind in range(b.sends.shape[1]):
+            b.whole_sends[job, kind] = b.sends[job, kind]
+            b.whole_total[job, kind] = b.send_total[job, kind]
         if b.counted[job] == rules.iterations:
             b.tally[UNFINISHED] -= 1
     b.began[job] = now

@@ -17,6 +17,14 @@ from topoopt.serving.deployment import Pool as Pool
 from topoopt.serving.experts import busiest_over_mean as busiest_over_mean
 from topoopt.serving.experts import touched_experts as touched_experts
 from topoopt.serving.experts import touched_ranks as touched_ranks
+from topoopt.serving.fabrics.answer import ServingComparison as ServingComparison
+from topoopt.serving.fabrics.answer import deployment_words as deployment_words
+from topoopt.serving.fabrics.answer import kv_matrix as kv_matrix
+from topoopt.serving.fabrics.answer import pool_servers as pool_servers
+from topoopt.serving.fabrics.answer import wiring_words as wiring_words
+from topoopt.serving.fabrics.beside import Service as Service
+from topoopt.serving.fabrics.beside import answer_times as answer_times
+from topoopt.serving.fabrics.beside import service_on as service_on
 from topoopt.serving.fabrics.compare import compare_serving as compare_serving
 from topoopt.serving.fabrics.compared import Priced as Priced
 from topoopt.serving.fabrics.compared import ServedFabric as ServedFabric

@@ -23,8 +23,12 @@ def service(name: str, arrival_s: float, workers: int, duration_s: float) -> Tra
     return TraceJob(name, "llama3-8b", workers, arrival_s, duration_s=duration_s, serving=SERVED)
 
 
-def training(name: str, arrival_s: float, workers: int, iterations: float, **limits: int) -> TraceJob:
-    return TraceJob(name, "vgg16", workers, arrival_s, iterations=iterations, **limits)
+def training(
+    name: str, arrival_s: float, workers: int, iterations: float, least: int = 0, most: int = 0
+) -> TraceJob:
+    return TraceJob(
+        name, "vgg16", workers, arrival_s, iterations=iterations, min_servers=least, max_servers=most
+    )
 
 
 def made(job: TraceJob, workers: int) -> WorkerJob:
@@ -63,7 +67,7 @@ def test_a_served_model_that_comes_later_is_placed_before_all_training_that_wait
 @pytest.mark.parametrize("sharing", SHARINGS)
 @pytest.mark.parametrize("scheduler", JOINED)
 def test_it_stays_as_long_as_the_trace_says_on_links_that_are_short(scheduler: str, sharing: str) -> None:
-    jobs = [training(f"t{number}", 1.0, 5, 1000, min_servers=2, max_servers=9) for number in range(4)]
+    jobs = [training(f"t{number}", 1.0, 5, 1000, 2, 9) for number in range(4)]
     course = run(scheduler, service("chat", 0.0, 6, 300.0), *jobs, sharing=sharing, epoch_s=60.0)
     chat = next(job.record() for job in course.ended if job.job.serving)
     assert (chat.start_s, chat.end_s, chat.moves, chat.resizes) == (0.0, 300.0, 0, ())

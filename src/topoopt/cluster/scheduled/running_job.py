@@ -215,6 +215,7 @@ class RunningJob:
             self.moves,
             tuple(self._resizes),
             self._served() if self.job.serving else None,
+            None if self.job.serving else self.alone_s / self.iterations,
         )
 
     def _served(self) -> ServedRecord:

@@ -18,6 +18,7 @@ from topoopt.serving import (
     ServingTraffic,
     cache_capacity,
     cache_copies,
+    known_engine,
     place,
     request_cache_bytes,
     serving_traffic,
@@ -39,10 +40,19 @@ class ServedModel:
         Bytes a second.
     graph : TaskGraph
         A cycle of it, see :func:`cycle_graph`.
+    words : ServingPart
     """
 
+    model: TransformerModel
+    deployment: Deployment
+    words: ServingPart
     traffic: ServingTraffic
     graph: TaskGraph
+
+    @property
+    def load(self) -> RequestLoad:
+        """Its requests on the average."""
+        return RequestLoad(self.words.rate, self.words.isl, self.words.osl)
 
 
 def served_model(model: str, serving: str, cluster: ClusterSpec, seed: int) -> ServedModel:
@@ -56,6 +66,7 @@ def served_model(model: str, serving: str, cluster: ClusterSpec, seed: int) -> S
     words = serving_of_text(serving, "serving")
     shape = find_transformer(model)
     deployment = _deployment(words, cluster)
+    known_engine(words.engine)
     accelerator = find_accelerator(cluster.accelerator)
     for pool in (deployment.decode, deployment.prefill):
         if pool is not None:
@@ -68,7 +79,7 @@ def served_model(model: str, serving: str, cluster: ClusterSpec, seed: int) -> S
     pairs = np.full((prefills, decodes), words.rate * mean_bytes / max(prefills * decodes, 1))
     traffic = serving_traffic(shape, deployment, placement, load, pairs)
     graph = cycle_graph(placement, ServedLoad(words.rate, kv_bytes), traffic, cluster.servers, seed)
-    return ServedModel(traffic, graph)
+    return ServedModel(shape, deployment, words, traffic, graph)
 
 
 def _deployment(words: ServingPart, cluster: ClusterSpec) -> Deployment:

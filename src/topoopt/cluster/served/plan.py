@@ -16,6 +16,7 @@ from topoopt.hardware import ClusterSpec, largest_degree
 from topoopt.job import Job, traffic_job
 from topoopt.routing import Fabric
 from topoopt.search import make_plan
+from topoopt.serving import Service, ServingStack, service_on
 from topoopt.traffic import Traffic, Transfers
 
 KEPT = 256
@@ -33,7 +34,8 @@ def dedicated_serving(shape: JobShape, planning: Planning) -> JobPlan:
     served = _served(shape, _own_cluster(shape, planning))
     plan = make_plan(_job(shape, served, planning), planning.search, fabrics=(), weigh_routes=False)
     alone = _alone(served, plan.fabric, shape.servers)
-    return JobPlan(served.graph, alone, plan.fabric.topology)
+    service = _service(served, plan.fabric, _own_cluster(shape, planning))
+    return JobPlan(served.graph, alone, plan.fabric.topology, service)
 
 
 def sharing_serving(shape: JobShape, fabric: str, server_bandwidth_bps: float, planning: Planning) -> JobPlan:
@@ -44,11 +46,29 @@ def sharing_serving(shape: JobShape, fabric: str, server_bandwidth_bps: float, p
         shape.servers,
         cluster.degree,
         cluster.link_bandwidth_bps,
+        tuple(group.members for group in served.traffic.reduces),
         server_bandwidth_bps=server_bandwidth_bps,
         latency_s=cluster.link_latency_s,
     )
     own = shared_fabric(fabric, request)
-    return JobPlan(served.graph, _alone(served, own, shape.servers), own.topology)
+    alone = _alone(served, own, shape.servers)
+    return JobPlan(served.graph, alone, own.topology, _service(served, own, cluster))
+
+
+def _service(served: ServedModel, fabric: Fabric, cluster: ClusterSpec) -> Service:
+    """Return what says how long answers take."""
+    words = served.words
+    stack = ServingStack(words.engine)
+    return service_on(
+        fabric,
+        served.model,
+        served.deployment,
+        cluster,
+        served.load,
+        stack=stack,
+        spread=words.spread,
+        seed=_SEED,
+    )
 
 
 def _own_cluster(shape: JobShape, planning: Planning) -> ClusterSpec:

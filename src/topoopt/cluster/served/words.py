@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from topoopt.errors import InvalidInput, shown
-from topoopt.files import Positive, Strict, validated
+from topoopt.files import Positive, Strict, TimeText, validated
 
 _Degree = Annotated[int, Field(ge=1, le=10**5)]
 _Tokens = Annotated[float, Field(ge=1, le=10**7)]
@@ -34,6 +34,15 @@ class ServingPart(Strict):
     attention_data: _Degree = Field(default=1, description="Copies of attention in a replica.")
     weights: str = Field(default="bf16", description="Precision of weights.")
     kv: str = Field(default="bf16", description="Precision of keys and values.")
+    engine: str = Field(
+        default="", description="Whose measured constants are taken; those of vLLM where not given."
+    )
+    slo_ttft: TimeText | None = Field(
+        default=None, description="First tokens have to come so soon, such as 2s."
+    )
+    slo_tpot: TimeText | None = Field(
+        default=None, description="Further tokens have to come so fast on average, such as 50ms."
+    )
 
 
 def serving_of_text(text: str, place: str) -> ServingPart:
