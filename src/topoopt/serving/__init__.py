@@ -17,14 +17,6 @@ from topoopt.serving.deployment import Pool as Pool
 from topoopt.serving.experts import busiest_over_mean as busiest_over_mean
 from topoopt.serving.experts import touched_experts as touched_experts
 from topoopt.serving.experts import touched_ranks as touched_ranks
-from topoopt.serving.fabrics.answer import ServingComparison as ServingComparison
-from topoopt.serving.fabrics.answer import deployment_words as deployment_words
-from topoopt.serving.fabrics.answer import kv_matrix as kv_matrix
-from topoopt.serving.fabrics.answer import pool_servers as pool_servers
-from topoopt.serving.fabrics.answer import wiring_words as wiring_words
-from topoopt.serving.fabrics.beside import Service as Service
-from topoopt.serving.fabrics.beside import answer_times as answer_times
-from topoopt.serving.fabrics.beside import service_on as service_on
 from topoopt.serving.fabrics.compare import compare_serving as compare_serving
 from topoopt.serving.fabrics.compared import Priced as Priced
 from topoopt.serving.fabrics.compared import ServedFabric as ServedFabric
@@ -58,6 +50,9 @@ from topoopt.serving.runs.prediction import predict_served_runs as predict_serve
 from topoopt.serving.search.answer import ServingAnswer as ServingAnswer
 from topoopt.serving.search.answer import usd_per_million as usd_per_million
 from topoopt.serving.search.answer import user_tokens_per_s as user_tokens_per_s
+from topoopt.serving.search.beside import Service as Service
+from topoopt.serving.search.beside import answer_times as answer_times
+from topoopt.serving.search.beside import service_on as service_on
 from topoopt.serving.search.candidates import Limits as Limits
 from topoopt.serving.search.demand import Demand as Demand
 from topoopt.serving.search.deployment_file import DeploymentPart as DeploymentPart

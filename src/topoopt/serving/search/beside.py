@@ -10,7 +10,6 @@ from topoopt.hardware import ClusterSpec, find_accelerator
 from topoopt.routing import Fabric
 from topoopt.serving.arrivals import Arrivals, draw_requests
 from topoopt.serving.deployment import Deployment, Pool
-from topoopt.serving.fabrics.confirmed import REQUESTS, with_network
 from topoopt.serving.fabrics.prepared import ServingStack, prepared
 from topoopt.serving.kv_cache import cache_bytes_per_token, cache_capacity
 from topoopt.serving.lengths import Lengths
@@ -20,10 +19,14 @@ from topoopt.serving.network.latency import PoolLaws, expected
 from topoopt.serving.network.load import RequestLoad
 from topoopt.serving.network.reach import Reach, Served, StepReach, reach
 from topoopt.serving.requests import Requests
+from topoopt.serving.search.fabric_fleet import with_network
 from topoopt.serving.simulator.fleet import Fleet, Replicas, uniform_transfer
 from topoopt.serving.simulator.run import simulate_serving
 from topoopt.serving.step_table import StepTable
 from topoopt.transformer import TransformerModel
+
+REQUESTS = 1000, 6000
+"""Of a run, at least and at most: as many as come in so long as it takes to answer one, six times over."""
 
 AT_ONCE_BYTES_PER_S = 1e18
 """Of caches in the simulator, to whose requests the times of sends are added afterwards."""
