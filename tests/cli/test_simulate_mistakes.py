@@ -182,6 +182,7 @@ START = {
     "rewire": ("rewire", "plan.json", "plan.json"),
     "phases": ("phases", str(EXAMPLES / "vgg16-job.yaml")),
     "interleave": ("interleave", str(EXAMPLES / "vgg16-job.yaml"), "--capacity", "50Gbps"),
+    "finetune": ("finetune", "llama3-8b", "--accelerators", "8"),
     "rl": ("rl", "qwen3-8b", "--accelerators", "8"),
     "serving": ("serving", "llama3-8b", "--accelerators", "2", "--rate", "1", "--isl", "100", "--osl", "10"),
     "sweep": ("sweep", "sweep.yaml", "--dry-run"),

@@ -35,7 +35,7 @@ def finetune(
     ] = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
-    """Say what fine-tuning takes: split, step, memory, traffic, and hours and dollars of a data set on every fabric."""
+    """Say what fine-tuning takes, by adapters or of all weights: split, memory, hours, dollars."""
     check_writable(out, "--out")
     with progress("planning the fine-tuning") as report:
         answer = topoopt.finetune(model, on_progress=report, **words)

@@ -20,7 +20,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "traffic": "Show what one iteration moves: by pair of servers and by link.",
         "llm": "Transformers on accelerators: step time, memory, traffic and the best way of splitting them.",
         "rl": "Say how long a step of reinforcement learning takes, phase by phase, and what it waits for.",
-        "finetune": "Say what fine-tuning takes, all of it or by adapters: split, memory, hours, dollars, fabrics.",
+        "finetune": "Say what fine-tuning takes, by adapters or of all weights: split, memory, hours, dollars.",
         "serving": "Say which deployment on which network answers users in time, for the least money.",
         "compare": "Put the same job on other fabrics, each with a strategy searched for it.",
         "cost": "Price the network on every fabric: bill of materials, watts, what it is built of, optical "

@@ -41,7 +41,7 @@ _MACHINES = ("accelerator", "accelerators_per_server", "intra_server_bandwidth",
 def finetune(
     model: Transformer, *, on_progress: Progress = silent, **words: Unpack[FineTuneWords]
 ) -> FineTuning:
-    """Say what fine-tuning takes: split, step, memory, traffic, and hours and dollars of a data set on every fabric.
+    """Say what fine-tuning takes, by adapters or of all weights: split, memory, hours, dollars.
 
     LoRA, QLoRA and full fine-tuning stand beside each other; the one that is asked for comes first.
 
