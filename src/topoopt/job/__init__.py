@@ -41,6 +41,8 @@ from topoopt.job.request import JobRequest as JobRequest
 from topoopt.job.request import in_its_place as in_its_place
 from topoopt.job.requested_job import program_words as program_words
 from topoopt.job.requested_job import requested_job as requested_job
+from topoopt.job.serving_job import is_serving_job as is_serving_job
+from topoopt.job.serving_job import read_serving_job as read_serving_job
 from topoopt.job.settings import MEMORY_CHECKS as MEMORY_CHECKS
 from topoopt.job.settings import JobSettings as JobSettings
 from topoopt.job.source import is_plan as is_plan

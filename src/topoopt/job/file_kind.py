@@ -33,6 +33,7 @@ KINDS: Mapping[str, FileKind] = {
     "comparison": FileKind("a comparison of fabrics", "topoopt report takes it"),
     "cluster-result": FileKind("the result of a cluster", "topoopt report takes it"),
     "job": FileKind("a job", _MODELS),
+    "serving-job": FileKind("a job that serves a model", "topoopt plan and serving take it"),
     "cluster": FileKind(
         "the description of a cluster, not a job", "topoopt plan MODEL takes it as cluster=FILE"
     ),

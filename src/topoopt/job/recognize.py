@@ -130,6 +130,7 @@ def _of_mapping(content: Mapping[str, Any]) -> str | None:
             "inventory",
             isinstance(content.get("servers"), list) and "models" not in keys and "model" not in keys,
         ),
+        ("serving-job", isinstance(content.get("serving"), Mapping)),
         ("mix", isinstance(content.get("jobs"), list)),
         ("sweep", "models" in keys and bool(_SWEEP & keys)),
         ("calibration", {"accelerator", "attention"} <= keys and "model" not in keys),

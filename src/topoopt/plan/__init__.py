@@ -32,3 +32,5 @@ from topoopt.plan.plan import Plan as Plan
 from topoopt.plan.plan import RoutingGap as RoutingGap
 from topoopt.plan.plan import SearchRecord as SearchRecord
 from topoopt.plan.plan import labeled as labeled
+from topoopt.plan.served import ServedFigures as ServedFigures
+from topoopt.plan.served import ServedOnFabric as ServedOnFabric

@@ -82,6 +82,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         **asdict(standing),
         "price": plan.price,
         "terms": plan.terms,
+        "served": plan.served,
         "ownership": own,
         "gradients": plan.gradients,
         "cluster": job.cluster,
@@ -187,6 +188,7 @@ def _plan(file: model.PlanFile) -> Plan:
         gap_parts=file.gap_parts,
         gradients=file.gradients,
         terms=file.terms,
+        served=file.served,
     )
     _check_rings(plan)
     return plan

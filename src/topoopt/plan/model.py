@@ -14,6 +14,7 @@ from topoopt.hardware import ClusterSpec
 from topoopt.job import JobSettings
 from topoopt.plan.gradient_choice import GradientChoice
 from topoopt.plan.plan import Bounds, GapParts
+from topoopt.plan.served import ServedFigures
 from topoopt.plan.training_model import TrainingPart
 from topoopt.workload import DeviceProfileModel, OperatorGraph, ProfileTable
 
@@ -263,6 +264,7 @@ class PlanFile(Strict):
     dominated_by: tuple[str, ...] = _DOMINATED_BY
     price: PricePart
     terms: OwnershipTerms | None = Field(default=None, description="by which ownership is priced")
+    served: ServedFigures | None = Field(default=None, description="what users of a served model meet")
     ownership: Ownership | None = Field(
         default=None, description="what network, servers and electricity cost together"
     )

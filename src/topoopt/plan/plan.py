@@ -11,6 +11,7 @@ from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.job import Job, job_traffic
 from topoopt.plan.chosen_wiring import ChosenWiring
 from topoopt.plan.gradient_choice import GradientChoice
+from topoopt.plan.served import ServedFigures
 from topoopt.provenance import Provenance
 from topoopt.routing import Fabric
 from topoopt.strategy import ParallelStrategy
@@ -187,7 +188,7 @@ class Plan:
     ``origin`` says where the job comes from, as facts; a plan that is read from a file has none. ``gap_parts`` are
     unknown of plans that were made before there were any. ``gradients`` are the times with other buckets and other
     algorithms of collectives; the job's settings have those that were taken. ``terms`` are those by which ownership is
-    priced; a plan from before it was has none.
+    priced; a plan from before it was has none. ``served`` is what users meet, of a plan that serves a model.
     """
 
     job: Job
@@ -209,6 +210,7 @@ class Plan:
     gap_parts: GapParts | None = None
     gradients: GradientChoice = field(default_factory=GradientChoice)
     terms: OwnershipTerms | None = None
+    served: ServedFigures | None = None
 
     @property
     def gap(self) -> float:

@@ -18,6 +18,7 @@ from topoopt.report.page import Block, Page, Section, Tile
 from topoopt.report.plan_choice import bounds_chart, convergence_chart
 from topoopt.report.plan_facts import bounds_facts, network_facts, time_facts, trust
 from topoopt.report.plan_network import hops_chart, topology_circle
+from topoopt.report.plan_served import served_headline, served_sections, served_tiles
 from topoopt.report.plan_tables import bill_blocks
 from topoopt.report.plan_time import where_the_time_goes
 from topoopt.report.plan_traffic import link_load_distribution, traffic_maps
@@ -28,6 +29,8 @@ from topoopt.report.work_pages import work_page
 from topoopt.search import caveats, simulated
 from topoopt.simulate import SimResult
 from topoopt.units import format_bandwidth, format_bytes, format_time
+
+SECOND = "All bytes that the requests of a second send, as if they were sent at once."
 
 NOT_IN_STEP = 1e-6
 """Share by which rounds differ that is worth a word."""
@@ -59,6 +62,7 @@ def _page(
         **outcome_figures(plan.outcome),
         "lower_bound_s": plan.bounds.lower_bound_s,
         "gap": plan.gap,
+        **({"goodput_per_s": plan.served.fabrics[0].goodput_per_s} if plan.served else {}),
         "cost_usd": plan.price.get("cost_usd"),
         "usd_per_hour": None if rows[0].ownership is None else rows[0].ownership.usd_per_hour,
     }
@@ -66,8 +70,8 @@ def _page(
     return Page(
         "plan",
         plan.job.name,
-        headline(plan, rows),
-        tiles(plan, rows),
+        served_headline(plan.served) if plan.served else headline(plan, rows),
+        served_tiles(plan.served) if plan.served else tiles(plan, rows),
         minded,
         sections,
         figures,
@@ -79,9 +83,33 @@ def _page(
 def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]:
     """Return what, how, how fast, how good it could be, beside what: what a terminal shows."""
     work = work_page(plan)
+    if plan.served is not None:
+        return (
+            *served_sections(plan),
+            *_network_and_time(plan, "A second of its traffic", SECOND),
+            *_owned(plan, rows),
+        )
     return (
         _section("job", "What is trained", "", {**dict(plan.origin), **work.job(plan)}),
         *work.sections(plan),
+        *_network_and_time(
+            plan,
+            "Iteration time",
+            "What hides behind computation costs nothing; the rest of the communication is exposed.",
+        ),
+        _quality(plan),
+        _fabrics(plan, rows),
+        *_owned(plan, rows),
+        _section("search", "Search", "How the answer was found.", work.search(plan)),
+    )
+
+
+def _owned(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]:
+    return tuple(ownership_sections(owned_rows(rows), plan.terms, plan.job.cluster.servers))
+
+
+def _network_and_time(plan: Plan, title: str, caption: str) -> tuple[Section, ...]:
+    return (
         _section(
             "network",
             "Network",
@@ -89,17 +117,7 @@ def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]
             "their bytes are forwarded.",
             network_facts(plan),
         ),
-        _section(
-            "time",
-            "Iteration time",
-            "What hides behind computation costs nothing; the rest of the communication is exposed.",
-            time_facts(plan),
-            format_time(plan.outcome.iteration_time_s),
-        ),
-        _quality(plan),
-        _fabrics(plan, rows),
-        *ownership_sections(owned_rows(rows), plan.terms, plan.job.cluster.servers),
-        _section("search", "Search", "How the answer was found.", work.search(plan)),
+        _section("time", title, caption, time_facts(plan), format_time(plan.outcome.iteration_time_s)),
     )
 
 

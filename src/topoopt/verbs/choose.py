@@ -24,8 +24,8 @@ from topoopt.limits import whole
 from topoopt.llm import usual_system
 from topoopt.units import parse_bandwidth, parse_time
 from topoopt.verbs.ownership_terms import ownership_terms
-from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.pricing import pricing
+from topoopt.verbs.progress import Progress, silent
 from topoopt.verbs.sweep import kept_crew
 from topoopt.words import ChooseWords, amount, checked_arguments, checked_words
 

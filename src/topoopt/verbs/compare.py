@@ -6,8 +6,9 @@ from typing import Any, Unpack
 from topoopt.plan import Comparison, Plan
 from topoopt.search import SearchOptions, checked_fabrics, checked_simulators, compare_fabrics
 from topoopt.verbs.job_request import Source
-from topoopt.verbs.plan import Progress, plan_from_file, plan_without_baselines, silent
+from topoopt.verbs.plan import plan_from_file, plan_without_baselines
 from topoopt.verbs.pricing import pricing
+from topoopt.verbs.progress import Progress, silent
 from topoopt.words import PlanWords, checked_arguments, checked_words
 
 

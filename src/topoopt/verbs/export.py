@@ -13,8 +13,8 @@ from topoopt.inventory import PANEL_KINDS
 from topoopt.rewiring import Joined
 from topoopt.verbs.inventory_source import InventorySource, inventory_of
 from topoopt.verbs.joined_source import JoinedSource, joined_and_name
-from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.verbs.progress import Progress, silent
 from topoopt.words import ForwardingWords, checked_arguments, checked_words
 
 

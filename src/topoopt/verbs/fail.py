@@ -25,8 +25,8 @@ from topoopt.simulate import SIMULATORS
 from topoopt.units import parse_time
 from topoopt.verbs.failed_part import PARTS, check_one_part, failed_part
 from topoopt.verbs.inventory_source import inventory_of
-from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.verbs.progress import Progress, silent
 from topoopt.words import FailureWords, FailWords, checked_arguments, checked_words, pick
 
 MOST_DAYS, MOST_RUNS = 36500, 1_000_000

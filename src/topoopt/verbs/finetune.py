@@ -22,7 +22,8 @@ from topoopt.transformer import TransformerModel
 from topoopt.verbs.llm.owned import cluster_of
 from topoopt.verbs.llm.search import search
 from topoopt.verbs.llm.words import Transformer, model_of, system_of
-from topoopt.verbs.plan import Progress, planned, silent
+from topoopt.verbs.plan import planned
+from topoopt.verbs.progress import Progress, silent
 from topoopt.words import (
     FineTuneWords,
     OwnershipWords,

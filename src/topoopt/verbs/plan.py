@@ -8,27 +8,22 @@ from typing import Any, Unpack
 from topoopt.ahead import start_compiling_ahead
 from topoopt.cost import Iteration, OwnershipTerms, in_samples
 from topoopt.errors import InvalidInput
-from topoopt.job import Described, Job, JobRequest, in_its_place, is_plan
+from topoopt.job import Described, Job, JobRequest, in_its_place, is_plan, is_serving_job
 from topoopt.plan import Plan, read_plan
 from topoopt.search import Draft, SearchOptions, job_of, make_plan
 from topoopt.verbs.job_request import Source, job_request, training_words
 from topoopt.verbs.origin import origin_of
 from topoopt.verbs.ownership_terms import ownership_terms
 from topoopt.verbs.pricing import pricing
+from topoopt.verbs.progress import Progress, silent
 from topoopt.verbs.search_options import (
     on_wiring_file,
     refuse_search_words,
     search_options,
     wiring_digest,
 )
+from topoopt.verbs.serving_plan import planned_service
 from topoopt.words import JobWords, PlanWords, checked_arguments, checked_words, pick
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, how much of it is done, and how much there is (0: nobody knows)."""
-
-
-def silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
 
 
 @checked_arguments
@@ -50,7 +45,8 @@ def plan(
     ----------
     model
         A model's name (see :func:`topoopt.models`), or a file: the ``config.json`` of a transformer, a program of
-        ``torch.export``, a model in ONNX, a job, operators, a traffic matrix, what a run has sent, a profile. Or a
+        ``torch.export``, a model in ONNX, a job (of training, or one that serves a model), operators, a traffic matrix,
+        what a run has sent, a profile. Or a
         model that is described in Python: an ``OperatorGraph``, the ``Traffic`` of a matrix, a ``TransformerModel``.
     fabrics
         Names of baselines; the five of the paper, and rails, where not given.
@@ -85,6 +81,10 @@ def plan(
     ('strides', (1,))
     """
     checked_words(words, PlanWords)
+    if isinstance(model, str | os.PathLike) and is_serving_job(os.fspath(model)):
+        if collective is not None:
+            raise InvalidInput("collective: is of a training; a service has no AllReduces of gradients")
+        return planned_service(os.fspath(model), words, fabrics, on_progress)
     return planned(model, words, fabrics, on_progress, collective, on_draft)[0]
 
 

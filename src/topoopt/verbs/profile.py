@@ -24,7 +24,7 @@ from topoopt.search import is_transformer
 from topoopt.transformer import TransformerModel, find_transformer, read_config
 from topoopt.units import parse_time
 from topoopt.verbs.job_request import NamedSource, job_request
-from topoopt.verbs.plan import Progress, silent
+from topoopt.verbs.progress import Progress, silent
 from topoopt.words import ProfileWords, SubjectWords, amount, checked_arguments, checked_words, pick
 from topoopt.workload import resolve_variant, with_overrides
 

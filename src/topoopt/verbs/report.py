@@ -14,7 +14,7 @@ from topoopt.report import (
     read_subject,
     write_report,
 )
-from topoopt.verbs.plan import Progress, silent
+from topoopt.verbs.progress import Progress, silent
 from topoopt.words import checked_arguments
 
 

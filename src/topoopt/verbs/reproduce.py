@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from topoopt.errors import InvalidInput
 from topoopt.reproduction import STUDIES, Figure, StudySettings, find_study
-from topoopt.verbs.plan import Progress, silent
+from topoopt.verbs.progress import Progress, silent
 from topoopt.words import checked_arguments
 
 

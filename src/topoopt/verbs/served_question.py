@@ -6,8 +6,9 @@ from dataclasses import fields, replace
 from typing import Any
 
 from topoopt.cost import Ownership, ownership
-from topoopt.errors import InvalidInput, check_known
+from topoopt.errors import InvalidInput, TopoOptError, check_known
 from topoopt.hardware import ClusterSpec, largest_degree
+from topoopt.job import is_serving_job, read_serving_job
 from topoopt.limits import whole
 from topoopt.llm import System, usual_system
 from topoopt.serving import (
@@ -40,10 +41,11 @@ from topoopt.serving import (
 from topoopt.transformer import TransformerModel
 from topoopt.units import parse_bandwidth, parse_time
 from topoopt.verbs.llm.owned import cluster_of
+from topoopt.verbs.llm.words import Transformer, model_of
 from topoopt.verbs.ownership_terms import ownership_terms
 from topoopt.verbs.pricing import pricing
 from topoopt.verbs.served_deployment import given_deployment
-from topoopt.words import amount, pick
+from topoopt.words import ServingWords, ShapeWords, amount, checked_words, pick, refuse_empty
 
 FEWEST = 100
 """Requests of which a share of nine tenths says something."""
@@ -58,15 +60,58 @@ TTFT_S, TPOT_S = 2.0, 0.050
 
 FREE = "free"
 
+OF_TRAINING = ("samples", "tokens", "run_hours")
 
-def served_question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
-    """Return the question of words.
+_POOLS = ("mode", "decode", "prefill", "prefill_accelerators")
+INSTEAD: Mapping[str, tuple[str, ...]] = {
+    "servers": ("accelerators",),
+    "accelerators": ("servers",),
+    "deployment": _POOLS,
+    **dict.fromkeys(_POOLS, ("deployment",)),
+}
+"""Words that say the same in another way."""
+
+
+def served_question(source: Transformer, given: Mapping[str, Any]) -> Question:
+    """Return the question of words, or of a job that serves a model with the words above its own.
 
     Raises
     ------
     InvalidInput
-        For a value that is not allowed, with what is.
+        For an unknown word or model, or a value that is not allowed, with what is.
     """
+    if isinstance(source, str | os.PathLike) and is_serving_job(os.fspath(source)):
+        path = os.fspath(source)
+        model, of_file = read_serving_job(path)
+        kept = _without_replaced(of_file, given)
+        if model is None and not kept.keys() & ShapeWords.__annotations__.keys():
+            raise InvalidInput(f"{path}: serving.model: missing; name a transformer (topoopt models)")
+        try:
+            return _of_words(model, {**kept, **given})
+        except TopoOptError as error:
+            if str(error).partition(":")[0].split(" ")[0] in kept.keys() - given.keys():
+                raise type(error)(f"{path}: serving.{error}") from None
+            raise
+    return _of_words(source, given)
+
+
+def _of_words(source: Transformer, given: Mapping[str, Any]) -> Question:
+    refuse_empty(given)
+    words = checked_words(given, ServingWords)
+    for word in OF_TRAINING:
+        if word in given:
+            raise InvalidInput(f"{word}: is the size of a training; a service has a rate")
+    whole("seed", words["seed"], 0)
+    return _question(model_of(source, words), words)
+
+
+def _without_replaced(of_file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the words of a file without those that others of the caller's take the place of."""
+    gone = {other for word in given for other in INSTEAD.get(word, ())}
+    return {word: value for word, value in of_file.items() if word not in gone}
+
+
+def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
     given = given_deployment(words)
     system, accelerators = _machines(words, given)
     servers = -(-accelerators // system.accelerators_per_server)

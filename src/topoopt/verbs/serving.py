@@ -1,18 +1,12 @@
 """``topoopt.serving``: which deployment on which network answers users in time, for the least money."""
 
-from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Unpack
 
-from topoopt.errors import InvalidInput
-from topoopt.limits import whole
 from topoopt.serving import ServingAnswer, serve
-from topoopt.transformer import TransformerModel
-from topoopt.verbs.llm.words import Transformer, model_of
-from topoopt.verbs.plan import Progress, silent
+from topoopt.verbs.llm.words import Transformer
+from topoopt.verbs.progress import Progress, silent
 from topoopt.verbs.served_question import served_question
-from topoopt.words import ServingWords, checked_arguments, checked_words, refuse_empty
-
-OF_TRAINING = ("samples", "tokens", "run_hours")
+from topoopt.words import ServingWords, checked_arguments
 
 
 @checked_arguments
@@ -32,7 +26,8 @@ def serving(
     Parameters
     ----------
     model
-        A transformer's name, the ``config.json`` of Hugging Face, or a model; none for shapes by hand.
+        A transformer's name, the ``config.json`` of Hugging Face, a job that serves a model, or a model; none
+        for shapes by hand.
     on_progress
         Called with the stage, what is done and what there is.
     **words
@@ -59,21 +54,4 @@ def serving(
     >>> found.meets, found.best.candidate.deployment.mode
     (True, 'chunked')
     """
-    refuse_empty(words)
-    return serve(served_question(*served_words(model, words)), on_progress)
-
-
-def served_words(model: Transformer, words: Mapping[str, Any]) -> tuple[TransformerModel, Mapping[str, Any]]:
-    """Return the model and all words, those that are not given by their usual values.
-
-    Raises
-    ------
-    InvalidInput
-        For an unknown word or model, or one that is of no service.
-    """
-    settings = checked_words(words, ServingWords)
-    for word in OF_TRAINING:
-        if word in words:
-            raise InvalidInput(f"{word}: is the size of a training; a service has a rate")
-    whole("seed", settings["seed"], 0)
-    return model_of(model, settings), settings
+    return serve(served_question(model, words), on_progress)

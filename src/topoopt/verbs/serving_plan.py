@@ -1,12 +1,25 @@
 """``topoopt.serving_plan``: the cables, routes and traffic of a served model on topoopt, as a plan for all verbs."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
 from topoopt.errors import Infeasible, InvalidInput
 from topoopt.job import traffic_job
-from topoopt.plan import Plan
+from topoopt.plan import Plan, ServedFigures, ServedOnFabric
 from topoopt.search import plan_on
-from topoopt.serving import ServingAnswer, at_rate
+from topoopt.serving import OnOneFabric, ServingAnswer, at_rate, serve
+from topoopt.verbs.progress import Progress
+from topoopt.verbs.served_question import served_question
+from topoopt.words import PlanWords, PricingWords, RunningWords, defaults
 
 OWN = "topoopt"
+
+MACHINES = (
+    "servers", "accelerators", "degree", "bandwidth", "latency", "accelerator", "accelerators_per_server", "seed",
+)  # fmt: skip
+OF_PLAN = (*MACHINES, *PricingWords.__annotations__, *RunningWords.__annotations__)
+"""Words of a plan that are of a service, too."""
 
 
 def serving_plan(answer: ServingAnswer) -> Plan:
@@ -34,4 +47,57 @@ def serving_plan(answer: ServingAnswer) -> Plan:
     job = traffic_job(
         name, traffic, network.cluster, f"a second of serving {model.name} at {load:.4g} requests/s"
     )
-    return plan_on(job, on.fabric, network.priced.pricing)
+    plan = plan_on(job, on.fabric, network.priced.pricing)
+    return replace(plan, terms=network.priced.terms, served=served_figures(answer, row))
+
+
+def served_figures(answer: ServingAnswer, own: OnOneFabric) -> ServedFigures:
+    """Return what users meet on a plan's fabric and on the others."""
+    goals, winner = answer.question.objectives, answer.winner
+    assert winner is not None
+    rows = [own, *(row for row in answer.fabrics if row is not own)]
+    return ServedFigures(
+        answer.question.machine.model.name,
+        own.rate_per_s,
+        goals.ttft_s,
+        goals.tpot_s,
+        goals.share,
+        winner.name,
+        answer.matters,
+        tuple(_served(answer, row) for row in rows),
+    )
+
+
+def _served(answer: ServingAnswer, row: OnOneFabric) -> ServedOnFabric:
+    values = {**answer.fabric_row(row), "deployment": row.evaluated.words}
+    return ServedOnFabric(**{column.name: values[column.name] for column in fields(ServedOnFabric)})
+
+
+def planned_service(
+    source: str, words: Mapping[str, Any], fabrics: Sequence[str] | None, on_progress: Progress
+) -> Plan:
+    """Return the plan of a job that serves a model: its wiring on topoopt, beside other fabrics.
+
+    Raises
+    ------
+    InvalidInput
+        For a word that is not of a service, or a value that is not allowed.
+    Infeasible
+        As :func:`topoopt.serving`, and if nothing is sent between servers.
+    """
+    usual = defaults(PlanWords)
+    said = {name: value for name, value in words.items() if value != usual.get(name)}
+    for word in said:
+        if word not in OF_PLAN:
+            raise InvalidInput(
+                f"{word}: is of a training, but {source} serves a model; its own words stand in the file"
+            )
+    if fabrics is not None:
+        said["fabrics"] = tuple(dict.fromkeys((OWN, *fabrics)))
+    question = served_question(source, said)
+    if question.network is None:
+        raise InvalidInput(f"{source}: all of its accelerators are in one server; there is nothing to wire")
+    answer = serve(question, on_progress)
+    return replace(
+        serving_plan(answer), origin=(("serves", answer.question.machine.model.name), ("file", source))
+    )

@@ -29,8 +29,8 @@ from topoopt.simulate import (
     simulate_job,
     simulate_jobs,
 )
-from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.planned_fabric import fabric_of_plan, plan_of_fabric
+from topoopt.verbs.progress import Progress, silent
 from topoopt.verbs.simulation_words import (
     SPLIT_OF,
     begins_s,

@@ -18,7 +18,7 @@ from topoopt.sweep import (
     run_sweep,
 )
 from topoopt.sweep import processes as processes_here
-from topoopt.verbs.plan import Progress, silent
+from topoopt.verbs.progress import Progress, silent
 from topoopt.words import checked_arguments
 
 DATABASE = ".duckdb"

@@ -8,7 +8,8 @@ from topoopt.plan import Plan
 from topoopt.routing import LaidTraffic, lay_traffic
 from topoopt.search import job_of
 from topoopt.verbs.job_request import Source, job_request
-from topoopt.verbs.plan import Progress, plan_from_file, silent
+from topoopt.verbs.plan import plan_from_file
+from topoopt.verbs.progress import Progress, silent
 from topoopt.verbs.search_options import on_wiring_file, search_options
 from topoopt.words import TrafficWords, checked_arguments, checked_words
 

@@ -18,6 +18,7 @@ from topoopt.words.interleave import InterleaveWords as InterleaveWords
 from topoopt.words.job import JobWords as JobWords
 from topoopt.words.mltcp import MltcpWords as MltcpWords
 from topoopt.words.ownership import OwnershipWords as OwnershipWords
+from topoopt.words.ownership import RunningWords as RunningWords
 from topoopt.words.phases import PhasesWords as PhasesWords
 from topoopt.words.pricing import PricingWords as PricingWords
 from topoopt.words.profile import DeviceWords as DeviceWords

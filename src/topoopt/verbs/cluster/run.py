@@ -28,7 +28,7 @@ from topoopt.verbs.cluster.settings import (
     cluster_settings,
     generator_settings,
 )
-from topoopt.verbs.plan import Progress, silent
+from topoopt.verbs.progress import Progress, silent
 from topoopt.words import ClusterWords, GeneratorWords, checked_arguments, checked_words, pick
 
 TraceSource = Trace | str | os.PathLike[str]

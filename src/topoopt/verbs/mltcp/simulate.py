@@ -18,8 +18,8 @@ from topoopt.interleave import (
 )
 from topoopt.simulate import Aggressiveness
 from topoopt.units import parse_bandwidth, parse_time
-from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.profile_source import ProfileSource, profiles_of_sources
+from topoopt.verbs.progress import Progress, silent
 from topoopt.words import MltcpWords, amount, checked_arguments, checked_words
 
 MOST_JOBS = 64

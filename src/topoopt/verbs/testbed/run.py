@@ -28,8 +28,8 @@ from topoopt.testbed import (
     train_on_fabrics,
 )
 from topoopt.units import parse_time
-from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.verbs.progress import Progress, silent
 from topoopt.verbs.testbed.up import checked_scale, new_name
 from topoopt.words import TestbedRunWords, checked_arguments, checked_words
 

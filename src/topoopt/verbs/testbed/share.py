@@ -21,8 +21,8 @@ from topoopt.testbed import (
     sharing_job,
 )
 from topoopt.units import parse_bandwidth, parse_bytes, parse_time
-from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.profile_source import ProfileSource, profile_of_source
+from topoopt.verbs.progress import Progress, silent
 from topoopt.verbs.testbed.up import checked_scale, new_name
 from topoopt.words import TestbedShareWords, amount, checked_arguments, checked_words
 

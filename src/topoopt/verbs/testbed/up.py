@@ -7,8 +7,8 @@ from topoopt.errors import InvalidInput
 from topoopt.hardware import ClusterSpec
 from topoopt.routing import Fabric
 from topoopt.testbed import PAPER_CLUSTER, TestbedsAnswer, emulated, paper_fabric, put_up
-from topoopt.verbs.plan import Progress, silent
 from topoopt.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.verbs.progress import Progress, silent
 from topoopt.words import TestbedWords, checked_arguments, checked_words
 
 LARGEST_SCALE = 1e6
