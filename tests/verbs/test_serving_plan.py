@@ -54,17 +54,11 @@ def test_what_is_not_of_a_service_is_one_line(words: dict[str, Any], message: st
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "serving: {model: llama3-8b, rates: 3}",
-        "serving: {model: 3}",
-        "serving: {}",
-        "serving: {model: llama3-8b, rate: -1}",
-    ],
+    "said", ["{model: llama3-8b, rates: 3}", "{model: 3}", "{}", "{model: llama3-8b, rate: -1}"]
 )
-def test_a_wrong_file_names_file_and_key(text: str, tmp_path: Path) -> None:
+def test_a_wrong_file_names_file_and_key(said: str, tmp_path: Path) -> None:
     job = tmp_path / "job.yaml"
-    job.write_text(text)
+    job.write_text(f"serving: {said}")
     with pytest.raises(TopoOptError, match=r"job\.yaml"):
         topoopt.plan(str(job), servers=2)
 

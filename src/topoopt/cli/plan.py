@@ -21,8 +21,8 @@ ModelArgument = Annotated[
         metavar="MODEL|FILE",
         show_default=False,
         help="A model (topoopt models), the config.json of a transformer, a program of torch.export (.pt2), a model in "
-        "ONNX, a job.yaml (also one that serves a model), operators (.yaml, .csv), a traffic matrix (.csv, .npy), what a "
-        "run has sent (NCCL's log, traces of torch.profiler or Chakra) or a profile (topoopt profile, measure_*.json). "
+        "ONNX, a job.yaml (also one that serves a model), operators (.yaml, .csv), a traffic matrix (.csv, .npy), what "
+        "a run has sent (NCCL's log, traces of torch.profiler or Chakra) or a profile (topoopt profile, measure_*.json). "
         "compare and traffic take a plan, too.",
     ),
 ]
