@@ -22,7 +22,7 @@ ModelArgument = Annotated[
         show_default=False,
         help="A model (topoopt models), the config.json of a transformer, a program of torch.export (.pt2), a model in "
         "ONNX, a job.yaml (also one that serves a model), operators (.yaml, .csv), a traffic matrix (.csv, .npy), what "
-        "a run has sent (NCCL's log, traces of torch.profiler or Chakra) or a profile (topoopt profile, measure_*.json). "
+        "a run has sent (NCCL's log, traces of torch.profiler or Chakra), a profile (topoopt profile, measure_*.json). "
         "compare and traffic take a plan, too.",
     ),
 ]

@@ -19,7 +19,7 @@ def served_headline(served: ServedFigures) -> str:
         else f"{served.winner} does it for less"
     )
     others = f"; of {len(served.fabrics)} fabrics {least}" if len(served.fabrics) > 1 else ""
-    matters = "" if served.network_matters else " The network hardly matters here."
+    matters = "" if served.network_matters or own.binds == "network" else " The network hardly matters here."
     return (
         f"{own.deployment}: of {served.requests_per_s:.3g} requests a second {own.attainment:.1%} are answered within "
         f"{goals}{cost}; {own.goodput_per_s:.3g} at most{others}. Then {own.binds} binds: {own.binds_because}.{matters}"
