@@ -43,6 +43,7 @@ def serving_page(answer: ServingAnswer) -> Page:
                 (_deployments(answer), _why(answer)),
                 "simulated",
             ),
+            *_gains(answer),
             Section("times", _times_title(answer), "", (_times(answer),), "seconds from mean to p99"),
             Section(
                 "distributions",
@@ -199,6 +200,37 @@ def _why(answer: ServingAnswer) -> Notes:
             "a million tokens of answers, and what binds",
         )
     )
+
+
+def _gains(answer: ServingAnswer) -> tuple[Section, ...]:
+    """Return how much more deployments would do with twice as much of each resource."""
+    evaluated = [answer.best, *(one for one in answer.deployments if one is not answer.best)]
+    measured = [one for one in evaluated if one.binding.gains]
+    if not measured:
+        return ()
+    rows = [{"words": one.words, **one.binding.gains} for one in measured]
+    what = "rate" if answer.question.demand.requests.clients else "goodput"
+    return (
+        Section(
+            "gains",
+            "What binds",
+            f"How much larger the {what} is with twice as much of one resource, all else equal; overhead, which is "
+            "what engine and messages take by themselves, is halved.",
+            (
+                table(
+                    "",
+                    rows,
+                    text("deployment", "words"),
+                    *(number(relief, relief, _gain) for relief in measured[0].binding.gains),
+                ),
+            ),
+            "simulated",
+        ),
+    )
+
+
+def _gain(share: float) -> str:
+    return f"+{share:.0%}"
 
 
 def _times(answer: ServingAnswer) -> Table:

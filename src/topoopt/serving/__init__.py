@@ -68,6 +68,7 @@ from topoopt.serving.search.on_fabrics import OnOneFabric as OnOneFabric
 from topoopt.serving.search.pool_text import parse_pool as parse_pool
 from topoopt.serving.search.question import FREE_BYTES_PER_S as FREE_BYTES_PER_S
 from topoopt.serving.search.question import Question as Question
+from topoopt.serving.search.question import ServerFailure as ServerFailure
 from topoopt.serving.search.question import Way as Way
 from topoopt.serving.search.serve import serve as serve
 from topoopt.serving.search.split_words import split_words as split_words

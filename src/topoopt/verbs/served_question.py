@@ -30,6 +30,7 @@ from topoopt.serving import (
     Question,
     RoleRule,
     SentBy,
+    ServerFailure,
     Way,
     draw_requests,
     known_engine,
@@ -136,6 +137,7 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
         _degrees((given.prefill or given.decode).split) if given else {},
         words.get("router"),
         _failures(words.get("replica_failures")),
+        _server_failures(words.get("server_failures"), servers),
         _roles(words.get("autoscale")),
         _owned(words, system, accelerators) if network is None else None,
         network,
@@ -335,16 +337,32 @@ def _way(words: Mapping[str, Any], system: System, servers: int) -> Way:
 
 
 def _failures(text: str | None) -> tuple[Failure, ...]:
+    return tuple(Failure(*one) for one in _down(text, "replica_failures", "REPLICA"))
+
+
+def _server_failures(text: str | None, servers: int) -> tuple[ServerFailure, ...]:
+    found = tuple(ServerFailure(*one) for one in _down(text, "server_failures", "SERVER"))
+    for one in found:
+        if one.server >= servers:
+            there = f"there are servers 0 to {servers - 1}" if servers > 1 else "there is only server 0"
+            raise InvalidInput(f"server_failures: server {one.server}: {there}")
+        if not 0 <= one.begin_s < one.end_s:
+            raise InvalidInput(
+                f"server_failures: expected a begin before the end, got {one.begin_s:g} to {one.end_s:g} s"
+            )
+    return found
+
+
+def _down(text: str | None, word: str, noun: str) -> list[tuple[int, float, float]]:
+    """Return what is down from when to when."""
     found = []
     for part in (text or "").split(",") if text else []:
         pieces = part.strip().split(":")
         if len(pieces) != 3 or not pieces[0].isdigit():
-            raise InvalidInput(
-                f"replica_failures: expected REPLICA:FROM:TO such as 0:60s:120s, got {part.strip()}"
-            )
-        begin, end = (parse_time(piece, "replica_failures") for piece in pieces[1:])
-        found.append(Failure(int(pieces[0]), begin, end))
-    return tuple(found)
+            raise InvalidInput(f"{word}: expected {noun}:FROM:TO such as 0:60s:120s, got {part.strip()}")
+        begin, end = (parse_time(piece, word) for piece in pieces[1:])
+        found.append((int(pieces[0]), begin, end))
+    return found
 
 
 def _roles(text: str | None) -> RoleRule | None:

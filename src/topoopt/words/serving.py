@@ -141,6 +141,8 @@ class RouterWords(TypedDict, total=False):
     """Send caches when prompts are read, not layer by layer meanwhile."""
     replica_failures: Annotated[str, Word("REPLICA:FROM:TO,...")]
     """Replicas, from 0, that are down between two times, such as 0:60s:120s; those that read come first."""
+    server_failures: Annotated[str, Word("SERVER:FROM:TO,...")]
+    """The same of servers, with every replica that has an accelerator on one; those that read are on the first."""
     autoscale: Annotated[str, Word("EVERY:TURN:TOKENS")]
     """Look at both pools so often; a replica takes so long to change its pool; it reads if more tokens wait for each
     that does, such as 10s:30s:20000, and those that answer have room."""

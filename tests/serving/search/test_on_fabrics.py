@@ -132,7 +132,7 @@ def test_a_plan_of_it_is_its_cables(experts: ServingAnswer) -> None:
 def test_where_nothing_takes_long_it_says_that_the_network_hardly_matters() -> None:
     answer = topoopt.serving("llama3-8b", servers=2, fabrics=["topoopt", "ideal-switch"], rate=5.0, top=1)
     assert not answer.matters
-    assert "hardly matters here" in str(answer)
+    assert "hardly matters here" in " ".join(str(answer).split())
 
 
 def test_requests_of_a_trace_are_simulated_on_fabrics() -> None:

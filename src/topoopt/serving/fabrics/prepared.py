@@ -18,6 +18,7 @@ from topoopt.serving.network.latency import PoolLaws
 from topoopt.serving.network.load import RequestLoad
 from topoopt.serving.network.placement import place
 from topoopt.serving.network.reach import Served
+from topoopt.serving.step.constants import Constants
 from topoopt.serving.step.table import step_table
 from topoopt.serving.step_table import StepTable
 from topoopt.transformer import TransformerModel
@@ -56,7 +57,20 @@ def table_without_network(
     engine: str,
     accelerators_per_server: int,
 ) -> StepTable:
-    """Return the step times of a replica on a network that takes no time for bytes.
+    """Return the step times of a replica on a network that takes no time for bytes."""
+    law = law_without_network(model, accelerator, parallelism, settings, engine, accelerators_per_server)
+    return step_table(model, accelerator, parallelism, settings, engine, law)
+
+
+def law_without_network(
+    model: TransformerModel,
+    accelerator: str,
+    parallelism: Parallelism,
+    settings: EngineSettings,
+    engine: str,
+    accelerators_per_server: int,
+) -> Constants:
+    """Return the constants of a step on a network that takes no time for bytes.
 
     What a dispatch or a combine over servers takes before its first byte is that of DeepEP's kernels.
     """
@@ -67,7 +81,7 @@ def table_without_network(
     own = replace(law, network=_FREE)
     if parallelism.attention_data > 1 and ranks > accelerators_per_server:
         own = replace(own, exchange_s=exchange_law().base_s / float(np.log2(ranks)))
-    return step_table(model, accelerator, parallelism, settings, engine, own)
+    return own
 
 
 def kv_wire_bytes(model: TransformerModel, deployment: Deployment, load: RequestLoad) -> float:

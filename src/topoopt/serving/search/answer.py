@@ -17,6 +17,7 @@ from topoopt.serving.search.network_question import NetworkQuestion
 from topoopt.serving.search.on_fabrics import OnOneFabric
 from topoopt.serving.search.pareto import ParetoPoint
 from topoopt.serving.search.question import USUAL_ROUTER, Question
+from topoopt.serving.search.relief import RELIEFS
 from topoopt.serving.simulator import ServingRun
 from topoopt.serving.simulator.result import spread_of
 
@@ -121,7 +122,7 @@ class ServingAnswer:
             usd_per_hour = self.usd_per_hour
         question, run = self.question, one.run
         deployment, answer = one.candidate.deployment, question.demand.answer
-        goodput = one.goodput_per_s
+        goodput, gains = one.goodput_per_s, one.binding.gains
         return {
             "deployment": deployment_json(deployment),
             "accelerators": deployment.accelerators,
@@ -146,6 +147,7 @@ class ServingAnswer:
             "peak_cache_share": float(run.peak_share.max()),
             "binds": one.binding.what,
             "binds_because": one.binding.words,
+            **{f"gain_{relief.what.replace(' ', '_').lower()}": gains.get(relief.what) for relief in RELIEFS},
         }
 
     def fabric_row(self, row: OnOneFabric) -> dict[str, Any]:

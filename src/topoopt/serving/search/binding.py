@@ -1,6 +1,7 @@
-"""What binds: why a deployment misses its objectives first as more requests come."""
+"""How it shows what binds: where the time goes of requests that miss their objectives first as more of them come."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,13 +24,16 @@ class Binding:
     Attributes
     ----------
     what : str
-        ``compute``, ``memory bandwidth``, ``KV capacity``, ``network`` or ``queue``.
+        ``compute``, ``memory bandwidth``, ``KV capacity``, ``network``, ``overhead`` or ``queue``.
     words : str
         Which objective it touches, and how.
+    gains : mapping of str to float
+        By what share the goodput grows with twice as much of each resource, where that was simulated.
     """
 
     what: str
     words: str
+    gains: Mapping[str, float] = field(default_factory=dict)
 
 
 def what_binds(run: ServingRun, objectives: Objectives) -> Binding:

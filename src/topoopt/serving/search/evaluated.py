@@ -90,8 +90,8 @@ def evaluated(demand: Demand, objectives: Objectives, one: Candidate, fleet_at: 
         met = run.attainment(objectives) >= objectives.share
         rate = len(run.requests) / run.end_s
         return Evaluated(one, run, run, rate if met else 0.0, rate, what_binds(run, objectives))
-    few = _first(demand, MOST_BISECTED)
-    stable = _stable(one, fleet_at, few)
+    few = first_requests(demand, MOST_BISECTED)
+    stable = stable_rate(one, fleet_at, few)
     best = min(goodput(fleet_at, few, objectives, one.rate_per_s), stable)
     rate = best or one.rate_per_s
     there = simulate_serving(fleet_at(rate), few.at(rate))
@@ -101,7 +101,7 @@ def evaluated(demand: Demand, objectives: Objectives, one: Candidate, fleet_at: 
     return Evaluated(one, run, there, best, stable, what_binds(there, objectives))
 
 
-def _stable(one: Candidate, fleet_at: FleetAt, demand: Demand) -> float:
+def stable_rate(one: Candidate, fleet_at: FleetAt, demand: Demand) -> float:
     """Return the requests a second that are answered while more come than can be.
 
     Closed forms know no prefixes that are cached; where all are answered in time, more come the next time. What would
@@ -124,13 +124,14 @@ def _answered_per_s(one: Candidate, fleet: Fleet, demand: Demand, rate_per_s: fl
     count = len(demand.requests)
     times = min(int(np.ceil(rate_per_s * long_s / count)), MOST_REPEATED // count)
     requests = replace(demand, requests=demand.requests.repeated(max(times, 1))).at(rate_per_s)
-    run = simulate_serving(replace(fleet, failures=()), requests)
+    run = simulate_serving(replace(fleet, failures=(), outages=()), requests)
     end_s = float(requests.arrival_s[-1])
     answered = ((run.answered_s > end_s / 2) & (run.answered_s <= end_s)).sum()
     return float(answered / (end_s / 2))
 
 
-def _first(demand: Demand, count: int) -> Demand:
+def first_requests(demand: Demand, count: int) -> Demand:
+    """Return the first of the requests, so many at most."""
     requests = demand.requests
     if len(requests) <= count:
         return demand

@@ -1,5 +1,6 @@
 """A deployment on a fabric as the simulator takes it: steps with what the network adds, transfers between pairs."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,8 @@ from topoopt.arrays import Floats
 from topoopt.serving.fabrics.compared import ServedFabric
 from topoopt.serving.kv_cache import cache_bytes_per_token
 from topoopt.serving.network.reach import StepReach
-from topoopt.serving.simulator import Fleet, Transfer, TransferRoutes
+from topoopt.serving.search.question import ServerFailure
+from topoopt.serving.simulator import Fleet, Outage, Transfer, TransferRoutes
 from topoopt.serving.step_table import StepTable
 
 NEAREST = "network-aware"
@@ -21,7 +23,13 @@ INSIDE_BYTES_PER_S = 1e15
 """Of a cache that crosses no link: both replicas are on one server, as in closed form."""
 
 
-def on_fabric(fleet: Fleet, row: ServedFabric, rate_per_s: float, router: str | None) -> Fleet:
+def on_fabric(
+    fleet: Fleet,
+    row: ServedFabric,
+    rate_per_s: float,
+    router: str | None,
+    failures: Sequence[ServerFailure] = (),
+) -> Fleet:
     """Return a fleet on a fabric at a rate.
 
     Steps take what the network adds while links carry the caches of so many requests. Transfers take the routes of the
@@ -31,6 +39,8 @@ def on_fabric(fleet: Fleet, row: ServedFabric, rate_per_s: float, router: str | 
     ----------
     router
         Who gets a request; of two pools who has the cache first where pairs were chosen, if None.
+    failures
+        Of servers, whose links carry nothing meanwhile: nothing of others that they forward, either.
     """
     way, laws = row.on.reach, row.laws
     busy = np.minimum(rate_per_s * way.kv_busy, 1.0)
@@ -44,7 +54,14 @@ def on_fabric(fleet: Fleet, row: ServedFabric, rate_per_s: float, router: str | 
         prefill=replace(fleet.prefill, table=with_network(fleet.prefill.table, None, way.prefill, busy)),
         router=router or usual,
         transfer=_transfer(row, rate_per_s, row.served.model.layers if laws.by_layer else 1),
+        outages=[Outage(_links_of(row, one.server), one.begin_s, one.end_s) for one in failures],
     )
+
+
+def _links_of(row: ServedFabric, server: int) -> tuple[int, ...]:
+    """Return the links from and to a server."""
+    topology = row.on.fabric.topology
+    return tuple(np.flatnonzero((topology.src == server) | (topology.dst == server)).tolist())
 
 
 def with_network(

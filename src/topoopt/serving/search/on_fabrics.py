@@ -143,13 +143,13 @@ def _promised(found: Sequence[Candidate], simulated: Sequence[Evaluated]) -> Ite
 
 
 def _evaluated(question: Question, row: ServedFabric, one: Candidate) -> Evaluated:
-    fleet_at: Callable[[float], Fleet] = partial(_fleet, question.fleet(one), row, question.router)
+    fleet_at: Callable[[float], Fleet] = partial(_fleet, question.fleet(one), row, question)
     found = evaluated(question.demand, question.objectives, one, fleet_at)
     return found if _computes(row) else _bound_by_network(found, row)
 
 
-def _fleet(fleet: Fleet, row: ServedFabric, router: str | None, rate_per_s: float) -> Fleet:
-    return on_fabric(fleet, row, rate_per_s, router)
+def _fleet(fleet: Fleet, row: ServedFabric, question: Question, rate_per_s: float) -> Fleet:
+    return on_fabric(fleet, row, rate_per_s, question.router, question.server_failures)
 
 
 def _computes(row: ServedFabric) -> bool:

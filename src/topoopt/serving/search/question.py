@@ -4,8 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from topoopt.cost import Ownership
+from topoopt.errors import Infeasible
+from topoopt.serving.deployment import Deployment
 from topoopt.serving.kv_cache import cache_bytes_per_token, cache_copies
 from topoopt.serving.network.kv_transfer import TransferLaw, transfer_law
+from topoopt.serving.network.placement import place
 from topoopt.serving.objectives import Objectives
 from topoopt.serving.search.candidates import Candidate, Limits
 from topoopt.serving.search.demand import Demand
@@ -38,6 +41,15 @@ class Way:
     layerwise: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class ServerFailure:
+    """A server that is down for a while, with all replicas that have an accelerator on it, and its links."""
+
+    server: int
+    begin_s: float
+    end_s: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
     """What is asked.
@@ -48,6 +60,7 @@ class Question:
         Degrees that are given, of replicas that answer or do everything, and of those that read prompts alone.
     router : str or None
         Who gets a request; None for the usual one.
+    failures, server_failures : sequences of Failure, ServerFailure
     owned : Ownership or None
         What the machines of one server cost.
     network : NetworkQuestion or None
@@ -65,6 +78,7 @@ class Question:
     fixed_prefill: Mapping[str, int] = field(default_factory=dict)
     router: str | None = None
     failures: Sequence[Failure] = ()
+    server_failures: Sequence[ServerFailure] = ()
     roles: RoleRule | None = None
     owned: Ownership | None = None
     network: NetworkQuestion | None = None
@@ -79,9 +93,10 @@ class Question:
         def pages(tokens: int) -> int:
             return tokens // settings.page_tokens
 
+        failures = self._failures(deployment)
         decode = Replicas(deployment.decode, one.decode.table, pages(one.decode.cache_tokens))
         if deployment.prefill is None:
-            return Fleet(deployment.mode, decode, None, settings, router, failures=self.failures)
+            return Fleet(deployment.mode, decode, None, settings, router, failures=failures)
         prefill = Replicas(deployment.prefill, one.prefill.table, pages(one.prefill.cache_tokens))
         reader, answerer = deployment.prefill.parallelism, deployment.decode.parallelism
         transfer = uniform_transfer(
@@ -91,4 +106,24 @@ class Question:
             cache_bytes_per_token(model, settings.kv_precision) * cache_copies(model, reader.tensor),
             model.layers if self.way.layerwise else 1,
         )
-        return Fleet("disaggregated", decode, prefill, settings, router, transfer, self.failures, self.roles)
+        return Fleet("disaggregated", decode, prefill, settings, router, transfer, failures, self.roles)
+
+    def _failures(self, deployment: Deployment) -> tuple[Failure, ...]:
+        """Return when replicas are down, by themselves or with a server."""
+        if not self.server_failures:
+            return tuple(self.failures)
+        size = self.machine.accelerators_per_server
+        try:
+            placed = place(deployment, size, -(-self.machine.accelerators // size))
+        except Infeasible:  # replicas are not torn apart
+            placed = place(deployment, size, deployment.accelerators)
+        homes = [*placed.prefill.tolist(), *placed.decode.tolist()]
+        return (
+            *self.failures,
+            *(
+                Failure(replica, one.begin_s, one.end_s)
+                for one in self.server_failures
+                for replica, home in enumerate(homes)
+                if one.server in home
+            ),
+        )

@@ -1,11 +1,13 @@
 """From a question to an answer: screen every deployment in closed form, simulate the best, put them on fabrics."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from topoopt.errors import Infeasible
 from topoopt.serving.search.answer import ServingAnswer
 from topoopt.serving.search.candidates import Candidate, candidates
 from topoopt.serving.search.evaluated import Evaluated, evaluated
+from topoopt.serving.search.gains import measured
 from topoopt.serving.search.on_fabrics import OnOneFabric, on_fabrics
 from topoopt.serving.search.pareto import pareto_front
 from topoopt.serving.search.question import Question
@@ -44,7 +46,25 @@ def serve(question: Question, on_progress: Progress) -> ServingAnswer:
     skipped: tuple[tuple[str, str], ...] = ()
     if question.network is not None:
         rows, skipped = on_fabrics(question, question.network, found, simulated, on_progress)
-    return ServingAnswer(question, tuple(simulated), front, len(answerers), len(found), rows, skipped)
+    answer = ServingAnswer(question, tuple(simulated), front, len(answerers), len(found), rows, skipped)
+    on_progress("what binds", 0, 1)
+    return _with_gains(answer)
+
+
+def _with_gains(answer: ServingAnswer) -> ServingAnswer:
+    """Return an answer with what twice as much of each resource is worth: of several servers where the best is."""
+    question, winner = answer.question, answer.winner
+    if winner is not None:
+        known = replace(winner, evaluated=measured(question, winner.evaluated, winner.served))
+        return replace(answer, fabrics=tuple(known if row is winner else row for row in answer.fabrics))
+    first: dict[str, Evaluated] = {}
+    for one in answer.deployments:
+        first.setdefault(one.candidate.deployment.mode, one)
+    best = list(first.values())
+    return replace(
+        answer,
+        deployments=tuple(measured(question, one) if one in best else one for one in answer.deployments),
+    )
 
 
 def _always(fleet: Fleet) -> Callable[[float], Fleet]:

@@ -86,9 +86,9 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
 def _changes(fleet: Fleet) -> list[tuple[float, int, int]]:
     """Return when what fails or comes back, see ``change``, in order."""
     failures = [
-        (when, failure.replica, kind)
-        for failure in fleet.failures
-        for kind, when in enumerate((failure.begin_s, failure.end_s))
+        (when, replica, kind)
+        for replica, begin_s, end_s in _apart(fleet)
+        for kind, when in enumerate((begin_s, end_s))
     ]
     outages = [
         (when, link, kind)
@@ -97,6 +97,17 @@ def _changes(fleet: Fleet) -> list[tuple[float, int, int]]:
         for kind, when in enumerate((outage.begin_s, outage.end_s), 2)
     ]
     return sorted(one for one in failures + outages if np.isfinite(one[0]))
+
+
+def _apart(fleet: Fleet) -> list[tuple[int, float, float]]:
+    """Return replica, begin and end of failures, those of a replica that overlap or meet as one."""
+    found: list[tuple[int, float, float]] = []
+    for one in sorted(fleet.failures, key=lambda failure: (failure.replica, failure.begin_s)):
+        if found and found[-1][0] == one.replica and one.begin_s <= found[-1][2]:
+            found[-1] = (one.replica, found[-1][1], max(found[-1][2], one.end_s))
+        else:
+            found.append((one.replica, one.begin_s, one.end_s))
+    return found
 
 
 def _ways(fleet: Fleet, requests: int) -> dict[str, Any]:
