@@ -8,7 +8,8 @@ and writes ``src/topoopt/serving/data/constants.csv``. With ``--page`` also the 
 import argparse
 import csv
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +34,12 @@ CONSTANTS_FILE = ROOT / "src" / "topoopt" / "serving" / "data" / "constants.csv"
 PAGE = ROOT / "docs" / "serving-accuracy.md"
 
 SCALES = (0.7, 1.0)
-FOLDS, SEED, ROUNDS = 5, 0, 14
+FOLDS, SEED, ROUNDS = 5, 0, 40
+WORKERS = 3
 OWN_ROWS, FEWEST_OF_A_STACK = (3, 5), 10
+
+LARGE = "dsv3_large_ep"
+"""DeepSeek-V3 with its experts over several servers: two rows that read, two that answer."""
 
 SUBJECTS: tuple[tuple[str, str, Callable[[ServedRun], bool]], ...] = (
     ("time per output token, closed loops", "tpot", lambda run: run.mode in ("agg", "disagg")),
@@ -53,6 +58,8 @@ SUBJECTS: tuple[tuple[str, str, Callable[[ServedRun], bool]], ...] = (
     ("– pipeline stages", "e2e", lambda run: run.dataset == "fastertransformer" and run.decode.pipeline > 1),
     ("time per output token, Splitwise", "tpot", lambda run: run.dataset == "splitwise"),
     ("throughput, all requests at once", "throughput", lambda run: run.mode == "offline"),
+    ("tokens read a second, experts over 4 servers", "prompt_rate", lambda run: run.dataset == LARGE),
+    ("tokens answered a second, experts over 9 and 16", "throughput", lambda run: run.dataset == LARGE),
 )
 """What errors are given of: in words, its quantity, its runs."""
 
@@ -80,17 +87,23 @@ def main() -> None:
     factors = fit_everything(ready, np.ones(len(runs), bool), scale, ROUNDS)
     write_constants(ready, factors, scale)
     if with_page:
-        kinds = {
-            "five folds": folds,
-            "one model left out": _parts(runs, lambda run: run.model.name),
-            "one engine left out": _parts(runs, lambda run: engine_family(run.engine)),
-            "one accelerator left out": _parts(runs, lambda run: run.accelerator.name),
-        }
-        held_out = {"fitted rows": predicted_logs(ready, factors), "five folds": by_scale[scale]}
-        for name, parts in kinds.items():
-            if name not in held_out:
-                held_out[name] = held_out_logs(ready, parts, scale, ROUNDS)
-        PAGE.write_text(page(ready, held_out, scale) + own_rows_text(ready, scale), encoding="utf-8")
+        with ProcessPoolExecutor(WORKERS) as pool:
+            models = pool.submit(factors_without_models, ready, scale)
+            left_out = {
+                name: pool.submit(held_out_logs, ready, parts, scale, ROUNDS)
+                for name, parts in {
+                    "one engine left out": _parts(runs, lambda run: engine_family(run.engine)),
+                    "one accelerator left out": _parts(runs, lambda run: run.accelerator.name),
+                }.items()
+            }
+            without = models.result()
+            held_out = {
+                "fitted rows": predicted_logs(ready, factors),
+                "five folds": by_scale[scale],
+                "one model left out": logs_without_models(ready, without),
+                **{name: logs.result() for name, logs in left_out.items()},
+            }
+        PAGE.write_text(page(ready, held_out, scale) + own_rows_text(ready, without), encoding="utf-8")
 
 
 def write_constants(ready: Material, factors: Factors, scale: float) -> None:
@@ -167,14 +180,30 @@ def _is(name: Callable[[ServedRun], str], one: str) -> Callable[[ServedRun], boo
     return lambda run: run.mode in ("agg", "disagg") and name(run) == one
 
 
-def own_rows_text(ready: Material, scale: float) -> str:
+def factors_without_models(ready: Material, scale: float) -> dict[str, Factors]:
+    """Return the factors that are fitted to all rows but those of a model, by its name."""
+    names = np.array([run.model.name for run in ready.runs])
+    return {
+        str(name): fit_everything(ready, names != name, scale, ROUNDS) for name in np.unique(names).tolist()
+    }
+
+
+def logs_without_models(ready: Material, without: Mapping[str, Factors]) -> Floats:
+    """Return predictions of every observation by the factors without its model."""
+    names = np.array([ready.runs[row].model.name for row in ready.seen.rows])
+    logs = np.full(len(names), np.nan)
+    for name, factors in without.items():
+        logs[names == name] = predicted_logs(ready, factors)[names == name]
+    return logs
+
+
+def own_rows_text(ready: Material, without: Mapping[str, Factors]) -> str:
     """Return errors after a few rows of one's own: constants without the engine's model, then fitted to these rows."""
     generator = np.random.default_rng(SEED)
     before: list[float] = []
     after: dict[int, list[float]] = {count: [] for count in OWN_ROWS}
-    models = _parts(ready.runs, lambda run: run.model.name)
-    for model in np.unique(models):
-        factors = fit_everything(ready, models != model, scale, ROUNDS)
+    models = np.array([run.model.name for run in ready.runs])
+    for model, factors in without.items():
         logs = row_logs(factors, ready.members)
         for stack in _stacks(ready, np.flatnonzero(models == model)):
             problem = own_problem([ready.runs[row] for row in stack], logs[stack])

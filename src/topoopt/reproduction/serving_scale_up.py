@@ -18,6 +18,7 @@ from topoopt.serving import (
     ServedFabric,
     ServingStack,
     compare_serving,
+    switch_prices_usd,
 )
 from topoopt.transformer import find_transformer
 
@@ -51,6 +52,7 @@ def scale_up_rows() -> Iterator[tuple[Row, Comparison]]:
     for name in SWITCHLESS:
         row = rows[name]
         rate = row.on.largest_rate_per_s / switch.on.largest_rate_per_s
+        price = switch_prices_usd(switch, row, ACCELERATORS)
         for kind, ours in (
             ("rate", 100 * (rate - 1)),
             ("dollar", 100 * (_hour_usd(switch) / _hour_usd(row) * rate - 1)),
@@ -63,7 +65,14 @@ def scale_up_rows() -> Iterator[tuple[Row, Comparison]]:
                     "ours": ours,
                     "published": None,
                 },
-                TEXT.comparison(kind, ours, fabric=name),
+                TEXT.comparison(
+                    kind,
+                    ours,
+                    fabric=name,
+                    has=price["has_usd"],
+                    needs=price["needs_usd"],
+                    own=(row.network_usd or float("nan")) / ACCELERATORS,
+                ),
             )
 
 

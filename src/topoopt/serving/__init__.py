@@ -22,8 +22,9 @@ from topoopt.serving.fabrics.compared import Priced as Priced
 from topoopt.serving.fabrics.compared import ServedFabric as ServedFabric
 from topoopt.serving.fabrics.deployments import Contender as Contender
 from topoopt.serving.fabrics.on_fabric import FabricQuestion as FabricQuestion
-from topoopt.serving.fabrics.orderings import PublishedOrdering as PublishedOrdering
+from topoopt.serving.fabrics.ordering import PublishedOrdering as PublishedOrdering
 from topoopt.serving.fabrics.orderings import published_orderings as published_orderings
+from topoopt.serving.fabrics.orderings import switch_prices_usd as switch_prices_usd
 from topoopt.serving.fabrics.prepared import ServingStack as ServingStack
 from topoopt.serving.kv_cache import CacheCapacity as CacheCapacity
 from topoopt.serving.kv_cache import cache_bytes_per_token as cache_bytes_per_token
@@ -42,8 +43,9 @@ from topoopt.serving.network.load import RequestLoad as RequestLoad
 from topoopt.serving.network.pairing import PAIRINGS as PAIRINGS
 from topoopt.serving.network.placement import Placement as Placement
 from topoopt.serving.network.placement import place as place
-from topoopt.serving.objectives import PRESETS as PRESETS
 from topoopt.serving.objectives import Objectives as Objectives
+from topoopt.serving.objectives import objective_presets as objective_presets
+from topoopt.serving.presets import deployment_preset as deployment_preset
 from topoopt.serving.requests import Requests as Requests
 from topoopt.serving.runs.prediction import PredictedServing as PredictedServing
 from topoopt.serving.runs.prediction import predict_served_runs as predict_served_runs

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cache
 
 import numpy as np
 
 from topoopt.arrays import Flags, Floats
 from topoopt.errors import InvalidInput
+from topoopt.files import packaged_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,10 @@ class Objectives:
         return (ttft_s <= self.ttft_s) & ~(np.nan_to_num(tpot_s) > self.tpot_s)
 
 
-PRESETS: Mapping[str, Objectives] = MappingProxyType(
-    {
-        "llama2-70b-server": Objectives(2.0, 0.200, 0.99),
-        "llama2-70b-interactive": Objectives(0.450, 0.040, 0.99),
-        "llama3.1-405b-server": Objectives(6.0, 0.175, 0.99),
+@cache
+def objective_presets() -> Mapping[str, Objectives]:
+    """Return named objectives, ``serving/data/objectives.csv``: those of MLPerf Inference, with their sources."""
+    return {
+        row["name"]: Objectives(float(row["ttft_s"]), float(row["tpot_s"]), float(row["share"]))
+        for row in packaged_rows("serving", "objectives")
     }
-)
-"""Those of MLPerf Inference v5.0, datacenter, at the 99th percentile: MLCommons' rules of the benchmark's latencies."""

@@ -15,7 +15,6 @@ from topoopt.serving import (
     FREE_BYTES_PER_S,
     MODES,
     PAIRINGS,
-    PRESETS,
     SERVING_FABRICS,
     Demand,
     DeploymentPart,
@@ -32,8 +31,10 @@ from topoopt.serving import (
     SentBy,
     ServerFailure,
     Way,
+    deployment_preset,
     draw_requests,
     known_engine,
+    objective_presets,
     parse_arrivals,
     parse_lengths,
     read_requests,
@@ -98,7 +99,7 @@ def served_question(source: Transformer, given: Mapping[str, Any]) -> Question:
 
 def _of_words(source: Transformer, given: Mapping[str, Any]) -> Question:
     refuse_empty(given)
-    words = checked_words(given, ServingWords)
+    words = checked_words({**_of_preset(source, given), **given}, ServingWords)
     for word in OF_TRAINING:
         if word in given:
             raise InvalidInput(f"{word}: is the size of a training; a service has a rate")
@@ -106,8 +107,21 @@ def _of_words(source: Transformer, given: Mapping[str, Any]) -> Question:
     return _question(model_of(source, words), words)
 
 
+def _of_preset(source: Transformer, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the words of a known deployment, which must be of this model."""
+    preset = given.get("preset")
+    if preset is None:
+        return {}
+    served, words = deployment_preset(preset)
+    if model_of(source, {}) != model_of(served, {}):
+        raise InvalidInput(
+            f"preset {preset}: is a deployment of {served}; name that model, or leave the preset out"
+        )
+    return _without_replaced(words, given)
+
+
 def _without_replaced(of_file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the words of a file without those that others of the caller's take the place of."""
+    """Return the words of a file or preset without those that others of the caller's take the place of."""
     gone = {other for word in given for other in INSTEAD.get(word, ())}
     return {word: value for word, value in of_file.items() if word not in gone}
 
@@ -257,8 +271,8 @@ def _demand(words: Mapping[str, Any]) -> Demand:
 def _objectives(words: Mapping[str, Any]) -> Objectives:
     preset = words.get("slo_preset")
     if preset is not None:
-        check_known("slo_preset", preset, PRESETS)
-    usual = PRESETS[preset] if preset else Objectives(TTFT_S, TPOT_S)
+        check_known("slo_preset", preset, objective_presets())
+    usual = objective_presets()[preset] if preset else Objectives(TTFT_S, TPOT_S)
     times = {
         "ttft_s": amount(parse_time, words["slo_ttft"], "slo_ttft") if "slo_ttft" in words else usual.ttft_s,
         "tpot_s": amount(parse_time, words["slo_tpot"], "slo_tpot") if "slo_tpot" in words else usual.tpot_s,

@@ -82,6 +82,8 @@ class ServingNetworkWords(TypedDict, total=False):
 class ServingSplitWords(TypedDict, total=False):
     """What is given of a deployment."""
 
+    preset: Annotated[str, Word("NAME")]
+    """A deployment that its owner has described, such as deepseek-v3-2025: all words of it that are not given."""
     mode: Annotated[str, Word("prefill-first|chunked|disaggregated")]
     """Prompts before answers, in pieces beside them, or by replicas of their own."""
     decode: Annotated[str, Word("[Nx]tpTppPepEdpD")]

@@ -1,6 +1,6 @@
 """A deployment made ready to be asked on fabrics: placed, its step times without a network, what it holds and sends."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -12,13 +12,11 @@ from topoopt.serving.calibration.shipped import shipped_constants
 from topoopt.serving.deployment import Deployment, EngineSettings, Parallelism, Pool
 from topoopt.serving.kv_cache import cache_capacity, cache_copies, request_cache_bytes
 from topoopt.serving.network.demand import USUAL, SentBy
-from topoopt.serving.network.expert_exchange import exchange_law
 from topoopt.serving.network.kv_transfer import TransferLaw, transfer_law
 from topoopt.serving.network.latency import PoolLaws
 from topoopt.serving.network.load import RequestLoad
 from topoopt.serving.network.placement import place
 from topoopt.serving.network.reach import Served
-from topoopt.serving.step.constants import Constants
 from topoopt.serving.step.table import step_table
 from topoopt.serving.step_table import StepTable
 from topoopt.transformer import TransformerModel
@@ -45,9 +43,6 @@ class ServingStack:
     by_layer: bool = False
 
 
-_FREE = 1e12  # times the bandwidth: a network that costs nothing
-
-
 @lru_cache(maxsize=4096)
 def table_without_network(
     model: TransformerModel,
@@ -57,31 +52,13 @@ def table_without_network(
     engine: str,
     accelerators_per_server: int,
 ) -> StepTable:
-    """Return the step times of a replica on a network that takes no time for bytes."""
-    law = law_without_network(model, accelerator, parallelism, settings, engine, accelerators_per_server)
-    return step_table(model, accelerator, parallelism, settings, engine, law)
+    """Return the step times of a replica on a network that takes no time for bytes.
 
-
-def law_without_network(
-    model: TransformerModel,
-    accelerator: str,
-    parallelism: Parallelism,
-    settings: EngineSettings,
-    engine: str,
-    accelerators_per_server: int,
-) -> Constants:
-    """Return the constants of a step on a network that takes no time for bytes.
-
-    What a dispatch or a combine over servers takes before its first byte is that of DeepEP's kernels.
+    What a dispatch or a combine over servers takes before its first byte is part of them.
     """
-    law = shipped_constants(
-        ServedStack(model, find_accelerator(accelerator), settings, engine, split=parallelism)
-    )
-    ranks = parallelism.stage_accelerators
-    own = replace(law, network=_FREE)
-    if parallelism.attention_data > 1 and ranks > accelerators_per_server:
-        own = replace(own, exchange_s=exchange_law().base_s / float(np.log2(ranks)))
-    return own
+    stack = ServedStack(model, find_accelerator(accelerator), settings, engine, split=parallelism)
+    law = shipped_constants(stack)
+    return step_table(model, accelerator, parallelism, settings, engine, law, accelerators_per_server)
 
 
 def kv_wire_bytes(model: TransformerModel, deployment: Deployment, load: RequestLoad) -> float:

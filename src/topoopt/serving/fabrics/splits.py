@@ -93,10 +93,10 @@ def split_rates(
     prompt_s = table.prefill_s(load.prompt_tokens * copies, copies)
     stage_s = prompt_s / table.stages
     batches = np.unique(np.geomspace(1, places, 64).astype(np.int64))
-    looked_at = batches * (1 + settings.drafted_tokens)
+    looked_at = batches.astype(np.float64) * (1 + settings.drafted_tokens)
     step_s = (
-        np.interp(looked_at, table.tokens, table.base_s)
-        + np.interp(looked_at, table.tokens, table.head_s)
+        table.at(looked_at, table.base_s)
+        + table.at(looked_at, table.head_s)
         + table.decode_s_per_token * batches * (load.prompt_tokens + load.answer_tokens / 2)
     ) / settings.accepted_tokens
     answered = batches / (load.answer_tokens * step_s)

@@ -98,8 +98,8 @@ def expected(served: Served, laws: PoolLaws, way: Reach, load: RequestLoad) -> E
     readers, step = deployment.prefill or deployment.decode, way.prefill if deployment.prefill else way.decode
     side_by_side = readers.parallelism.attention_data  # copies of attention read a prompt each
     tokens = load.prompt_tokens * side_by_side
-    prompt_network_s = step.step_s(tokens, others)
-    prompt_s = laws.prefill.prefill_s(tokens, side_by_side) + prompt_network_s
+    prompt_s = laws.prefill.prefill_s(tokens, side_by_side, step.step_s(tokens, others))
+    prompt_network_s = prompt_s - laws.prefill.prefill_s(tokens, side_by_side)
     queues = readers.replicas * side_by_side
     stages = laws.prefill.stages
     prefill_busy = rate / queues * prompt_s / stages
@@ -125,7 +125,7 @@ def expected(served: Served, laws: PoolLaws, way: Reach, load: RequestLoad) -> E
         math.inf if piles_up else sum(parts[1:]) + max(parts[0], late_wait_s(rate, prompt_s, stages, queues)),
         *parts,
         prompt_network_s,
-        way.decode.step_s(max(batch, 1.0) * drafts, others) / accepted,
+        _token_network_s(laws, way, load, others, (max(batch, 1.0), drafts)) / accepted,
         way.decode.hop_s / accepted,
         batch,
         prefill_busy,
@@ -186,10 +186,20 @@ def _token_law(
 
     def token_s(batch: float) -> float:
         at_once = max(batch, 1.0)
-        step_s = laws.decode.decode_s(at_once * drafts, at_once * length)
-        return slower * (step_s + way.decode.step_s(at_once * drafts, busy)) / settings.accepted_tokens
+        network_s = way.decode.step_s(at_once * drafts, busy)
+        step_s = laws.decode.decode_s(at_once * drafts, at_once * length, network_s)
+        return slower * step_s / settings.accepted_tokens
 
     return token_s
+
+
+def _token_network_s(
+    laws: PoolLaws, way: Reach, load: RequestLoad, busy: Floats, rows: tuple[float, int]
+) -> float:
+    """Return what the network adds to a step of so many requests, of so many rows each: what no other half hides."""
+    tokens, cached = rows[0] * rows[1], rows[0] * (load.prompt_tokens + load.answer_tokens / 2)
+    with_s = laws.decode.decode_s(tokens, cached, way.decode.step_s(tokens, busy))
+    return with_s - laws.decode.decode_s(tokens, cached)
 
 
 def _batch(token_s: Callable[[float], float], tokens_per_s: float, most: int) -> float:

@@ -1,15 +1,16 @@
 """Measured runs as columns: what their replicas hold and move, and how requests come."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from topoopt.arrays import Flags, Floats
+from topoopt.hardware import Accelerator
 from topoopt.serving.deployment import Parallelism
 from topoopt.serving.kv_cache import activation_bytes, cache_shape, request_cache_bytes
 from topoopt.serving.runs.run import ServedRun
-from topoopt.serving.step.replica import Degrees, Replica, replica, stacked
+from topoopt.serving.step.replica import Degrees, Replica, replica, scale_up_ranks, stacked
 from topoopt.serving.weights import accelerator_weight_bytes
 
 MOST_AT_ONCE = 2048.0
@@ -62,9 +63,17 @@ def run_columns(runs: Sequence[ServedRun]) -> RunColumns:
 
 def _replica(run: ServedRun, split: Parallelism) -> Replica:
     degrees = (split.tensor, split.pipeline, split.expert, split.attention_data)
-    return replica(
-        run.model, run.accelerator, Degrees(*(np.array([float(one)]) for one in degrees)), run.settings
-    )
+    columns = Degrees(*(np.array([float(one)]) for one in degrees))
+    settings = replace(run.settings, two_batch_overlap=usually_overlaps(split, run.accelerator))
+    return replica(run.model, run.accelerator, columns, settings)
+
+
+def usually_overlaps(split: Parallelism, accelerator: Accelerator) -> bool:
+    """Return whether engines overlap two halves of a batch: where experts of copies of attention are on servers apart.
+
+    So do DeepSeek's engine and SGLang with DeepEP, whose rows are all that are published of such splits.
+    """
+    return split.attention_data > 1 and split.stage_accelerators > scale_up_ranks(accelerator)
 
 
 def _held(run: ServedRun) -> float:

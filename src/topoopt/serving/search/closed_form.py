@@ -92,8 +92,8 @@ def _step_s(
 ) -> float:
     base = table.prefill_base_s if prompts_only else table.base_s
     return float(
-        np.interp(tokens, table.tokens, base)
-        + np.interp(sampled, table.tokens, table.head_s)
+        table.at(tokens, base)
+        + table.at(sampled, table.head_s)
         + table.decode_s_per_token * cached
         + table.prefill_s_per_pair * pairs
     )
@@ -101,8 +101,8 @@ def _step_s(
 
 def _steps_s(table: StepTable, tokens: Floats, sampled: Floats, cached: Floats, pairs: Floats) -> Floats:
     return np.asarray(
-        np.interp(tokens, table.tokens, table.base_s)
-        + np.interp(sampled, table.tokens, table.head_s)
+        table.at(tokens, table.base_s)
+        + table.at(sampled, table.head_s)
         + table.decode_s_per_token * cached
         + table.prefill_s_per_pair * pairs
     )

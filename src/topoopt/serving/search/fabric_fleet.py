@@ -74,9 +74,7 @@ def with_network(
             return np.zeros(len(table.tokens))
         return np.array([step.step_s(float(one), busy) for one in table.tokens])
 
-    return replace(
-        table, base_s=table.base_s + added(decoding), prefill_base_s=table.prefill_base_s + added(reading)
-    )
+    return table.with_network(added(decoding), added(reading))
 
 
 def _transfer(row: ServedFabric, rate_per_s: float, layers: int) -> Transfer:

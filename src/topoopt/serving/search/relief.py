@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from topoopt.hardware import find_accelerator
+from topoopt.serving.calibration.levels import ServedStack
+from topoopt.serving.calibration.shipped import shipped_constants
 from topoopt.serving.fabrics.compared import ServedFabric
-from topoopt.serving.fabrics.prepared import law_without_network
 from topoopt.serving.network.reach import StepReach
 from topoopt.serving.search.candidates import Candidate
 from topoopt.serving.search.question import Question
@@ -92,13 +94,9 @@ def _faster(step: StepReach) -> StepReach:
 def _split(machine: Machine, split: Split, relief: Relief) -> Split:
     if not relief.doubled and not relief.halved:
         return replace(split, cache_tokens=relief.room * split.cache_tokens)
-    law = law_without_network(
-        machine.model,
-        machine.accelerator,
-        split.parallelism,
-        machine.settings,
-        machine.engine,
-        machine.accelerators_per_server,
+    accelerator = find_accelerator(machine.accelerator)
+    law = shipped_constants(
+        ServedStack(machine.model, accelerator, machine.settings, machine.engine, split=split.parallelism)
     )
     changed = {name: 2 * getattr(law, name) for name in relief.doubled}
     changed |= {name: getattr(law, name) / 2 for name in relief.halved}
@@ -109,5 +107,6 @@ def _split(machine: Machine, split: Split, relief: Relief) -> Split:
         machine.settings,
         machine.engine,
         replace(law, **changed),
+        machine.accelerators_per_server,
     )
     return replace(split, table=table)

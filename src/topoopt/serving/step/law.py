@@ -2,13 +2,15 @@
 
 Products of activations with weights take ``(c^3 + m^3)^(1/3)``, where ``c`` is their arithmetic and ``m`` the reading
 of weights; experts are read if any token touches them; caches are read whole; accelerators of a server sum their parts
-twice a layer; the engine adds its own for each layer, step and request.
+twice a layer; the engine adds its own for each layer, step and request. Where two halves of a batch overlap, one
+computes while what the other sends is on its way.
 """
 
 import numpy as np
 
 from topoopt.arrays import Floats
 from topoopt.serving.experts import busiest_over_mean, touched_experts, touched_ranks
+from topoopt.serving.network.expert_exchange import exchange_law
 from topoopt.serving.step.constants import Constants, Number
 from topoopt.serving.step.replica import Replica
 
@@ -32,13 +34,16 @@ def decode_step_s(one: Replica, law: Constants, requests: Number, cached: Number
         Mean tokens of a request in the caches.
     """
     own = np.maximum(requests / one.attention_data, 1.0)
-    return (
-        token_s(one, law, requests, decoding=True)
-        + head_s(one, law, own)
-        + own * cached_s(one, law, cached)
-        + law.step_s
-        + law.request_s * requests
-    )
+    layers = token_s(one, law, requests, True, own * cached_s(one, law, cached))
+    return layers + head_s(one, law, own) + engine_s(one, law, requests)
+
+
+def engine_s(one: Replica, law: Constants, requests: Number) -> Floats:
+    """Return what an engine adds to a decoding step with so many requests of a replica.
+
+    Every host prepares the requests of its own accelerators, while others prepare theirs.
+    """
+    return np.asarray(law.step_s + law.request_s * requests / one.hosts)
 
 
 def prompt_step_s(one: Replica, law: Constants, tokens: Number, prompts: Number = 1.0) -> Floats:
@@ -47,16 +52,51 @@ def prompt_step_s(one: Replica, law: Constants, tokens: Number, prompts: Number 
     Prompts of copies of attention are read side by side.
     """
     own = tokens / np.minimum(prompts, one.attention_data)
-    base = token_s(one, law, own * one.attention_data, decoding=False)
     pairs = prompt_pairs_s(one, law, tokens / prompts) * np.maximum(prompts / one.attention_data, 1.0)
+    base = token_s(one, law, own * one.attention_data, False, pairs) - pairs
     floor = law.prompt_layer_s * one.layers
     flowing = np.clip(tokens / MICRO_BATCH_TOKENS, 1.0, one.pipeline)
     filled = (one.pipeline + flowing - 1) / (one.pipeline * flowing)
-    return np.asarray((smooth(base, floor) + pairs) * filled + head_s(one, law, prompts) + law.prompt_step_s)
+    return np.asarray(
+        (smooth(base, floor) + pairs) * filled
+        + head_s(one, law, np.maximum(prompts / one.attention_data, 1.0))
+        + law.prompt_step_s
+    )
 
 
-def token_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
-    """Return the seconds of all layers for so many tokens of a replica, without attention's caches."""
+def token_s(
+    one: Replica, law: Constants, tokens: Number, decoding: bool, attention_s: Number = 0.0
+) -> Floats:
+    """Return the seconds of all layers for so many tokens of a replica.
+
+    Parameters
+    ----------
+    attention_s
+        Seconds of attention's caches, or of a prompt's pairs, that are part of it.
+    """
+    alone = layers_s(one, law, tokens, decoding) + attention_s + exchange_s(one, law, tokens, decoding)
+    if not np.any(one.overlaps):
+        return np.asarray(alone)
+    works, sends = halves_s(one, law, tokens, decoding)
+    return np.where(one.overlaps > 0, np.minimum(alone, overlapped_s(one, works + attention_s, sends)), alone)
+
+
+def halves_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> tuple[Floats, Floats]:
+    """Return the seconds that two halves of a batch compute, and those in which what they send is on its way.
+
+    Both halves read the weights, so that together they compute longer than the batch as a whole.
+    """
+    half = tokens / 2
+    return 2 * layers_s(one, law, half, decoding), 2 * exchange_s(one, law, half, decoding)
+
+
+def overlapped_s(one: Replica, works: Floats, sends: Floats) -> Floats:
+    """Return the longer of both, and of the shorter what no other half covers: that of one half in one layer."""
+    return np.asarray(np.maximum(works, sends) + np.minimum(works, sends) / (2 * one.layers))
+
+
+def layers_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
+    """Return the seconds that all layers compute: without attention's caches, and without what goes to experts."""
     own = tokens / one.attention_data
     compute = law.dense_compute * (law.decode_compute if decoding else 1.0)
     rate, reading = one.dense_flops * compute, one.memory_bytes_per_s * law.dense_memory
@@ -65,9 +105,8 @@ def token_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Flo
     )
     mlp_rate = one.expert_flops * compute
     mlp = smooth(2 * one.mlp_weights * own / mlp_rate, one.mlp_weights * one.mlp_bytes / reading)
-    sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, law, own) + exchange_s(one, law, own)
-    sums = sums + boundary_s(one, law, own)
-    return sums + (law.layer_s * one.layers if decoding else 0.0)
+    sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, law, own)
+    return np.asarray(sums + boundary_s(one, law, own) + (law.layer_s * one.layers if decoding else 0.0))
 
 
 def expert_s(one: Replica, law: Constants, tokens: Number) -> Floats:
@@ -93,17 +132,28 @@ def reduce_s(one: Replica, law: Constants, tokens: Number) -> Floats:
     return 2 * one.layers * np.where(group > 1, start + wire + outside, 0.0)
 
 
-def exchange_s(one: Replica, law: Constants, tokens: Number) -> Floats:
-    """Return the seconds of bringing tokens to their experts and back, where copies of attention share these."""
+def exchange_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
+    """Return the seconds of bringing tokens to their experts and back, where copies of attention share these.
+
+    Inside a scale-up domain a token goes once to each rank that has experts of it. Between domains kernels for prompts
+    send it once to each that has some and hand it on inside, over links that are then the faster part; those for
+    decoding send a copy to each expert (DeepEP's normal and low-latency kernels, whose own law holds between domains:
+    no AllReduce says how fast they are).
+    """
+    own = tokens / one.attention_data
     ranks = np.where(one.attention_data > 1, one.stage, 1.0)
-    away = (ranks - 1) / ranks
     inside = np.minimum(ranks, one.domain)
-    copies = touched_ranks(ranks, np.maximum(one.experts_per_token, 1.0))
-    size = tokens * copies * one.hidden * (DISPATCH_BYTES + ACTIVATION_BYTES) * away
-    slow = np.where(ranks > inside, one.network_bytes_per_s * law.network, one.link_bytes_per_s * law.link)
-    return one.moe_layers * np.where(
-        ranks > 1, 2 * law.exchange_s * np.log2(np.maximum(ranks, 2.0)) + size / slow, 0.0
+    chosen = np.maximum(one.experts_per_token, 1.0)
+    near = touched_ranks(ranks, chosen) * (ranks - 1) / ranks
+    size = own * one.hidden * (DISPATCH_BYTES + ACTIVATION_BYTES)
+    near_s = 2 * law.exchange_s * np.log2(np.maximum(ranks, 2.0)) + near * size / (
+        one.link_bytes_per_s * law.link
     )
+    kernels = exchange_law()
+    far = (chosen if decoding else one.domains_visited) * (1 - inside / ranks)
+    far_s = 2 * kernels.base_s + far * size * kernels.slowness / one.network_bytes_per_s
+    each_s = np.where(ranks > inside, far_s, near_s)
+    return np.asarray(one.moe_layers * np.where(ranks > 1, each_s, 0.0))
 
 
 def boundary_s(one: Replica, law: Constants, tokens: Number) -> Floats:

@@ -7,6 +7,7 @@ import numpy as np
 
 from topoopt.arrays import Floats
 from topoopt.hardware import Accelerator
+from topoopt.llm import expected_places
 from topoopt.serving.deployment import EngineSettings
 from topoopt.serving.kv_cache import cache_shape
 from topoopt.serving.precision import cache_element_bytes, compute_rate, weight_format
@@ -55,6 +56,9 @@ class Replica:
     dense_flops, expert_flops, plain_flops : peak rates in FLOP/s: of weights, of experts, of 16 bits
     memory_bytes_per_s, link_bytes_per_s, network_bytes_per_s : of an accelerator, one way
     domain : accelerators that the link joins
+    domains_visited : of a layer's, those that have experts of a token, on average
+    hosts : servers over which copies of attention lie
+    overlaps : 1 where one half of a batch computes while the other sends
     """
 
     layers: Floats
@@ -89,6 +93,9 @@ class Replica:
     link_bytes_per_s: Floats
     network_bytes_per_s: Floats
     domain: Floats
+    domains_visited: Floats
+    hosts: Floats
+    overlaps: Floats
 
 
 def replica(
@@ -134,7 +141,10 @@ def replica(
         "dense_flops": latent_attention,
         "expert_flops": rate,
         "plain_flops": plain,
-        **_links(accelerator),
+        **(links := _links(accelerator)),
+        "domains_visited": _domains_visited(model, stage, links["domain"]),
+        "hosts": np.where(degrees.attention_data > 1, np.maximum(stage / SERVER, 1.0), 1.0),
+        "overlaps": float(settings.two_batch_overlap),
     }
     shape = np.broadcast_shapes(tensor.shape, *(np.shape(value) for value in columns.values()))
     return Replica(
@@ -173,11 +183,26 @@ def _pair_flops(model: TransformerModel, tensor: Floats) -> dict[str, Floats]:
     return {"pair_flops": whole / tensor, "window_pair_flops": model.window_layers * one / tensor}
 
 
-def _links(accelerator: Accelerator) -> dict[str, float]:
+def _domains_visited(model: TransformerModel, stage: Floats, domain: float) -> Floats:
+    experts = model.experts
+    if experts is None:
+        return np.ones(np.shape(stage))
+    groups = experts.route_groups, experts.groups_per_token
+    counts, place = np.unique(np.maximum(stage / domain, 1.0), return_inverse=True)
+    visited = [expected_places(experts.count, experts.per_token, one, *groups) for one in counts.tolist()]
+    return np.asarray(np.array(visited)[place].reshape(np.shape(stage)))
+
+
+def scale_up_ranks(accelerator: Accelerator) -> int:
+    """Return how many accelerators the scale-up links join."""
     domain = accelerator.scale_up_domain
+    return int(domain) if domain.isdigit() and int(domain) > 1 else SERVER
+
+
+def _links(accelerator: Accelerator) -> dict[str, float]:
     return {
         "memory_bytes_per_s": accelerator.memory_bandwidth_bytes_per_s,
         "link_bytes_per_s": (accelerator.scale_up_bandwidth_bps or 256e9) / 8,
         "network_bytes_per_s": (accelerator.nic_bandwidth_bps or 100e9) / 8,
-        "domain": float(domain) if domain.isdigit() and int(domain) > 1 else float(SERVER),
+        "domain": float(scale_up_ranks(accelerator)),
     }

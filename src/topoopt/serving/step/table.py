@@ -1,5 +1,7 @@
 """The table of steps of one model, accelerator, split and engine, which simulators look up."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from topoopt.arrays import Floats
@@ -9,15 +11,15 @@ from topoopt.serving.calibration.levels import ServedStack
 from topoopt.serving.calibration.shipped import shipped_constants
 from topoopt.serving.deployment import EngineSettings, Parallelism
 from topoopt.serving.step.constants import Constants
-from topoopt.serving.step.law import cached_s, head_s, prompt_pairs_s, smooth, token_s
+from topoopt.serving.step.law import cached_s, engine_s, halves_s, head_s, prompt_pairs_s, smooth, token_s
 from topoopt.serving.step.replica import Degrees, Replica, replica
-from topoopt.serving.step_table import StepTable
+from topoopt.serving.step_table import Halves, StepTable
 from topoopt.transformer import TransformerModel
 
 ONE, USUAL = Parallelism(), EngineSettings()
 
 LARGEST_STEP = 2**20
-"""Tokens of the longest step in a table."""
+"""Tokens of the longest step in a table, of each copy of attention."""
 
 DECODE_REFERENCE, PROMPT_REFERENCE = 2048.0, 4096.0
 """Tokens at which the seconds of a cached token, and of a pair, are taken: windows make them depend on the length."""
@@ -30,6 +32,7 @@ def step_table(
     settings: EngineSettings = USUAL,
     engine: str = "",
     constants: Constants | None = None,
+    free_between: int = 0,
 ) -> StepTable:
     """Return how long steps of a replica take.
 
@@ -41,6 +44,9 @@ def step_table(
         Whose constants are taken, such as ``vllm``; those of vLLM where not given.
     constants
         Of one's own calibration, instead.
+    free_between
+        Accelerators of servers between which bytes take no time, for who knows the fabric adds it; 0 for the nominal
+        bandwidth between scale-up domains.
 
     Raises
     ------
@@ -52,24 +58,36 @@ def step_table(
     stack = ServedStack(model, part, settings, engine, split=parallelism)
     law = shipped_constants(stack) if constants is None else constants
     one = replica(model, part, _degrees(parallelism), settings)
-    tokens = _points()
+    if free_between:
+        domain = np.minimum(one.domain, free_between)
+        one = replace(one, network_bytes_per_s=np.full(1, np.inf), domain=domain)
+    tokens = _points(parallelism.attention_data)
     rows = Replica(*(np.repeat(getattr(one, name), len(tokens)) for name in Replica.__slots__))
     own = tokens / parallelism.attention_data
-    engine_s = law.step_s + law.request_s * tokens
-    decode = token_s(rows, law, tokens, decoding=True) + engine_s
-    prompt = token_s(rows, law, tokens, decoding=False)
     floor = law.prompt_layer_s * one.layers
-    prompt = smooth(prompt, floor) + law.prompt_step_s
     cached = cached_s(one, law, np.array([DECODE_REFERENCE]))[0] / DECODE_REFERENCE
     pairs = prompt_pairs_s(one, law, np.array([PROMPT_REFERENCE]))[0] / (PROMPT_REFERENCE**2 / 2)
     return StepTable(
         tokens.astype(np.int64),
-        decode,
-        prompt,
+        token_s(rows, law, tokens, decoding=True) + engine_s(rows, law, tokens),
+        smooth(token_s(rows, law, tokens, decoding=False), floor) + law.prompt_step_s,
         head_s(rows, law, own),
         float(cached) / parallelism.attention_data,
         float(pairs) / parallelism.attention_data,
         parallelism.pipeline,
+        _halves(rows, law, tokens, own) if settings.two_batch_overlap else None,
+    )
+
+
+def _halves(rows: Replica, law: Constants, tokens: Floats, own: Floats) -> Halves:
+    works, sends = halves_s(rows, law, tokens, decoding=True)
+    reads, brings = halves_s(rows, law, tokens, decoding=False)
+    return Halves(
+        works + engine_s(rows, law, tokens),
+        sends,
+        smooth(reads, law.prompt_layer_s * rows.layers) + law.prompt_step_s,
+        brings,
+        int(rows.layers[0]),
     )
 
 
@@ -100,7 +118,7 @@ def _degrees(one: Parallelism) -> Degrees:
     )
 
 
-def _points() -> Floats:
+def _points(copies: int) -> Floats:
     """Return the numbers of tokens of a table: all powers of two and of half steps between, from 1."""
-    exponents = np.arange(0, 2 * int(np.log2(LARGEST_STEP)) + 1) / 2
+    exponents = np.arange(0, 2 * int(np.ceil(np.log2(LARGEST_STEP * copies))) + 1) / 2
     return np.unique(np.round(2.0**exponents)).astype(float)
