@@ -210,9 +210,9 @@ def worded(verb: Any) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     called = verb.__name__.replace("_", "-")
     for name, parameter in inspect.signature(verb).parameters.items():
-        option = parameter.annotation.__metadata__[0]
-        if "str" not in str(parameter.annotation):
+        if parameter.annotation is typer.Context or "str" not in str(parameter.annotation):
             continue
+        option = parameter.annotation.__metadata__[0]
         if type(option).__name__ == "ArgumentInfo":
             found.append((called, ""))
             continue

@@ -39,8 +39,9 @@ def finetune(
     check_writable(out, "--out")
     with progress("planning the fine-tuning") as report:
         answer = topoopt.finetune(model, on_progress=report, **words)
-    if out is not None:
-        if answer.asked.plan is None:
-            raise InvalidInput("--out: one server needs no network, so there is no plan of one; leave it out")
-        topoopt.write_plan(out, answer.asked.plan)
-    show(answer, as_json, written=(out,))
+    plan = answer.asked.plan
+    if out is not None and plan is not None:
+        topoopt.write_plan(out, plan)
+    show(answer, as_json, written=(out if plan else None,))
+    if out is not None and plan is None:
+        raise InvalidInput("--out: one server needs no network, so there is no plan of one; leave it out")

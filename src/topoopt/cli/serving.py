@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
-from typer import Argument, Option
+from typer import Argument, Context, Option
 
 import topoopt
 from topoopt.cli.output_file import check_writable
 from topoopt.cli.progress import progress
 from topoopt.cli.render import show
 from topoopt.cli.spread import spread
-from topoopt.errors import InvalidInput
-from topoopt.words import ServingWords, ShapeWords, Word, defaults, panel
+from topoopt.errors import Infeasible, InvalidInput
+from topoopt.words import ServingWords, ShapeWords, Word, panel
 
 SHAPES = set(ShapeWords.__annotations__)
 
@@ -32,6 +32,7 @@ class ServedRunsFiles(TypedDict, total=False):
 
 @spread
 def serving(
+    context: Context,
     words: ServingWords,
     files: ServedRunsFiles,
     model: Annotated[
@@ -52,25 +53,43 @@ def serving(
     request. Of several servers every fabric gets the deployment that is best on it, with its wiring, and who sends keys
     and values to whom.
     """
+    asked = _given(context, words)
     if files.keys() - {"out"}:
         given = ["MODEL"] if model is not None else []
-        usual = defaults(ServingWords)
-        given += [f"--{word.replace('_', '-')}" for word, value in words.items() if value != usual.get(word)]
+        given += [f"--{word.replace('_', '-')}" for word in asked]
         given += ["--report"] if report is not None else []
         _measured_runs(files, given, as_json)
         return
-    if model is None and not words.keys() & SHAPES:
+    if model is None and not asked.keys() & SHAPES:
         raise InvalidInput("MODEL: missing; name a transformer (topoopt models), or give --runs FILE.csv")
     out = files.get("out")
     check_writable(out, "--out", model)
     check_writable(report, "--report", model)
     with progress("screening deployments") as tell:
-        answer = topoopt.serving(model, on_progress=tell, **words)
-    if out is not None:
-        topoopt.write_plan(out, topoopt.serving_plan(answer))
+        answer = topoopt.serving(model, on_progress=tell, **asked)
     if report is not None:
         topoopt.report(answer, out=report)
-    show(answer, as_json, (), (out, report))
+    unwired = _write_plan(out, answer)
+    show(answer, as_json, (), (None if unwired else out, report))
+    if unwired:
+        raise unwired
+
+
+def _write_plan(out: str | None, answer: topoopt.ServingAnswer) -> Infeasible | None:
+    """Write the plan; where nothing is sent there is none, which is said below the answer."""
+    if out is None:
+        return None
+    try:
+        topoopt.write_plan(out, topoopt.serving_plan(answer))
+    except Infeasible as nothing:
+        return nothing
+    return None
+
+
+def _given(context: Context, words: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the words that the command line says: a job's or a preset's stand above the usual values of others."""
+    sources = {word: context.get_parameter_source(word) for word in words}
+    return {word: value for word, value in words.items() if getattr(sources[word], "name", "") != "DEFAULT"}
 
 
 def _measured_runs(files: Mapping[str, Any], given: list[str], as_json: bool) -> None:

@@ -75,10 +75,13 @@ def _fabrics(answer: ServingAnswer, rows: list[dict[str, Any]], asked: bool) -> 
         number("p90", "tpot_p90_s", _time),
         number("network", "network_usd", usd),
         number("$/1 M", cost, dollars),
+        *((number("at goodput", "usd_per_million_tokens_at_goodput", dollars),) if asked else ()),
         text("binds", "binds"),
     )
     words = [row["words"] for row in rows]
     blocks: list[Block] = [beside]
+    if asked:
+        blocks.append(Notes(("Met, times and $/1 M are those at the rate asked for.",)))
     if len(set(words)) == 1:
         blocks.append(Notes((f"on every fabric: {words[0]}",)))
     else:

@@ -230,7 +230,7 @@ def _gains(answer: ServingAnswer) -> tuple[Section, ...]:
 
 
 def _gain(share: float) -> str:
-    return f"+{share:.0%}"
+    return f"{share:+z.0%}"
 
 
 def _times(answer: ServingAnswer) -> Table:

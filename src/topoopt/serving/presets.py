@@ -91,6 +91,8 @@ def deployment_figures(preset: str) -> dict[str, DeploymentFigure]:
 def _value(word: str, text: str) -> Any:
     if text == "true":
         return True
+    if word == "fabrics":
+        return tuple(text.split(","))
     if word in _WHOLE:
         return int(text)
     return float(text) if word == "rate" else text

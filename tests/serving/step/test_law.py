@@ -93,8 +93,10 @@ def sampled_servers(servers: int) -> float:
 
 
 def test_prompts_go_once_to_each_server_that_has_experts_of_them() -> None:
-    """On 4 servers a token of DeepSeek-V3 meets 4 of 8 groups, two of which lie on each: 1 - C(6,4)/C(8,4) may have some,
-    and fewer do, for all 8 experts may be of the other chosen groups."""
+    """On 4 servers a token of DeepSeek-V3 meets 4 of 8 groups, two of which lie on each.
+
+    1 - C(6,4)/C(8,4) of servers may have some of its experts, and fewer do, for all 8 may be of other chosen groups.
+    """
     model, split = find_transformer("deepseek-v3"), Parallelism(1, 1, 32, 32)
     one, each = columns(model.name, split), pass_bytes(model, split)
     on_wire = far_bytes(one, 32.0 * 4096, False)

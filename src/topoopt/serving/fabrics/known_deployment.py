@@ -50,7 +50,7 @@ def _asked(model: str, words: Mapping[str, Any], answers: int, load: RequestLoad
     servers = (reads.accelerators + answers) // SERVER
     cluster = ClusterSpec(servers, SERVER, PORT_BPS, SERVER, words["accelerator"])
     return asked(
-        model, cluster, load, (60.0, 1.0), (words["fabrics"],), Asked(given, engine=words["engine"])
+        model, cluster, load, (60.0, 1.0), words["fabrics"], Asked(given, engine=words["engine"])
     ).fabrics[0]
 
 
@@ -132,7 +132,7 @@ def _row(what: str, ours: float, figure: DeploymentFigure, terms: str) -> Publis
     seen = (
         "this row is among those that constants are fitted to"
         if figure.seen
-        else "no constant has seen this row"
+        else "published is what came in 24 hours, ours the most that it can; no constant has seen this row"
     )
     return PublishedOrdering(
         what,

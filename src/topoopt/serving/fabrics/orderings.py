@@ -11,8 +11,8 @@ from topoopt.serving.fabrics.known_deployment import deployment_rows
 from topoopt.serving.fabrics.ordering import Asked, PublishedOrdering, asked
 from topoopt.serving.lengths import Lengths
 from topoopt.serving.network.load import RequestLoad
-from topoopt.serving.search.fabric_fleet import on_fabric
-from topoopt.serving.simulator import Fleet, Replicas, simulate_serving
+from topoopt.serving.search.fabric_fleet import INSIDE_BYTES_PER_S, on_fabric
+from topoopt.serving.simulator import Fleet, Replicas, simulate_serving, uniform_transfer
 
 _SWITCHLESS = 20.6, 56.2
 """Percent of cost-effectiveness that arXiv 2605.00254 gives."""
@@ -101,7 +101,8 @@ def _fidelities(any_way: ServedFabric, aware: ServedFabric) -> Iterator[tuple[st
         100 * (second.ttft_s / first.ttft_s - 1),
         f"rings of 2 x 100 Gb/s, prompts read {100 * first.prefill_busy:.0f} % of the time; without the choice a "
         f"cache crosses {any_way.on.reach.kv_hops:.2f} links and adds {first.kv_s:.2f} s of {first.ttft_s:.2f} s "
-        f"to the first token, with it {aware.on.reach.kv_hops:.2f} links and {second.kv_s:.2f} s of {second.ttft_s:.2f} s",
+        f"to the first token, with it {aware.on.reach.kv_hops:.2f} links and "
+        f"{second.kv_s:.2f} s of {second.ttft_s:.2f} s",
     )
     played = _played_ttft_s(any_way), _played_ttft_s(aware)
     yield (
@@ -122,7 +123,9 @@ def _played_ttft_s(row: ServedFabric) -> float:
     decode = Replicas(deployment.decode, laws.decode, pages)
     budget = max(deployment.prefill.token_budget, round(load.prompt_tokens))
     prefill = Replicas(replace(deployment.prefill, token_budget=budget), laws.prefill, pages)
-    fleet = Fleet("disaggregated", decode, prefill, deployment.settings, "round-robin")
+    count = deployment.prefill.replicas + deployment.decode.replicas
+    at_once = uniform_transfer(count, 0.0, INSIDE_BYTES_PER_S, 0.0)  # until it is on the fabric
+    fleet = Fleet("disaggregated", decode, prefill, deployment.settings, "round-robin", at_once)
     drawn = draw_requests(
         Arrivals(),
         _REQUESTS,

@@ -65,10 +65,12 @@ def answering(
     between two steps (prefill-first).
     """
     table, stages = split.table, split.table.stages
-    most = min(most_batch, split.cache_tokens / demand.cached)
-    batch = np.geomspace(1.0, max(most, 1.0), POINTS)
     rows = 1 + settings.drafted_tokens
     steps = max((demand.answer - 1) / settings.accepted_tokens, 1.0)  # that of its prompt at least
+    tokens_each = rows + (demand.prompt / steps if mode == "chunked" else 0.0)
+    known = stages * int(table.tokens[-1]) * (1 - 1e-9) / tokens_each  # of a step whose time is known
+    most = min(most_batch, split.cache_tokens / demand.cached, known)
+    batch = np.geomspace(1.0, max(most, 1.0), POINTS)
     coming = batch / steps
     tokens, sampled, pairs = batch * rows, batch * rows, np.zeros(POINTS)
     if mode == "chunked":

@@ -26,8 +26,8 @@ OVERLOAD = 1.25
 LONG, MOST_REPEATED = 8, 100_000
 """Times of a request for which they come then; and how many of them at most."""
 
-KEPT_UP, MOST_DOUBLINGS = 0.95, 8
-"""Share of the rate that is answered, from which there is no overload; then twice as many come."""
+KEPT_UP, MOST_DOUBLINGS, HALVINGS = 0.95, 8, 5
+"""Share of the rate that is answered, from which there is no overload; then twice as many come, or fewer again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,12 +110,20 @@ def stable_rate(one: Candidate, fleet_at: FleetAt, demand: Demand) -> float:
     rate = OVERLOAD * one.stable_per_s
     if rate * LONG * (one.ttft_s + demand.answer * one.tpot_s) > MOST_REPEATED:
         return one.stable_per_s
+    most = 0.0
     for _ in range(MOST_DOUBLINGS):
         answered = _answered_per_s(one, fleet_at(rate), demand, rate)
         if answered < KEPT_UP * rate:
             break
-        rate *= 2
-    return answered
+        most, rate = answered, 2 * rate
+    # links are as busy as all that come would make them: far above what they carry, hardly anything is answered
+    low = most
+    for _ in range(HALVINGS if answered < max(most, rate / (2 * OVERLOAD)) else 0):
+        middle = (low + rate) / 2
+        answered = _answered_per_s(one, fleet_at(middle), demand, middle)
+        most = max(most, answered)
+        low, rate = (middle, rate) if answered >= KEPT_UP * middle else (low, middle)
+    return max(most, answered)
 
 
 def _answered_per_s(one: Candidate, fleet: Fleet, demand: Demand, rate_per_s: float) -> float:
