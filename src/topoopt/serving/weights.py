@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from topoopt.serving.adapters import adapter_bytes
 from topoopt.serving.deployment import EngineSettings, Parallelism
 from topoopt.serving.precision import weight_format
 from topoopt.transformer import (
     TransformerModel,
-    adapter_parameters,
     count_parameters,
     layer_kinds,
     layer_parameters,
@@ -93,15 +93,4 @@ def accelerator_weight_bytes(
     layers += shape.mlp / tensor * stored.other_bytes + 2.0 * shape.whole
     layers += shape.experts * shape.one_expert * stored.expert_bytes / parallelism.stage_accelerators
     outside = (shape.embedding + (0 if model.tied else shape.output)) / tensor
-    return layers / parallelism.pipeline + outside * HEAD_BYTES + adapter_bytes(model, settings) / tensor
-
-
-def adapter_bytes(model: TransformerModel, settings: EngineSettings) -> float:
-    """Return the bytes of the adapters that are held together, of every linear layer, in 16 bits."""
-    if not settings.adapters:
-        return 0.0
-    per_rank = 0
-    for kind in layer_kinds(model):
-        one = adapter_parameters(kind.model, kind.is_moe, "all-linear")
-        per_rank += len(kind.layers) * (one.whole + one.split + one.expert_whole + one.expert_split)
-    return 2.0 * settings.adapters * settings.adapter_rank * per_rank
+    return layers / parallelism.pipeline + outside * HEAD_BYTES + adapter_bytes(model, parallelism, settings)

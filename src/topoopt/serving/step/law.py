@@ -106,6 +106,8 @@ def layers_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Fl
     mlp_rate = one.expert_flops * compute
     mlp = smooth(2 * one.mlp_weights * own / mlp_rate, one.mlp_weights * one.mlp_bytes / reading)
     sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, law, own)
+    if np.any(one.adapters):
+        sums = sums + adapters_s(one, law, tokens, decoding)
     return np.asarray(sums + boundary_s(one, law, own) + (law.layer_s * one.layers if decoding else 0.0))
 
 
@@ -117,6 +119,29 @@ def expert_s(one: Replica, law: Constants, tokens: Number) -> Floats:
     reading = touched * one.expert_weights * one.expert_bytes / (one.memory_bytes_per_s * law.expert_memory)
     arithmetic = 2 * one.expert_weights * mean * uneven / (one.expert_flops * law.expert_compute)
     return smooth(arithmetic, reading)
+
+
+def adapters_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
+    """Return the seconds of LoRA adapters, of which each request has one, all as often.
+
+    An adapter is read once for all requests of a step that have it (Chen et al., Punica, MLSys 2024);
+    tokens of prompts are those of one request. Shares of promised rates are those of weights, for no published run
+    has adapters.
+    """
+    own = tokens / one.attention_data
+    count = np.maximum(one.adapters, 1.0)
+    met = touched_experts(count, 1.0, own) if decoding else np.ones_like(own)
+    mean = tokens * one.experts_per_token / one.expert_ranks
+    kinds = np.maximum(met * one.experts, 1.0)
+    chosen = np.minimum(one.experts_per_token, kinds)
+    experts = touched_experts(kinds, chosen, tokens) * one.experts_held / one.experts
+    reading = one.adapter_weights * met + one.adapter_expert_weights * experts
+    arithmetic = one.adapter_weights * own + one.adapter_expert_weights * mean
+    seconds = smooth(
+        2 * arithmetic / (one.plain_flops * law.dense_compute),
+        2.0 * reading / (one.memory_bytes_per_s * law.dense_memory),
+    )
+    return np.where(one.adapters > 0, seconds, 0.0)
 
 
 def reduce_s(one: Replica, law: Constants, tokens: Number) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 from topoopt.arrays import Floats
 from topoopt.hardware import Accelerator
 from topoopt.llm import expected_places
+from topoopt.serving.adapters import adapter_shape
 from topoopt.serving.deployment import EngineSettings
 from topoopt.serving.kv_cache import cache_shape
 from topoopt.serving.precision import cache_element_bytes, compute_rate, weight_format
@@ -58,6 +59,9 @@ class Replica:
     domain : accelerators that the link joins
     domains_visited : of a layer's, those that have experts of a token, on average
     hosts : servers over which copies of attention lie
+    adapters : LoRA adapters that requests have, each one of them; 0 for none
+    adapter_weights : of one adapter, outside of experts
+    adapter_expert_weights : of one adapter of one routed expert
     overlaps : 1 where one half of a batch computes while the other sends
     """
 
@@ -95,6 +99,9 @@ class Replica:
     domain: Floats
     domains_visited: Floats
     hosts: Floats
+    adapters: Floats
+    adapter_weights: Floats
+    adapter_expert_weights: Floats
     overlaps: Floats
 
 
@@ -102,7 +109,7 @@ def replica(
     model: TransformerModel, accelerator: Accelerator, degrees: Degrees, settings: EngineSettings
 ) -> Replica:
     """Return what an accelerator holds and moves, a row for each way of splitting a model."""
-    weights, cache = weight_shape(model), cache_shape(model)
+    weights, cache, adapter = weight_shape(model), cache_shape(model), adapter_shape(model)
     stored = weight_format(settings.weight_precision)
     element = cache_element_bytes(settings.kv_precision)
     tensor = np.asarray(degrees.tensor, float)
@@ -144,6 +151,10 @@ def replica(
         **(links := _links(accelerator)),
         "domains_visited": _domains_visited(model, stage, links["domain"]),
         "hosts": np.where(degrees.attention_data > 1, np.maximum(stage / SERVER, 1.0), 1.0),
+        "adapters": settings.adapters,
+        "adapter_weights": settings.adapter_rank * (adapter.whole + adapter.split / tensor),
+        "adapter_expert_weights": settings.adapter_rank
+        * (adapter.one_expert_whole + adapter.one_expert_split / expert_parts),
         "overlaps": float(settings.two_batch_overlap),
     }
     shape = np.broadcast_shapes(tensor.shape, *(np.shape(value) for value in columns.values()))
