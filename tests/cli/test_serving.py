@@ -68,6 +68,14 @@ def test_json_has_a_row_for_each_fabric(topoopt: Topoopt) -> None:
             (*GIVEN[-6:-2], "--fabrics", "rail", "--out", "plan.json"),
             "--out: topoopt is not among the fabrics",
         ),
+        (
+            ("--lora-adapters", "64"),
+            "--lora-rank: missing beside --lora-adapters 64; adapters have a number and a rank",
+        ),
+        (
+            ("--lora-rank", "16"),
+            "--lora-adapters: missing beside --lora-rank 16; adapters have a number and a rank",
+        ),
         (("--dispatch", "fp4"), 'dispatch: unknown name "fp4"'),
         (("--kv-precision", "fp3"), 'unknown name "fp3"'),
         (("--weight-precision", "fp3"), 'unknown name "fp3"'),

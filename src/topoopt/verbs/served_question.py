@@ -18,7 +18,6 @@ from topoopt.serving import (
     SERVING_FABRICS,
     Demand,
     DeploymentPart,
-    EngineSettings,
     Failure,
     Limits,
     Machine,
@@ -47,7 +46,8 @@ from topoopt.verbs.llm.words import Transformer, model_of
 from topoopt.verbs.ownership_terms import ownership_terms
 from topoopt.verbs.pricing import pricing
 from topoopt.verbs.served_deployment import given_deployment
-from topoopt.words import ServingWords, ShapeWords, amount, checked_words, pick, refuse_empty
+from topoopt.verbs.served_engine import engine_settings
+from topoopt.words import ServingWords, ShapeWords, amount, checked_words, refuse_empty
 
 FEWEST = 100
 """Requests of which a share of nine tenths says something."""
@@ -140,7 +140,7 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
             words["accelerator"],
             accelerators,
             system.accelerators_per_server,
-            _engine(words),
+            engine_settings(words),
             known_engine(words["engine"]),
         ),
         _demand(words),
@@ -278,22 +278,6 @@ def _objectives(words: Mapping[str, Any]) -> Objectives:
         "tpot_s": amount(parse_time, words["slo_tpot"], "slo_tpot") if "slo_tpot" in words else usual.tpot_s,
     }
     return Objectives(**times, share=words.get("slo_share", usual.share))
-
-
-def _engine(words: Mapping[str, Any]) -> EngineSettings:
-    for word, low, high in (
-        ("memory_share", 0.0, 1.0),
-        ("accepted_tokens", 1.0, 1.0 + words["drafted_tokens"]),
-    ):
-        if not low < words[word] <= high and not low == words[word] == high:
-            raise InvalidInput(f"{word}: expected a number from {low:g} to {high:g}, got {words[word]:g}")
-    whole("page_tokens", words["page_tokens"], 1)
-    for word in ("lora_adapters", "lora_rank"):
-        whole(word, words[word], 0)
-    same = [column.name for column in fields(EngineSettings) if column.name in words]
-    return EngineSettings(
-        **pick(words, same), adapters=words["lora_adapters"], adapter_rank=words["lora_rank"]
-    )
 
 
 def _limits(

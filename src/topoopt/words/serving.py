@@ -121,7 +121,7 @@ class EngineWords(TypedDict, total=False):
     drafted_tokens: Annotated[int, Word("N", 0)]
     """Proposed and looked at in a step, for a request; 0 without speculative decoding."""
     lora_adapters: Annotated[int, Word("N", 0)]
-    """Adapters that are held in memory together."""
+    """LoRA adapters that are served together, each asked for as often."""
     lora_rank: Annotated[int, Word("N", 0)]
     """Their rank."""
 
