@@ -22,7 +22,8 @@ from benchmarks.serving_fit import (
     predicted_logs,
 )
 from topoopt.arrays import Floats, Ints
-from topoopt.serving.calibration.fit import CONSTANTS, Factors, Problem, row_logs
+from topoopt.serving.calibration.factors import CONSTANTS, Factors, row_logs
+from topoopt.serving.calibration.fit import Problem
 from topoopt.serving.calibration.levels import engine_family
 from topoopt.serving.calibration.own import own_logs, own_misses, own_problem, part_of
 from topoopt.serving.runs.run import ServedRun, read_runs

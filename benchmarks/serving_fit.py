@@ -6,16 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.arrays import Flags, Floats, Ints
-from topoopt.serving.calibration.fit import (
-    CONSTANTS,
-    Factors,
-    Observations,
-    Problem,
-    constants_of_logs,
-    fit_factors,
-    members_of,
-    row_logs,
-)
+from topoopt.serving.calibration.factors import CONSTANTS, Factors, constants_of_logs, members_of, row_logs
+from topoopt.serving.calibration.fit import Observations, Problem, fit_factors
 from topoopt.serving.calibration.levels import level_names
 from topoopt.serving.runs.columns import RunColumns, run_columns
 from topoopt.serving.runs.law import expected

@@ -6,11 +6,10 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.figure import Figure, best_cpu_seconds
-from topoopt.collectives import broadcast_steps
 from topoopt.finder import STRIDE_RULES, FinderRules, find_topology, lay_rings
 from topoopt.routing import Fabric, link_loads
 from topoopt.strategy import data_parallel, extract_traffic
-from topoopt.topology import expander
+from topoopt.topology import broadcast_steps, expander
 from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic
 from topoopt.workload import load_model
 

@@ -28,10 +28,18 @@ from tests.collectives.wirings import (
     wired,
     without_offsets,
 )
-from topoopt.collectives import broadcast, broadcast_steps, reversed_links
-from topoopt.collectives.broadcast import BroadcastSteps
 from topoopt.errors import InvalidInput, NoRoute
-from topoopt.topology import Topology, circulant, expander, fat_tree, hops_from
+from topoopt.topology import (
+    BroadcastSteps,
+    Topology,
+    broadcast,
+    broadcast_steps,
+    circulant,
+    expander,
+    fat_tree,
+    hops_from,
+    reversed_links,
+)
 
 
 def by_linear_program(topology: Topology) -> list[float]:

@@ -21,15 +21,13 @@ from topoopt.collectives import (
     Schedule,
     Transfers,
     broadcast_schedule,
-    broadcast_steps,
     one_after_the_other,
     play,
-    reversed_links,
     transfers_of,
 )
 from topoopt.collectives.ring import all_gather, reduce_scatter, ring
 from topoopt.collectives.schedule import Send
-from topoopt.topology import Topology, circulant, expander
+from topoopt.topology import Topology, broadcast_steps, circulant, expander, reversed_links
 
 WIRINGS: dict[str, Topology] = {name: make() for name, make in NAMED.items()} | {
     "C(24,{1,3,4})": circulant(24, (1, 3, 4), BPS),

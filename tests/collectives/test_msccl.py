@@ -13,17 +13,15 @@ from topoopt.collectives import (
     ALGORITHMS,
     Transfers,
     broadcast_schedule,
-    broadcast_steps,
     msccl_xml,
     one_after_the_other,
-    reversed_links,
     run_msccl,
     transfers_of,
 )
 from topoopt.collectives.msccl import MOST_STEPS
 from topoopt.collectives.ring import all_gather, reduce_scatter
 from topoopt.errors import InvalidInput
-from topoopt.topology import Topology, circulant
+from topoopt.topology import Topology, broadcast_steps, circulant, reversed_links
 
 SIZES = (0, 1 << 30)
 

@@ -17,11 +17,10 @@ from tests.collectives.wirings import (
     wired,
     without_offsets,
 )
-from topoopt.collectives import broadcast_steps
 from topoopt.frontier import collective_answer
 from topoopt.frontier.bound import bound_of, tightest_set
 from topoopt.frontier.wiring import Wiring, wiring_of
-from topoopt.topology import Topology, circulant, expander, hop_metrics
+from topoopt.topology import Topology, broadcast_steps, circulant, expander, hop_metrics
 
 
 def by_all_sets(topology: Topology) -> Fraction:

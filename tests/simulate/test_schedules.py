@@ -15,7 +15,6 @@ from topoopt.collectives import (
     Algorithm,
     along,
     broadcast_moves,
-    broadcast_steps,
     rank_moves,
 )
 from topoopt.collectives.ring import ring
@@ -39,7 +38,7 @@ from topoopt.simulate import (
 )
 from topoopt.simulate.schedules.choice import MOST_PLAYED
 from topoopt.simulate.schedules.tasks import with_schedules
-from topoopt.topology import Topology, circulant, ideal_switch
+from topoopt.topology import Topology, broadcast_steps, circulant, ideal_switch
 from topoopt.units import format_time
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "simulate.md"

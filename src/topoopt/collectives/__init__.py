@@ -1,12 +1,8 @@
 """How a collective is run as steps of transfers, and the law of one transfer."""
 
-from topoopt.collectives.broadcast import BroadcastSteps as BroadcastSteps
-from topoopt.collectives.broadcast import broadcast_schedule as broadcast_schedule
-from topoopt.collectives.broadcast import broadcast_steps as broadcast_steps
-from topoopt.collectives.broadcast import ports_of_all as ports_of_all
-from topoopt.collectives.broadcast import reversed_links as reversed_links
 from topoopt.collectives.broadcast_moves import broadcast_moves as broadcast_moves
 from topoopt.collectives.broadcast_moves import broadcast_transfers as broadcast_transfers
+from topoopt.collectives.broadcast_schedule import broadcast_schedule as broadcast_schedule
 from topoopt.collectives.moves import MOST_RANKS as MOST_RANKS
 from topoopt.collectives.moves import Moves as Moves
 from topoopt.collectives.moves import along as along

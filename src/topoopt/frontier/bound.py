@@ -14,10 +14,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from topoopt.collectives import reversed_links
 from topoopt.frontier.wiring import Wiring
 from topoopt.routing import optimal_max_load
-from topoopt.topology import HopMetrics, Topology
+from topoopt.topology import HopMetrics, Topology, reversed_links
 
 LARGEST_LP = 20_000
 """Servers times links up to which the best routing of an all-to-all is computed: a second."""

@@ -13,11 +13,9 @@ from topoopt.collectives import (
     along,
     along_orders,
     broadcast_schedule,
-    broadcast_steps,
     one_after_the_other,
     rank_moves,
     reduce_scatter,
-    reversed_links,
     ring,
     transfers_of,
 )
@@ -25,6 +23,7 @@ from topoopt.frontier.laid_moves import Routed
 from topoopt.frontier.orders import Orders, ring_orders
 from topoopt.frontier.way import Way
 from topoopt.routing import EcmpRoutes, balanced_routes, link_loads
+from topoopt.topology import broadcast_steps, reversed_links
 
 MOST_RANKS = 512
 """Trees, halving and doubling, and pairwise exchanges among more servers are left out: millions of sends."""

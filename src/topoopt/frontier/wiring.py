@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from topoopt.collectives import ports_of_all
 from topoopt.errors import InvalidInput, check_known
 from topoopt.topology import (
     DEFAULT_LATENCY_S,
@@ -12,6 +11,7 @@ from topoopt.topology import (
     Topology,
     circulant,
     full_mesh,
+    ports_of_all,
     stride_offsets,
 )
 from topoopt.wirings import FAMILY_NAMES, WiringRequest, search_wirings

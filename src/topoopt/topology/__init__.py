@@ -5,6 +5,14 @@ from topoopt.topology.breadth_first import hops_from as hops_from
 from topoopt.topology.breadth_first import tree_of_rows as tree_of_rows
 from topoopt.topology.breadth_first import trees_from as trees_from
 from topoopt.topology.breadth_first import trees_to as trees_to
+from topoopt.topology.broadcast import BroadcastSteps as BroadcastSteps
+from topoopt.topology.broadcast import WiringInLinks as WiringInLinks
+from topoopt.topology.broadcast import all_joined as all_joined
+from topoopt.topology.broadcast import broadcast_steps as broadcast_steps
+from topoopt.topology.broadcast import ports_of_all as ports_of_all
+from topoopt.topology.broadcast import reversed_links as reversed_links
+from topoopt.topology.broadcast_flow_kernel import Sent as Sent
+from topoopt.topology.broadcast_flow_kernel import lay_broadcast as lay_broadcast
 from topoopt.topology.direct_wiring import DirectWiring as DirectWiring
 from topoopt.topology.direct_wiring import WiredRing as WiredRing
 from topoopt.topology.direct_wiring import most_turns as most_turns

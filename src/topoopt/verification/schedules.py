@@ -10,13 +10,11 @@ from topoopt.collectives import (
     RING,
     Transfers,
     broadcast_schedule,
-    broadcast_steps,
     one_after_the_other,
     play,
-    reversed_links,
     transfers_of,
 )
-from topoopt.topology import Topology, topology_from_arrays
+from topoopt.topology import Topology, broadcast_steps, reversed_links, topology_from_arrays
 from topoopt.verification.check import Check, checked, counted
 from topoopt.verification.subject import Subject
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.collectives import broadcast_steps
-from topoopt.topology import DirectWiring, HopMetrics, wiring_hops
+from topoopt.topology import DirectWiring, HopMetrics, broadcast_steps, wiring_hops
 from topoopt.wirings.all_to_all import balanced_hops
 
 _ALIKE = 1e-9

@@ -2,14 +2,25 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypedDict
 
 from topoopt.words.word import Amount, File, Rate, Time, Word, panel
 
 if TYPE_CHECKING:
-    from topoopt.hardware import ClusterSpec
-else:  # its room is not light
-    ClusterSpec = Any
+
+    class Cluster(Protocol):
+        """A cluster in memory: ``topoopt.ClusterSpec``, which a layer above defines."""
+
+        @property
+        def servers(self) -> int:  # noqa: D102
+            ...
+
+        @property
+        def degree(self) -> int:  # noqa: D102
+            ...
+
+else:
+    Cluster = Any
 
 
 class ModelWords(TypedDict, total=False):
@@ -28,7 +39,7 @@ class ModelWords(TypedDict, total=False):
 class MachineWords(TypedDict, total=False):
     """On which cluster."""
 
-    cluster: Annotated[str | os.PathLike[str] | ClusterSpec, Word("FILE")]
+    cluster: Annotated[str | os.PathLike[str] | Cluster, Word("FILE")]
     """Read the cluster from a YAML file."""
     servers: int
     """Servers; 128, or those of the variant."""

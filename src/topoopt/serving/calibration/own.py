@@ -11,14 +11,8 @@ from topoopt.arrays import Floats, Ints
 from topoopt.door import shows_itself
 from topoopt.errors import InvalidInput
 from topoopt.files import Strict, read_json, validated, write_atomically
-from topoopt.serving.calibration.fit import (
-    CONSTANTS,
-    Factors,
-    Observations,
-    Problem,
-    constants_of_logs,
-    fit_factors,
-)
+from topoopt.serving.calibration.factors import CONSTANTS, Factors, constants_of_logs
+from topoopt.serving.calibration.fit import Observations, Problem, fit_factors
 from topoopt.serving.calibration.levels import engine_family
 from topoopt.serving.calibration.shipped import shipped_logs
 from topoopt.serving.runs.columns import run_columns

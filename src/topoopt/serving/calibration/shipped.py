@@ -9,7 +9,7 @@ import numpy as np
 from topoopt.arrays import Floats
 from topoopt.errors import check_known
 from topoopt.files import packaged_rows
-from topoopt.serving.calibration.fit import CONSTANTS, Factors, constants_of_logs, members_of, row_logs
+from topoopt.serving.calibration.factors import CONSTANTS, Factors, constants_of_logs, members_of, row_logs
 from topoopt.serving.calibration.levels import ServedStack, engine_family, level_names
 from topoopt.serving.step.constants import Constants
 

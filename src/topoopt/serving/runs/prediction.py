@@ -9,7 +9,7 @@ import numpy as np
 
 from topoopt.arrays import Floats
 from topoopt.door import shows_itself
-from topoopt.serving.calibration.fit import constants_of_logs
+from topoopt.serving.calibration.factors import constants_of_logs
 from topoopt.serving.calibration.levels import model_kind
 from topoopt.serving.calibration.own import OwnCalibration
 from topoopt.serving.calibration.shipped import shipped_logs

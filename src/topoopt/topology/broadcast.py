@@ -16,18 +16,15 @@ from math import lcm
 import numpy as np
 
 from topoopt.arrays import Ints, Ints32
-from topoopt.collectives.broadcast_flow_kernel import (
+from topoopt.errors import InvalidInput, NoRoute
+from topoopt.topology.broadcast_flow_kernel import (
     Flow,
     InLinks,
     Seen,
-    Sent,
     fullest_by_flow,
-    lay_broadcast,
 )
-from topoopt.collectives.broadcast_kernel import fullest_by_subsets
-from topoopt.collectives.transfers import Transfers
-from topoopt.errors import InvalidInput, NoRoute
-from topoopt.topology import Topology, topology_from_arrays
+from topoopt.topology.broadcast_kernel import fullest_by_subsets
+from topoopt.topology.topology import Topology, topology_from_arrays
 
 MOST_LINKS_OF_SUBSETS = 10
 """Links into a server up to which all their sets are looked at; above, a flow finds the one that counts."""
@@ -102,10 +99,10 @@ def broadcast_steps(topology: Topology, ports: int | None = None) -> BroadcastSt
     (8, Fraction(127, 128))
     """
     ports = ports_of_all(topology, ports)
-    if _all_joined(topology):
+    if all_joined(topology):
         return BroadcastSteps(topology.servers, ports, (Fraction(1, int(topology.ports.min())),))
     roots = np.arange(1 if topology.offsets else topology.servers)
-    wiring = _InLinks.of(topology)
+    wiring = WiringInLinks.of(topology)
     most, per = np.zeros(topology.servers, np.int64), np.ones(topology.servers, np.int64)
     reached = np.zeros(len(roots), np.int64)
     if wiring.widest <= MOST_LINKS_OF_SUBSETS:
@@ -120,39 +117,6 @@ def broadcast_steps(topology: Topology, ports: int | None = None) -> BroadcastSt
         )
     fullest = tuple(Fraction(int(p), int(q)) for p, q in zip(most[:count], per[:count], strict=True))
     return BroadcastSteps(topology.servers, ports, fullest)
-
-
-def broadcast_schedule(topology: Topology, chunks: int) -> Transfers:
-    """Return the all-gather itself, with every shard cut into so many chunks.
-
-    Chunk c is of server ``c // chunks``. With :attr:`BroadcastSteps.chunks` of them, the fullest port carries in each
-    step what it must, or where that is no whole chunk, the next whole one.
-    """
-    if _all_joined(topology):
-        return _direct(topology, chunks)
-    wiring = _InLinks.of(topology)
-    seen, room = wiring.flow_room()
-    rows = np.empty((5, topology.servers * (topology.servers + wiring.widest)), np.int64)
-    server, used = 0, 0
-    while server < topology.servers:
-        spare = (topology.servers + 1) * (wiring.widest + 1)
-        rows = np.concatenate([rows, np.empty((5, spare), np.int64)], axis=1)
-        server, used = lay_broadcast(wiring.rows, server, chunks, seen, room, used, Sent(*rows))
-    step, link, shard, first, count = rows[:, :used]
-    n = topology.servers
-    moved = Transfers(
-        "bfb",
-        "all-gather",
-        n,
-        n * chunks,
-        step.copy(),
-        wiring.src[link].astype(np.int64),
-        wiring.dst[link].astype(np.int64),
-        shard * chunks + first,
-        count.copy(),
-        np.zeros(used, np.bool_),
-    )
-    return moved.in_order()
 
 
 def reversed_links(topology: Topology) -> Topology:
@@ -200,21 +164,13 @@ def ports_of_all(topology: Topology, given: int | None = None) -> int:
     return usual
 
 
-def _all_joined(topology: Topology) -> bool:
+def all_joined(topology: Topology) -> bool:
+    """Return whether every server has a link to every other one."""
     return len(topology) == topology.servers * (topology.servers - 1)
 
 
-def _direct(topology: Topology, chunks: int) -> Transfers:
-    """Return the one step of a full mesh."""
-    n, src, dst = topology.servers, topology.src.astype(np.int64), topology.dst.astype(np.int64)
-    none, all_chunks = np.zeros(len(src), np.int64), np.full(len(src), chunks)
-    return Transfers(
-        "bfb", "all-gather", n, n * chunks, none, src, dst, src * chunks, all_chunks, none.astype(np.bool_)
-    )
-
-
 @dataclass(frozen=True, eq=False)
-class _InLinks:
+class WiringInLinks:
     """The links of a wiring by where they end, as the kernels have them."""
 
     first: Ints
@@ -224,7 +180,8 @@ class _InLinks:
     widest: int
 
     @classmethod
-    def of(cls, topology: Topology) -> "_InLinks":
+    def of(cls, topology: Topology) -> "WiringInLinks":
+        """Sort the links of a wiring by where they end."""
         order = np.lexsort((topology.src, topology.dst))
         dst = topology.dst[order]
         first = np.searchsorted(dst, np.arange(topology.servers + 1))
@@ -238,13 +195,16 @@ class _InLinks:
 
     @property
     def rows(self) -> InLinks:
+        """The links as kernels take them."""
         return InLinks(self.first, self.src, self.ports)
 
     def room(self) -> tuple[Ints32, Ints, Ints32]:
+        """Allocate scratch arrays, one entry per server."""
         servers = len(self.first) - 1
         return np.empty(servers, np.int32), np.empty(servers, np.int64), np.empty(servers, np.int32)
 
     def flow_room(self) -> tuple[Seen, Flow]:
+        """Allocate scratch arrays of the flow kernel."""
         servers = len(self.first) - 1
         classes = np.empty((3, servers), np.int64)
         on_links = np.empty((4, self.widest), np.int64)

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from topoopt.arrays import Ints, Ints32
-from topoopt.collectives.broadcast_kernel import ways_in
 from topoopt.kernel import compiled, entry, stamp, stamped
+from topoopt.topology.broadcast_kernel import ways_in
 
 STAMP = stamp(Path(__file__).parent.glob("broadcast*_kernel.py"))
 
