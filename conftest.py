@@ -8,8 +8,8 @@ collect_ignore_glob = (
     []
     if find_spec("torch")
     else [
-        "src/topoopt/testbed/collectives/*",
-        *(f"src/topoopt/testbed/training/{name}.py" for name in _TRAINING),
-        "tests/testbed/collectives/member_programs.py",
+        "src/topoopt/plugins/testbeds/collectives/*",
+        *(f"src/topoopt/plugins/testbeds/training/{name}.py" for name in _TRAINING),
+        "tests/plugins/testbeds/collectives/member_programs.py",
     ]
 )

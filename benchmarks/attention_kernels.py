@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.hardware import find_accelerator
-from topoopt.llm.step_time.exponentials import PRODUCTS_OF_AN_EXPONENTIAL, USUAL_PRODUCTS
+from topoopt.catalog import find_accelerator
+from topoopt.transformers.step_time.exponentials import PRODUCTS_OF_AN_EXPONENTIAL, USUAL_PRODUCTS
 
 KERNELS = Path(__file__).parent / "data" / "attention_kernels.csv"
 SHORTEST = 1024

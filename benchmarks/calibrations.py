@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from topoopt.hardware import find_accelerator
+from topoopt.catalog import find_accelerator
 
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "benchmarks" / "data" / "train_runs.csv"

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from topoopt.choice import (
+from topoopt.pricing import OwnershipTerms, Running, pricing_of, server_price
+from topoopt.studies.choice import (
     DROPPED,
     JobShare,
     LeastTimes,
@@ -26,8 +27,7 @@ from topoopt.choice import (
     read_mix,
     swept_times,
 )
-from topoopt.cost import OwnershipTerms, Running, pricing_of, server_price
-from topoopt.sweep import kept_processes
+from topoopt.studies.sweep import kept_processes
 
 JOBS = (
     *("llama3-8b@16", "llama3-70b@16", "llama3-70b@32", "mixtral-8x7b@16", "gpt3-175b@32"),

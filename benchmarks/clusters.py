@@ -7,8 +7,8 @@ equal results. Plans are made before: what is measured is the course, and what j
 from collections.abc import Iterator
 
 from benchmarks.figure import Figure, best_cpu_seconds
-from topoopt.cluster import ClusterSettings, GeneratorSettings, course_fabrics, generate_trace, run_course
-from topoopt.hardware import ClusterSpec
+from topoopt.catalog import ClusterSpec
+from topoopt.clusters import ClusterSettings, GeneratorSettings, course_fabrics, generate_trace, run_course
 from topoopt.search import SearchOptions
 
 SERVERS = 432

@@ -11,7 +11,7 @@ import numpy as np
 
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric
-from topoopt.simulate import (
+from topoopt.simulation import (
     FlexNetGraph,
     TaskGraph,
     choose_and_simulate,

@@ -6,7 +6,7 @@ from pathlib import Path
 from benchmarks.figure import Figure, best_cpu_seconds
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric
-from topoopt.simulate import (
+from topoopt.simulation import (
     SimulationOptions,
     TaskGraph,
     flexnet_fabric,

@@ -5,7 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.figure import Figure, best_cpu_seconds
-from topoopt.interleave import CommunicationProfile, Phase, compatibility_score, interleave, unified_circle
+from topoopt.clusters.interleave import (
+    CommunicationProfile,
+    Phase,
+    compatibility_score,
+    interleave,
+    unified_circle,
+)
 
 LINK_BPS = 50e9
 VGG16 = CommunicationProfile("vgg16", 0.255, (Phase(0.141, 0.114, 45e9),))

@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from topoopt.files import packaged_rows, write_atomically
-from topoopt.topology import DirectWiring, LiftShape, lifted, moore_average_hops
-from topoopt.wirings import judged
-from topoopt.wirings.known import IN_ORDER
+from topoopt.schema.files import packaged_rows, write_atomically
+from topoopt.topologies import DirectWiring, LiftShape, lifted, moore_average_hops
+from topoopt.topologies.wirings import judged
+from topoopt.topologies.wirings.known import IN_ORDER
 
 FILE = Path(__file__).parents[1] / "src" / "topoopt" / "wirings" / "data" / "known_wirings.csv"
 SERVERS = (
@@ -130,7 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reader.add_argument("--seeds", type=int, nargs="*", default=(0, 1))
     reader.add_argument("--anew", action="store_true", help="forget the rows that are there")
     asked = reader.parse_args(arguments)
-    rows: list[Row] = packaged_rows("wirings", "known_wirings") if FILE.exists() and not asked.anew else []
+    rows: list[Row] = (
+        packaged_rows("topologies.wirings", "known_wirings") if FILE.exists() and not asked.anew else []
+    )
     for servers, degree in sizes():
         if servers not in asked.servers or degree not in asked.degrees:
             continue

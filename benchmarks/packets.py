@@ -12,7 +12,7 @@ from benchmarks.reference_replay import COMPATIBLE, fabric, task_graph
 from benchmarks.simulators import dlrm
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric
-from topoopt.simulate import SimulationOptions, TaskGraph, simulate
+from topoopt.simulation import SimulationOptions, TaskGraph, simulate
 
 SPEED = "FlexNetPacket at its fastest: 2.4 to 8.5 M/s on 16 to 32 servers, 0.45 to 2.8 on 128"
 SECONDS = "FlexNetPacket on 128-server DLRM: 27 to 33 s on an ideal switch, 50 s with 4 rings, 109 s with 8"

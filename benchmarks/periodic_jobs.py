@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.figure import Figure, best_cpu_seconds
-from topoopt.interleave import (
+from topoopt.clusters.interleave import (
     CommunicationProfile,
     PeriodicJob,
     Phase,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import topoopt
-from topoopt.llm import PredictedRuns, Prediction, predict_runs, read_runs
+from topoopt.measurements.training import PredictedRuns, Prediction, predict_runs, read_runs
 
 RUNS = Path(__file__).parent / "data" / "published_runs.csv"
 JOBS: Mapping[str, Mapping[str, Any]] = {

@@ -14,7 +14,7 @@ from benchmarks.reference_noise import band, noisy_rows
 from benchmarks.reference_replay import COMPATIBLE, Replayed, replay_flows, replay_packets
 from benchmarks.reference_rows import MicroRow, ReplayRow, fluid_rows, micro_rows, replay_rows
 from benchmarks.reference_text import PAGE
-from topoopt.simulate import PacketOptions, SimulationOptions, simulate
+from topoopt.simulation import PacketOptions, SimulationOptions, simulate
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "simulators.md"
 MODELS = ("vgg", "dlrm", "candle")

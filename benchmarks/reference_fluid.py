@@ -3,12 +3,12 @@
 from functools import cache
 
 from benchmarks.reference_rows import FluidRow
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
-from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job, operators_of
-from topoopt.simulate import SimulationOptions, TaskGraph, build_task_graph, simulate
-from topoopt.strategy import data_parallel
-from topoopt.workload import load_model
+from topoopt.jobs import JobSettings, make_job, operators_of
+from topoopt.simulation import SimulationOptions, TaskGraph, build_task_graph, simulate
+from topoopt.workloads import load_model
+from topoopt.workloads.strategy import data_parallel
 
 INTRA_SERVER_BPS = 200e9
 """The 25e6 bytes/ms inside a server of the authors' programs."""

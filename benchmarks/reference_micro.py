@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from topoopt.routing import Fabric, make_routes
-from topoopt.simulate import COLLECTIVE, COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
-from topoopt.topology import (
+from topoopt.simulation import COLLECTIVE, COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
+from topoopt.topologies import (
     Link,
     Ring,
     Topology,

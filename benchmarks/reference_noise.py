@@ -5,7 +5,7 @@ from statistics import median
 
 from benchmarks.reference_replay import COMPATIBLE, run_row
 from benchmarks.reference_rows import ReplayRow, replay_rows
-from topoopt.simulate import SimulationOptions
+from topoopt.simulation import SimulationOptions
 
 SEEDS = range(10)
 

@@ -9,7 +9,7 @@ from statistics import fmean
 from benchmarks.reference_rows import ReplayRow
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric
-from topoopt.simulate import (
+from topoopt.simulation import (
     PacketOptions,
     SimResult,
     SimulationOptions,

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import least_squares
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.reinforcement.constants import Constants, shipped_constants
 from topoopt.reinforcement.measured_step import measured_request
 from topoopt.reinforcement.measured_sync import USUAL_MEMORY_BYTES

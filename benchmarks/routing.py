@@ -20,7 +20,7 @@ from topoopt.routing import (
     make_routes,
     optimal_max_load,
 )
-from topoopt.topology import Topology, topology_from_arrays
+from topoopt.topologies import Topology, topology_from_arrays
 
 
 def circulant(n: int, *strides: int) -> Topology:

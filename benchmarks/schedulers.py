@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from benchmarks.figure import Figure, best_cpu_seconds
-from topoopt.cluster import (
+from topoopt.catalog import ClusterSpec
+from topoopt.clusters import (
     CassiniTraceSettings,
     ClusterSettings,
     Machine,
@@ -18,8 +19,7 @@ from topoopt.cluster import (
     cassini_trace_for,
     run_schedules,
 )
-from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings
+from topoopt.jobs import JobSettings
 
 LOAD, DAY_S, COMPILING_S = 0.9, 86_400.0, 1_200.0
 MACHINE = Machine(50e9, 1e-6, "a100", JobSettings(), "analytic")

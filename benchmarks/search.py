@@ -8,23 +8,23 @@ from collections.abc import Iterator
 
 from benchmarks.figure import Figure
 from benchmarks.program import plan
-from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import JobSettings, make_job
 from topoopt.search import SearchOptions, make_plan
-from topoopt.workload import load_model
+from topoopt.workloads import load_model
 
 SOURCE = "FlexNet on one core of a current server, measured with the authors' program"
 SEEDS = range(5)
 COMPILE = """
 from time import process_time
-from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import JobSettings, make_job
 from topoopt.search.markov_chain import search_strategy
 from topoopt.search.problem import make_problem
 from topoopt.search import SearchOptions
 from topoopt.search.candidate import fabric_for
-from topoopt.strategy import data_parallel
-from topoopt.workload import load_model
+from topoopt.workloads.strategy import data_parallel
+from topoopt.workloads import load_model
 import numpy as np
 graph = load_model("vgg16", servers=16)
 job = make_job(graph, ClusterSpec(16, 4, 100e9), JobSettings())

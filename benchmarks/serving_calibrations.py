@@ -1,7 +1,7 @@
 """The constants of serving that are shipped, fitted again: ``python -m benchmarks.serving_calibrations``.
 
 Fits all factors to the rows of ``serving_runs.csv``, with spreads of levels scaled by what does best in five folds,
-and writes ``src/topoopt/serving/data/constants.csv``. With ``--page`` also the errors on rows left out, into
+and writes ``src/topoopt/inference/data/constants.csv``. With ``--page`` also the errors on rows left out, into
 ``docs/serving-accuracy.md``: five folds; one model, engine or accelerator left out; after a few rows of one's own.
 """
 
@@ -21,13 +21,13 @@ from benchmarks.serving_fit import (
     material,
     predicted_logs,
 )
-from topoopt.arrays import Floats, Ints
-from topoopt.serving.calibration.factors import CONSTANTS, Factors, row_logs
-from topoopt.serving.calibration.fit import Problem
-from topoopt.serving.calibration.levels import engine_family
-from topoopt.serving.calibration.own import own_logs, own_misses, own_problem, part_of
-from topoopt.serving.runs.run import ServedRun, read_runs
-from topoopt.serving.runs.table import read_run_table
+from topoopt.base.arrays import Floats, Ints
+from topoopt.inference.step.factors import CONSTANTS, Factors, row_logs
+from topoopt.inference.step.levels import engine_family
+from topoopt.measurements.serving.fit import Problem
+from topoopt.measurements.serving.own import own_logs, own_misses, own_problem, part_of
+from topoopt.measurements.serving.run import ServedRun, read_runs
+from topoopt.measurements.serving.table import read_run_table
 
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "benchmarks" / "data" / "serving_runs.csv"

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.arrays import Flags, Floats, Ints
-from topoopt.serving.calibration.factors import CONSTANTS, Factors, constants_of_logs, members_of, row_logs
-from topoopt.serving.calibration.fit import Observations, Problem, fit_factors
-from topoopt.serving.calibration.levels import level_names
-from topoopt.serving.runs.columns import RunColumns, run_columns
-from topoopt.serving.runs.law import expected
-from topoopt.serving.runs.observed import observations, stack_of
-from topoopt.serving.runs.run import ServedRun
-from topoopt.serving.step.constants import Constants
+from topoopt.base.arrays import Flags, Floats, Ints
+from topoopt.inference.step.constants import Constants
+from topoopt.inference.step.factors import CONSTANTS, Factors, constants_of_logs, members_of, row_logs
+from topoopt.inference.step.levels import level_names
+from topoopt.measurements.serving.columns import RunColumns, run_columns
+from topoopt.measurements.serving.fit import Observations, Problem, fit_factors
+from topoopt.measurements.serving.law import expected
+from topoopt.measurements.serving.observed import observations, stack_of
+from topoopt.measurements.serving.run import ServedRun
 
 START = Constants(
     dense_memory=0.8,

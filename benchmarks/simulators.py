@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from benchmarks.figure import Figure, best_cpu_seconds
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import FinderRules, find_topology
-from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job, operators_of
+from topoopt.jobs import JobSettings, make_job, operators_of
 from topoopt.routing import Fabric
-from topoopt.simulate import TaskGraph, build_task_graph, simulate
-from topoopt.strategy import data_parallel, extract_traffic
-from topoopt.workload import load_model
+from topoopt.simulation import TaskGraph, build_task_graph, simulate
+from topoopt.workloads import load_model
+from topoopt.workloads.strategy import data_parallel, extract_traffic
 
 ORIGINAL = "FlexNetPacket: packets, direct connect without rings at 128 servers; its fastest run at 16"
 

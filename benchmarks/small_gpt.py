@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import topoopt
-from topoopt.transformer import TransformerModel, count_parameters, find_transformer
-from topoopt.workload import DeviceProfile, MeasuredOperator, PartTime, read_device_profile
+from topoopt.workloads import DeviceProfile, MeasuredOperator, PartTime, read_device_profile
+from topoopt.workloads.transformer import TransformerModel, count_parameters, find_transformer
 
 USUAL = {"cpu": ("gpt2", 128, 1, "fp32"), "cuda": ("gpt3-1.3b", 2048, 4, "bf16")}
 """Model, sequence, sequences of a step and precision by device."""

@@ -9,24 +9,21 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.figure import Figure, best_cpu_seconds
-from topoopt.llm import (
+from topoopt.measurements.training import Weights, fit, read_runs, timed_runs
+from topoopt.transformers import (
     RECOMPUTATIONS,
     Configuration,
     ConfigurationTable,
     System,
-    Weights,
     configuration_table,
     estimate,
     find_calibration,
-    fit,
     memory,
-    read_runs,
     recomputation_bits,
     starting_calibration,
     table_of_columns,
-    timed_runs,
 )
-from topoopt.transformer import find_transformer
+from topoopt.workloads.transformer import find_transformer
 
 ROWS = 200_000
 RUNS = Path(__file__).parent / "data" / "train_runs.csv"

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import topoopt
-from topoopt.words import described
+from topoopt.schema.words import described
 
-LAZY = "topoopt.lazy_face"
+LAZY = "topoopt.base.lazy_face"
 """What makes a face lazy; the face does not hand it on."""
 
-NOT_ROOMS = frozenset({"__main__", "cli", "verbs"})
+NOT_ROOMS = frozenset({"__main__", "frontends.cli", "frontends.verbs"})
 """How the program is started; the command line, which has help and no callers; what the front door hands on."""
 FRONT = "front-door"
 KINDS = {"table": "Tables and constants", "noun": "Nouns", "verb": "Verbs"}
@@ -57,8 +57,22 @@ class Entry:
 
 
 def rooms() -> list[str]:
-    """Return the rooms and single files of the package, by name."""
-    return sorted(one.name for one in pkgutil.iter_modules(topoopt.__path__) if one.name not in NOT_ROOMS)
+    """Return the packages and their folders that hand names on, and the files of ``base``, by name."""
+    found = []
+    for one in pkgutil.iter_modules(topoopt.__path__):
+        package = importlib.import_module(f"topoopt.{one.name}")
+        inside = [f"{one.name}.{part.name}" for part in pkgutil.iter_modules(getattr(package, "__path__", ()))]
+        if one.name == "base":
+            found += inside
+        else:
+            found += [name for name in (one.name, *inside) if name not in NOT_ROOMS and _is_face(name)]
+    return sorted(found)
+
+
+def _is_face(name: str) -> bool:
+    """Return whether a package or folder hands names on."""
+    face = Path(topoopt.__path__[0], *name.split("."), "__init__.py")
+    return face.exists() and bool(_handed_on(face))
 
 
 @cache
@@ -171,7 +185,7 @@ def _offered() -> dict[str, Any]:
 
 
 def _is_own(value: object) -> bool:
-    return inspect.isfunction(value) and value.__module__.startswith("topoopt.verbs.")
+    return inspect.isfunction(value) and value.__module__.startswith("topoopt.frontends.verbs.")
 
 
 def _index() -> Iterator[str]:

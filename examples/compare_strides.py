@@ -4,7 +4,7 @@ Two strides make four concurrent AllReduce rings whichever they are. What differ
 has to go.
 """
 
-from topoopt.topology import circulant, hop_metrics
+from topoopt.topologies import circulant, hop_metrics
 
 BANDWIDTH_BPS = 100e9
 CHOICES = {

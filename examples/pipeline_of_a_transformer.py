@@ -6,7 +6,8 @@ meets on a link.
 """
 
 from topoopt.finder import FabricRequest, build_fabric
-from topoopt.llm import (
+from topoopt.simulation import pipeline_task_graph, pipelined_time, simulate
+from topoopt.transformers import (
     Configuration,
     System,
     configuration_table,
@@ -14,8 +15,7 @@ from topoopt.llm import (
     find_calibration,
     make_pipelined_step,
 )
-from topoopt.simulate import pipeline_task_graph, pipelined_time, simulate
-from topoopt.transformer import find_transformer
+from topoopt.workloads.transformer import find_transformer
 
 DEGREE, BANDWIDTH_BPS = 4, 400e9
 

@@ -3,11 +3,11 @@
 import tempfile
 from pathlib import Path
 
-from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
-from topoopt.report import LineChart, Series, draw_charts, make_page, write_report
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import JobSettings, make_job
+from topoopt.pages import LineChart, Series, draw_charts, make_page, write_report
 from topoopt.search import SearchOptions, make_plan
-from topoopt.workload import load_model
+from topoopt.workloads import load_model
 
 SERVERS = 8
 DEGREES = (2, 3, 4)

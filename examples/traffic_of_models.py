@@ -3,9 +3,9 @@
 Embedding tables are placed, one server each in turn; everything else is replicated.
 """
 
-from topoopt.strategy import data_parallel, extract_traffic
-from topoopt.units import format_bytes
-from topoopt.workload import MODELS, load_model
+from topoopt.base.units import format_bytes
+from topoopt.workloads import MODELS, load_model
+from topoopt.workloads.strategy import data_parallel, extract_traffic
 
 SERVERS, ACCELERATORS_PER_SERVER = 16, 4
 

@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from topoopt.testbed.collectives import (
+from topoopt.plugins.testbeds.collectives import (
     MultiRing,
     multi_ring_all_reduce,
     multi_ring_hook,

@@ -18,7 +18,7 @@ from typing import Any
 from fuzz.mutate import mutated
 from fuzz.subjects import READERS, WORDS, verbs
 from fuzz.values import TEXTS, any_number
-from topoopt.cli import main
+from topoopt.frontends.cli import main
 
 LIMIT_S = 10
 MANY = ("--processes", "--chains", "--ray")

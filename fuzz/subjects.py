@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import typer
 
-from topoopt.cli import main
-from topoopt.cli.program import VERBS, app
-from topoopt.workload import published_tables
+from topoopt.frontends.cli import main
+from topoopt.frontends.cli.program import VERBS, app
+from topoopt.workloads import published_tables
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

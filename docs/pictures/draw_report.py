@@ -13,11 +13,11 @@ from pathlib import Path
 
 from PIL import Image
 
-from topoopt.hardware import ClusterSpec
-from topoopt.job import JobSettings, make_job
-from topoopt.report import make_page, write_report
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import JobSettings, make_job
+from topoopt.pages import make_page, write_report
 from topoopt.search import SearchOptions, make_plan
-from topoopt.workload import load_model
+from topoopt.workloads import load_model
 
 PICTURE = Path(__file__).with_name("report.png")
 WIDTH, HEIGHT = 1366, 1340

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from topoopt.routing import coin_change_mod
-from topoopt.topology import circulant, hop_metrics
+from topoopt.topologies import circulant, hop_metrics
 
 SERVERS = 16
 STRIDES = (1, 5)

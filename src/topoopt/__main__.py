@@ -2,7 +2,7 @@
 
 import sys
 
-from topoopt.cli import main
+from topoopt.frontends.cli import main
 
 if __name__ == "__main__":  # worker processes import this file too
     sys.exit(main())

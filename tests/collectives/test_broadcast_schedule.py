@@ -27,7 +27,7 @@ from topoopt.collectives import (
 )
 from topoopt.collectives.ring import all_gather, reduce_scatter, ring
 from topoopt.collectives.schedule import Send
-from topoopt.topology import Topology, broadcast_steps, circulant, expander, reversed_links
+from topoopt.topologies import Topology, broadcast_steps, circulant, expander, reversed_links
 
 WIRINGS: dict[str, Topology] = {name: make() for name, make in NAMED.items()} | {
     "C(24,{1,3,4})": circulant(24, (1, 3, 4), BPS),

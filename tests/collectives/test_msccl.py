@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.collectives.wirings import BPS, complete, diamond, kautz, lifted_128_4
+from topoopt.base.errors import InvalidInput
 from topoopt.collectives import (
     ALGORITHMS,
     Transfers,
@@ -20,8 +21,7 @@ from topoopt.collectives import (
 )
 from topoopt.collectives.msccl import MOST_STEPS
 from topoopt.collectives.ring import all_gather, reduce_scatter
-from topoopt.errors import InvalidInput
-from topoopt.topology import Topology, broadcast_steps, circulant, reversed_links
+from topoopt.topologies import Topology, broadcast_steps, circulant, reversed_links
 
 SIZES = (0, 1 << 30)
 

@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.collectives import rings_xml, run_msccl
-from topoopt.errors import Infeasible, InvalidInput
 
 
 def along(ranks: int, *strides: int) -> list[list[int]]:

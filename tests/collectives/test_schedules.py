@@ -3,10 +3,10 @@
 import pytest
 
 from tests.collectives.closed_forms import closed_form_time_s, hierarchical_time_s, schedule_time_s
+from topoopt.base.errors import InvalidInput
 from topoopt.collectives import ALGORITHMS, MakeSchedule, Schedule
 from topoopt.collectives.double_binary_tree import double_binary_tree, two_trees
 from topoopt.collectives.ring import all_gather, reduce_scatter
-from topoopt.errors import InvalidInput
 
 SIZES = [2, 3, 4, 5, 6, 7, 8, 12, 13, 16]
 SCHEDULES = {name: row.schedules[0] for name, row in ALGORITHMS.items()}

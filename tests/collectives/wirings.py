@@ -6,7 +6,7 @@ from itertools import product
 import networkx as nx
 import numpy as np
 
-from topoopt.topology import Topology, circulant, topology_from_arrays
+from topoopt.topologies import Topology, circulant, topology_from_arrays
 
 Arcs = list[tuple[int, int]]
 BPS = 100e9

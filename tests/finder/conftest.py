@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from topoopt.topology import Ring, Topology
+from topoopt.topologies import Ring, Topology
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from topoopt.finder.busiest_share import best_start, busiest_share
-from topoopt.topology import Ring, circulant, torus
+from topoopt.topologies import Ring, circulant, torus
 
 THERE = Ring(1, (0, 1, 2, 3, 4), (0, 1, 2, 3, 4))
 BACK = Ring(4, (0, 4, 3, 2, 1), (0, 4, 3, 2, 1))

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.finder import FABRICS, FabricRequest
-from topoopt.topology import Ring, Topology
+from topoopt.topologies import Ring, Topology
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
 GROUPS = (tuple(range(16)), (0, 4, 8, 12), (1, 2, 7))

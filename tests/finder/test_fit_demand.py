@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from topoopt.finder.fit_demand import demand_by_distance, fit_demand
 from topoopt.routing import coin_change_mod
-from topoopt.topology import stride_offsets
-from topoopt.traffic import AllToAllGroup, Transfer, merged_traffic
+from topoopt.topologies import stride_offsets
+from topoopt.workloads.traffic import AllToAllGroup, Transfer, merged_traffic
 
 
 @settings(deadline=None)

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.finder import FinderRules, find_topology
 from topoopt.finder.select_permutations import select_permutations
-from topoopt.traffic import AllReduceGroup, Traffic, Transfers, merged_traffic
+from topoopt.workloads.traffic import AllReduceGroup, Traffic, Transfers, merged_traffic
 
 
 def pairs(servers: int, apart: int = 2) -> Traffic:

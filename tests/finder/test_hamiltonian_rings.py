@@ -9,16 +9,7 @@ from hypothesis import strategies as st
 
 from topoopt.finder.busiest_share import busiest_share
 from topoopt.finder.hamiltonian_rings import _disjoint_cycles, hamiltonian_rings
-from topoopt.topology import (
-    FAMILIES,
-    Link,
-    Ring,
-    Topology,
-    circulant,
-    expander,
-    topology_from_links,
-    torus,
-)
+from topoopt.topologies import FAMILIES, Link, Ring, Topology, circulant, expander, topology_from_links, torus
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
 

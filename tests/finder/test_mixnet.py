@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.finder import (
     FabricRequest,
     FabricShape,

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from topoopt.errors import Infeasible, InvalidInput
+from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.finder import WIRING_NAMES, FinderRules, find_topology, lay_rings, named_wiring
 from topoopt.routing import Fabric
-from topoopt.topology import Ring, Topology, hop_metrics, lifted_of
-from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfer, merged_traffic
-from topoopt.wirings import known_wirings, ports_by_rings
-from topoopt.wirings.file import write_wiring_file
+from topoopt.topologies import Ring, Topology, hop_metrics, lifted_of
+from topoopt.topologies.wirings import known_wirings, ports_by_rings
+from topoopt.topologies.wirings.file import write_wiring_file
+from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfer, merged_traffic
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from topoopt.finder import lay_rings, one_way_rings
 from topoopt.routing import EcmpRoutes
-from topoopt.topology import WIRING_FAMILIES, DirectWiring, Ring, Topology, lifted_of
+from topoopt.topologies import WIRING_FAMILIES, DirectWiring, Ring, Topology, lifted_of
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
 

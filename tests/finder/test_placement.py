@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from topoopt.finder import named_wiring
 from topoopt.finder.placement import placed
-from topoopt.topology import DirectWiring, hops_from, wiring_hops
-from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfer, merged_traffic
+from topoopt.topologies import DirectWiring, hops_from, wiring_hops
+from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfer, merged_traffic
 
 
 def _bytes_times_hops(wiring: DirectWiring, traffic: Traffic) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from topoopt.errors import InvalidInput, NoRoute
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.finder import FABRICS, FabricRequest, FabricShape, ReconfigurableBuilder, reached, rewired
 
 TRIANGLE_AND_ONE_WAY = np.array([[0, 2, 1, 0], [2, 0, 0, 0], [1, 0, 0, 1], [0, 0, 0, 0]])

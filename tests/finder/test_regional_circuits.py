@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topoopt.errors import Infeasible, InvalidInput
+from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.finder import best_regional_circuits, exchange_time_s, regional_circuits
 
 EXAMPLE = np.zeros((4, 4))

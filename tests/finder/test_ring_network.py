@@ -2,7 +2,7 @@
 
 import pytest
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.finder import ring_network
 from topoopt.finder.ring_network import listed_strides
 

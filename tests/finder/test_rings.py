@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from topoopt.errors import InvalidInput, NoRoute
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.finder import FABRICS, FabricRequest, coin_patterns, lay_rings
 from topoopt.finder.busiest_share import busiest_share
 from topoopt.finder.direct_rings import direct_rings
 from topoopt.finder.hamiltonian_rings import hamiltonian_rings
 from topoopt.finder.tours import member_order_ring, tours
 from topoopt.routing import ROUTING, Routes
-from topoopt.topology import FAMILIES, Ring, Topology, circulant, expander
+from topoopt.topologies import FAMILIES, Ring, Topology, circulant, expander
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.finder import STRIDE_RULES, ring_interfaces, select_permutations
-from topoopt.topology import circulant, hop_metrics, stride_offsets
+from topoopt.topologies import circulant, hop_metrics, stride_offsets
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from topoopt.errors import InvalidInput, NoRoute
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.finder import FABRICS, FabricRequest, FabricShape, build_fabric
-from topoopt.simulate import (
+from topoopt.simulation import (
     COLLECTIVE,
     TRANSFER,
     SimulationOptions,
@@ -17,7 +17,7 @@ from topoopt.simulate import (
     simulate,
     task_graph_from_edges,
 )
-from topoopt.topology import Ring, Topology
+from topoopt.topologies import Ring, Topology
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
 GROUPS = (tuple(range(16)), (0, 4, 8, 12), (1, 2, 7))

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from topoopt.errors import Infeasible, InvalidInput
+from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES, FinderRules, find_topology, topology_finder
 from topoopt.routing import Fabric, link_loads
-from topoopt.topology import Ring, Topology, hop_metrics
-from topoopt.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfer, merged_traffic
+from topoopt.topologies import Ring, Topology, hop_metrics
+from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfer, merged_traffic
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
 

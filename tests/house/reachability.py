@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from topoopt.report.answer_page import PAGES
+from topoopt.pages.answer_page import PAGES
 
 SOURCE = Path(__file__).parents[2] / "src"
-DOORS = ("topoopt", "topoopt.__main__", "topoopt.cli", "topoopt.verbs")
+DOORS = ("topoopt", "topoopt.__main__", "topoopt.frontends.cli", "topoopt.frontends.verbs")
 """Where a run begins; a door is reached with all that is inside."""
 
 Place = tuple[str, str]
@@ -125,7 +125,10 @@ def resolve(module: str, name: str, inside: str = "") -> Place | None:
     if head not in imports:
         return None
     source, target = imports[head]
-    own_folder = (source, target) == (module, head)  # from topoopt.verbs import llm, in verbs/ itself
+    own_folder = (source, target) == (
+        module,
+        head,
+    )  # from topoopt.frontends.verbs import llm, in verbs/ itself
     if target and not own_folder and (found := resolve(source, target)) is not None:
         return found
     whole = f"{source}.{target}" if target else source
@@ -142,7 +145,7 @@ def reached() -> frozenset[Place]:
     own = [(module, name) for module in doors for name in (*known[module].uses, "")]
     handed_on = [resolve(module, name) for module in doors for name in known[module].imports]
     pages = [
-        (f"topoopt.report.{file}", name) for file, _, name in (page.partition(".") for page in PAGES.values())
+        (f"topoopt.pages.{file}", name) for file, _, name in (page.partition(".") for page in PAGES.values())
     ]
     return reached_from([*own, *pages, *(place for place in handed_on if place is not None)])
 

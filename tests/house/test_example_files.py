@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from topoopt.inventory import completed, read_inventory
-from topoopt.job import read_cluster_part, request_of
-from topoopt.rewiring import Wiring
-from topoopt.workload import read_device_profile
+from topoopt.finder.rewiring import Wiring
+from topoopt.jobs import read_cluster_part, request_of
+from topoopt.plans.inventory import completed, read_inventory
+from topoopt.workloads import read_device_profile
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

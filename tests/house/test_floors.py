@@ -12,17 +12,17 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "topoopt"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-FACES = sorted(PACKAGE.glob("*/__init__.py"))
+FACES = sorted(PACKAGE.rglob("*/__init__.py"))
 ONLY_IN = {
     "numba": "_kernel.py /kernel/",
-    "pyroute2": "/testbed/",
-    "torch": "/testbed/ /profile/",
+    "pyroute2": "/testbeds/",
+    "torch": "/testbeds/ /profiling/",
     "ray": "/sweep/",
-    "starlette": "/studio/",
-    "uvicorn": "/studio/",
-    "matplotlib": "/report/",
+    "starlette": "/web/",
+    "uvicorn": "/web/",
+    "matplotlib": "/pages/",
     "typer": "/cli/",
-    "rich": "/cli/ /report/",
+    "rich": "/cli/ /pages/",
 }
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
 LONGEST_FILE_LINES = 400
@@ -39,8 +39,8 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def rooms_on_disk() -> set[str]:
-    """Packages and single files of the package, by module name."""
+def packages_on_disk() -> set[str]:
+    """Return the packages and single files of the package, by module name."""
     return {
         path.stem
         for path in PACKAGE.iterdir()
@@ -60,54 +60,68 @@ def imports_of(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def layers() -> list[set[str]]:
-    """The floors of the import contract, from the top down."""
+    """Return the layers of the import contract, from the top down."""
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
     return [{room.strip() for room in layer.split("|")} for layer in contract["layers"]]
 
 
-def floors_of_the_design() -> list[set[str]]:
-    """The floors as docs/design.md draws them, from the top down."""
+def layers_of_the_design() -> list[set[str]]:
+    """Return the layers as docs/design.md draws them, from the top down."""
     text = (ROOT / "docs" / "design.md").read_text()
-    standing = text.split("## Rooms and floors")[1].split("## Rooms that are planned")[0]
+    standing = text.split("## Packages and layers")[1].split("\n## ")[0]
     cells = re.findall(r"^\| \d+ \| (.+?) \|", standing, flags=re.MULTILINE)
-    return [{n.rstrip("/").removesuffix(".py") for n in re.findall(r"`([^`]+)`", cell)} for cell in cells]
+    return [{name.rstrip("/").replace("/", ".") for name in re.findall(r"`([^`]+)`", cell)} for cell in cells]
 
 
-def test_a_room_imports_only_from_floors_below_its_own() -> None:
+def test_a_package_imports_only_from_layers_below_its_own() -> None:
     linter = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([linter, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
-def test_every_room_has_its_floor_in_the_contract() -> None:
-    missing = rooms_on_disk().difference(*layers())
+def test_every_package_has_its_layer_in_the_contract() -> None:
+    placed = {name.split(".")[0] for layer in layers() for name in layer}
+    missing = packages_on_disk() - placed
     assert not missing, f"add to [tool.importlinter] layers in pyproject.toml: {sorted(missing)}"
 
 
-def test_the_design_draws_the_floors_of_the_contract_and_no_others() -> None:
-    assert floors_of_the_design() == layers()
+def test_the_design_draws_the_layers_of_the_contract_and_no_others() -> None:
+    assert layers_of_the_design() == layers()
 
 
-def test_a_planned_room_is_not_there_yet() -> None:
-    text = (ROOT / "docs" / "design.md").read_text()
-    planned = text.split("## Rooms that are planned")[1].split("\n## ")[0]
-    names = {name.rstrip("/") for name in re.findall(r"^\| `([^`]+)`", planned, flags=re.MULTILINE)}
-    assert names
-    assert not names & rooms_on_disk()
-
-
-def test_rooms_talk_through_faces_and_siblings_through_files() -> None:
+def test_packages_talk_through_faces_and_siblings_through_files() -> None:
+    """From outside a folder is imported, never a file in it; ``base`` has files alone. Inside a package, the file."""
     for path in SOURCES:
-        room = path.relative_to(PACKAGE).parts[0]
+        package = path.relative_to(PACKAGE).parts[0]
         for module, names in imports_of(path):
             top, *parts = module.split(".")
-            if top != "topoopt" or not parts:
+            if top != "topoopt" or not parts or parts[0] == "base":
                 continue
-            if parts[0] != room:
-                assert len(parts) == 1, f"{named(path)}: import {parts[0]} by its face, not {module}"
+            place = PACKAGE.joinpath(*parts)
+            if parts[0] != package:
+                assert place.is_dir(), f"{named(path)}: import the face of {place.parent.name}, not {module}"
             elif len(parts) == 1 and path.name != "__init__.py":
-                files = {file.stem for file in (PACKAGE / room).iterdir()}
+                files = {file.stem for file in place.iterdir()}
                 assert set(names) <= files, f"{named(path)}: import the sibling file, not the face {module}"
+
+
+def test_folders_of_a_package_do_not_import_each_other() -> None:
+    """A folder and the files beside it count as one; two folders import each other in one direction at most."""
+    arrows = {
+        (path.parent, place)
+        for path in SOURCES
+        for module, _ in imports_of(path)
+        if module.startswith("topoopt.")
+        for place in [_folder(module)]
+        if place not in (path.parent, *path.parent.parents) and path.parent not in place.parents
+    }
+    both = sorted(f"{named(a)} and {named(b)}" for a, b in arrows if a < b and (b, a) in arrows)
+    assert not both, "untangle " + "; ".join(both)
+
+
+def _folder(module: str) -> Path:
+    place = PACKAGE.joinpath(*module.split(".")[1:])
+    return place if place.is_dir() else place.parent
 
 
 def test_heavy_libraries_stay_where_they_are_used() -> None:

@@ -12,11 +12,12 @@ from docs.write_reference import FRONT, entries, front_page, nouns, page, rooms,
 
 
 def test_every_room_but_the_command_line_has_a_page(tmp_path: Path) -> None:
-    folders = {path.parent.name for path in Path(str(topoopt.__file__)).parent.glob("*/__init__.py")}
+    source = Path(str(topoopt.__file__)).parent
+    folders = {path.parent.name for path in source.glob("*/__init__.py") if "\nfrom " in path.read_text()}
     (tmp_path / "gone.rst").write_text("a room that is no more")
     write_reference(tmp_path)
     written = {path.stem for path in tmp_path.iterdir()}
-    assert folders - {"cli", "verbs"} <= written
+    assert folders <= written
     assert written == {*rooms(), "index", FRONT}
 
 

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-import topoopt.cli
+import topoopt.frontends.cli
 
 HEAVY = ("numba", "llvmlite", "torch", "matplotlib", "ray", "scipy", "networkx", "rustworkx")
 PROBE = """
 import json, sys
-from topoopt.cli import main
+from topoopt.frontends.cli import main
 sys.argv = ["topoopt", *json.loads(sys.argv[1])]
 try:
     code = main()
@@ -22,7 +22,7 @@ print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
 """
 
 
-@pytest.mark.skipif(not hasattr(topoopt.cli, "main"), reason="there is no command line yet")
+@pytest.mark.skipif(not hasattr(topoopt.frontends.cli, "main"), reason="there is no command line yet")
 @pytest.mark.parametrize(
     "arguments",
     [

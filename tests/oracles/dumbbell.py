@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.oracles.scenarios import Scenario
 from topoopt.routing import Fabric, make_routes
-from topoopt.simulate import (
+from topoopt.simulation import (
     COMPUTE,
     TRANSFER,
     PacketOptions,
@@ -18,7 +18,7 @@ from topoopt.simulate import (
     simulate,
     task_graph_from_edges,
 )
-from topoopt.topology import Link, Topology, topology_from_links
+from topoopt.topologies import Link, Topology, topology_from_links
 
 
 @dataclass(frozen=True)

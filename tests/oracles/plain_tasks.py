@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from tests.oracles.plain_packets import PS, Act, Network
-from topoopt.simulate import COLLECTIVES, COMPUTE, TRANSFER, TaskGraph
+from topoopt.simulation import COLLECTIVES, COMPUTE, TRANSFER, TaskGraph
 
 Edge = tuple[int, int, tuple[int, ...]]
 """Source, destination, and the nodes on the way; none where the routes of the pair say."""

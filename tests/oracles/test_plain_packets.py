@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from tests.oracles.plain_packets import MARK_PACKETS, PACKET, PS, Connection, Network, Window
 from tests.oracles.plain_tasks import Player
-from tests.simulate.packet.engine import engine
+from tests.simulation.packet.engine import engine
 from topoopt.routing import Fabric, make_routes
-from topoopt.simulate import (
+from topoopt.simulation import (
     COLLECTIVE,
     COLLECTIVES,
     COMPUTE,
@@ -30,9 +30,9 @@ from topoopt.simulate import (
     simulate,
     task_graph_from_edges,
 )
-from topoopt.simulate.packet.kernel import layout
-from topoopt.simulate.start_order import renumbered, start_order
-from topoopt.topology import Link, Ring, Topology, circulant, fat_tree, ideal_switch, topology_from_links
+from topoopt.simulation.packet.kernel import layout
+from topoopt.simulation.start_order import renumbered, start_order
+from topoopt.topologies import Link, Ring, Topology, circulant, fat_tree, ideal_switch, topology_from_links
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = ("direct", "switch", "fat-tree")

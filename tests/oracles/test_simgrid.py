@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from topoopt.routing import Fabric, make_routes
-from topoopt.simulate import (
+from topoopt.simulation import (
     COMPUTE,
     TRANSFER,
     SimulationOptions,
@@ -24,7 +24,7 @@ from topoopt.simulate import (
     simulate,
     task_graph_from_edges,
 )
-from topoopt.topology import Link, Topology, topology_from_links
+from topoopt.topologies import Link, Topology, topology_from_links
 
 SCRIPT = Path(__file__).with_name("simgrid_flows.py")
 PYTHON = "/usr/bin/python3"

@@ -8,8 +8,8 @@ import pytest
 
 from tests.oracles.dumbbell import dumbbell, transfers
 from tests.oracles.scenarios import SCENARIOS, Figures, Scenario
-from tests.simulate.packet.engine import Trace, engine, routed, watched
-from topoopt.simulate.packet.kernel import layout
+from tests.simulation.packet.engine import Trace, engine, routed, watched
+from topoopt.simulation.packet.kernel import layout
 
 Seen = dict[str, Figures]
 

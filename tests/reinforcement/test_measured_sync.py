@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.reinforcement import predict_rl_runs
 from topoopt.reinforcement.measured_sync import sync_time
 from topoopt.reinforcement.weight_transport import transport_for

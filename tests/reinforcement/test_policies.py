@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import topoopt
-from topoopt.hardware import find_accelerator
-from topoopt.transformer import count_parameters, find_transformer
+from topoopt.catalog import find_accelerator
+from topoopt.workloads.transformer import count_parameters, find_transformer
 
 SMALL: dict[str, Any] = {
     "accelerators": 16,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.errors import Infeasible
+from topoopt.base.errors import Infeasible
+from topoopt.inference import StepTable
 from topoopt.reinforcement.lengths import ResponseLengths, lognormal_lengths
 from topoopt.reinforcement.rollout import Replica, play_rollout, steady_rate
-from topoopt.serving import StepTable
 
 TOKENS = np.array([1, 8, 64, 1024, 8192])
 TABLE = StepTable(TOKENS, 0.01 + 1e-5 * TOKENS, 0.02 + 2e-5 * TOKENS, 1e-4 + 0.0 * TOKENS, 1e-8, 1e-12)

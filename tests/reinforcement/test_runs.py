@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
+from topoopt.pages import page_of, page_text
 from topoopt.reinforcement import predict_rl_runs
-from topoopt.report import page_of, page_text
 
 RUNS = Path(__file__).parents[2] / "benchmarks" / "data" / "rl_runs.csv"
 

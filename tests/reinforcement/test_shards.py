@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topoopt.llm import Configuration
+from topoopt.inference import Parallelism
 from topoopt.reinforcement.shards import (
     in_place_bytes,
     missing_bytes,
@@ -14,7 +14,7 @@ from topoopt.reinforcement.shards import (
     rollout_shards,
     training_shards,
 )
-from topoopt.serving import Parallelism
+from topoopt.transformers import Configuration
 
 POWERS = st.sampled_from([1, 2, 4, 8])
 

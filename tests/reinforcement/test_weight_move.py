@@ -3,17 +3,13 @@
 import numpy as np
 import pytest
 
-from topoopt.errors import InvalidInput
-from topoopt.llm import Configuration
+from topoopt.base.errors import InvalidInput
+from topoopt.inference import Parallelism
 from topoopt.reinforcement.weight_move import WAYS, WeightMove, WeightTraffic, weight_traffic
-from topoopt.reinforcement.weight_transport import (
-    find_weight_transport,
-    least_network_s,
-    weight_transports,
-)
+from topoopt.reinforcement.weight_transport import find_weight_transport, least_network_s, weight_transports
 from topoopt.reinforcement.weights import Places, weight_bytes, weight_moves
-from topoopt.serving import Parallelism
-from topoopt.transformer import find_transformer
+from topoopt.transformers import Configuration
+from topoopt.workloads.transformer import find_transformer
 
 MODEL = find_transformer("qwen3-32b")
 TRAINING = Configuration(tp=8, pp=2, dp=1, global_batch=1, sequence=8)

@@ -5,7 +5,7 @@ import pytest
 
 from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
 from topoopt.reinforcement.wirings import Ports, Rewiring, Turn, static_or_changed
-from topoopt.traffic import AllReduceGroup, Traffic, merged_traffic, traffic_from_matrix
+from topoopt.workloads.traffic import AllReduceGroup, Traffic, merged_traffic, traffic_from_matrix
 
 PORTS = Ports(2, 100e9, 1e-6)
 SERVERS = 8

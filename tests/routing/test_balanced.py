@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.errors import InvalidInput, NoRoute
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.routing import (
     BalancedRoutes,
     CoinChangeRoutes,
@@ -22,7 +22,7 @@ from topoopt.routing import (
     routes_from_mapping,
     routes_to_mapping,
 )
-from topoopt.topology import Link, Topology, lifted_of, topology_from_arrays, topology_from_links
+from topoopt.topologies import Link, Topology, lifted_of, topology_from_arrays, topology_from_links
 
 
 def circulant(n: int, *strides: int) -> Topology:

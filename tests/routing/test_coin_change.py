@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.errors import InvalidInput, NoRoute
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.routing import coin_change_mod
 
 # The authors' 12-server testbed (TopoOpt, released routing table): one shortest multiset for each distance.

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from tests.routing.coin_loads import class_bytes
-from topoopt.errors import InvalidInput, NoRoute
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.routing import CoinChangeRoutes, link_loads, pair_links
-from topoopt.topology import Topology, topology_from_arrays
+from topoopt.topologies import Topology, topology_from_arrays
 
 
 def circulant(n: int, offsets: tuple[int, ...], extra: tuple[tuple[int, int], ...] = ()) -> Topology:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from topoopt.errors import NoRoute
+from topoopt.base.errors import NoRoute
 from topoopt.routing import DirectRoutes, Fabric, pair_links, path_table
-from topoopt.topology import circulant
+from topoopt.topologies import circulant
 
 
 def test_paths_links_and_tables_agree() -> None:

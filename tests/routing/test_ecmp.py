@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.routing import (
     BalancedRoutes,
     EcmpRoutes,
@@ -18,7 +18,7 @@ from topoopt.routing import (
     routes_from_mapping,
     routes_to_mapping,
 )
-from topoopt.topology import Link, Topology, expander, topology_from_links, torus
+from topoopt.topologies import Link, Topology, expander, topology_from_links, torus
 
 
 def ladder(rungs: list[int]) -> Topology:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.errors import InvalidInput, NoRoute
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.routing import (
     ROUTING,
     EcmpRoutes,
@@ -18,7 +18,7 @@ from topoopt.routing import (
     make_routes,
     pair_links,
 )
-from topoopt.topology import Link, Topology, topology_from_links
+from topoopt.topologies import Link, Topology, topology_from_links
 
 GENERAL = [name for name in ROUTING if name != "coin-change"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from tests.routing.coin_loads import class_bytes
-from topoopt.errors import InvalidInput, NoRoute
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.finder import find_topology
 from topoopt.routing import (
     ROUTING,
@@ -24,8 +24,8 @@ from topoopt.routing import (
     optimal_max_load,
 )
 from topoopt.routing.rerouting import improved_max_load, rerouted_max_load
-from topoopt.topology import Link, Topology, topology_from_arrays, topology_from_links
-from topoopt.traffic import traffic_from_matrix
+from topoopt.topologies import Link, Topology, topology_from_arrays, topology_from_links
+from topoopt.workloads.traffic import traffic_from_matrix
 
 
 def wired(servers: int, cables: Iterable[tuple[int, int, float]], nodes: int | None = None) -> Topology:

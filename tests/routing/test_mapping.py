@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topoopt.errors import InvalidInput, NoRoute
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.routing import (
     CoinChangeRoutes,
     EcmpRoutes,
@@ -17,7 +17,7 @@ from topoopt.routing import (
     routes_from_mapping,
     routes_to_mapping,
 )
-from topoopt.topology import Link, Topology, topology_from_arrays, topology_from_links
+from topoopt.topologies import Link, Topology, topology_from_arrays, topology_from_links
 
 N = 12
 OFFSETS = (1, 5, 7, 11)

@@ -7,9 +7,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from topoopt.errors import NoRoute
+from topoopt.base.errors import NoRoute
 from topoopt.routing import BalancedRoutes, EcmpRoutes, Fabric, KShortestRoutes, make_routes, path_table
-from topoopt.topology import FAMILIES, Topology, circulant, fat_tree
+from topoopt.topologies import FAMILIES, Topology, circulant, fat_tree
 
 
 def on(topology: Topology, method: str) -> Fabric:

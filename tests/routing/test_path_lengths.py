@@ -12,7 +12,7 @@ from topoopt.routing import (
     coin_length_distribution,
     link_loads,
 )
-from topoopt.topology import Topology, topology_from_arrays
+from topoopt.topologies import Topology, topology_from_arrays
 
 # Cumulative share of server pairs within 1..10 hops of C128(±1, ±13), from the authors' published topology.
 C128 = [0.0315, 0.0945, 0.189, 0.315, 0.472, 0.638, 0.780, 0.890, 0.969, 1]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.routing import Reconfiguration
 
 OCS = Reconfiguration(4, 100e9, 1e-6, delay_s=0.01, live_s=0.04, first_change_s=0.001)

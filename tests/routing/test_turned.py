@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.routing import (
     CoinChangeRoutes,
     KShortestRoutes,
@@ -24,7 +24,7 @@ from topoopt.routing import (
     routes_to_mapping,
     turned_routes,
 )
-from topoopt.topology import LiftShape, Topology, circulant, expander, lifted, torus, turn_of
+from topoopt.topologies import LiftShape, Topology, circulant, expander, lifted, torus, turn_of
 
 LIFTED = lifted(LiftShape(64, 4, group=16), seed=1).topology(1e9)
 GRID = torus(48, 4e9)

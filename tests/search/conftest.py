@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import FABRICS, FabricRequest
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job, operators_of
+from topoopt.jobs import Job, JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
 from topoopt.search.problem import SearchProblem
-from topoopt.strategy import ParallelStrategy, data_parallel
-from topoopt.topology import circulant
-from topoopt.workload import Operator, OperatorGraph, Weight, load_model
+from topoopt.topologies import circulant
+from topoopt.workloads import Operator, OperatorGraph, Weight, load_model
+from topoopt.workloads.strategy import ParallelStrategy, data_parallel
 
 MakeJob = Callable[..., Job]
 MakeFabric = Callable[[str, int], Fabric]

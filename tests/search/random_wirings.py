@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import lay_rings
-from topoopt.hardware import ClusterSpec
 from topoopt.routing import Fabric, make_routes
-from topoopt.topology import WIRING_FAMILIES, Topology, hops_from, topology_from_arrays
-from topoopt.traffic import Traffic
+from topoopt.topologies import WIRING_FAMILIES, Topology, hops_from, topology_from_arrays
+from topoopt.workloads.traffic import Traffic
 
 Ints = NDArray[np.int64]
 Rng = np.random.Generator

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from topoopt.cost import pricing_of
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import FABRICS, FabricRequest
-from topoopt.hardware import ClusterSpec
-from topoopt.job import traffic_job
+from topoopt.jobs import traffic_job
+from topoopt.pricing import pricing_of
 from topoopt.routing import link_loads, max_load_s, optimal_max_load
 from topoopt.search import SearchOptions, balance, compare, simulated
 from topoopt.search.balance import balanced_fabric, usual_routes
 from topoopt.search.fidelities import fabric_of_baseline
-from topoopt.traffic import Traffic, traffic_from_matrix
+from topoopt.workloads.traffic import Traffic, traffic_from_matrix
 
 PRICES = pricing_of("2022", "paper")
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
-from topoopt.plan import Bounds
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
+from topoopt.plans import Bounds
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, simulated
 from topoopt.search.bounds import lower_bounds
@@ -24,7 +24,7 @@ from topoopt.search.moore_hops import moore_hops
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.windows import Windows
 from topoopt.search.worth import bounds, with_rings
-from topoopt.simulate import (
+from topoopt.simulation import (
     COLLECTIVE,
     COLLECTIVES,
     TRANSFER,
@@ -32,10 +32,10 @@ from topoopt.simulate import (
     TaskRows,
     task_graph_from_edges,
 )
-from topoopt.strategy import ParallelStrategy, data_parallel
-from topoopt.topology import Link, topology_from_links
-from topoopt.traffic import traffic_from_matrix
-from topoopt.workload import load_model
+from topoopt.topologies import Link, topology_from_links
+from topoopt.workloads import load_model
+from topoopt.workloads.strategy import ParallelStrategy, data_parallel
+from topoopt.workloads.traffic import traffic_from_matrix
 
 MakeJob = Callable[..., Job]
 RandomStrategy = Callable[[SearchProblem, np.random.Generator, float], ParallelStrategy]

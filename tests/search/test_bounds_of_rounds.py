@@ -4,12 +4,12 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from tests.job.training_jobs import small_training_job
-from topoopt.job import Job, job_traffic, transformer_of
+from tests.jobs.training_jobs import small_training_job
+from topoopt.jobs import Job, job_traffic, transformer_of
 from topoopt.search import bounds, gap_parts, simulated
 from topoopt.search.candidate import fabric_for
 from topoopt.search.worth import with_rings
-from topoopt.simulate.pipeline import steady
+from topoopt.simulation.pipeline import steady
 
 MICRO_BATCHES = 160
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tests.search.random_wirings import fabric_of, is_joined, random_arcs, swapped
+from topoopt.catalog import ClusterSpec
 from topoopt.collectives import ALGORITHMS, ON_WIRINGS
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
+from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
 from topoopt.routing import Fabric
 from topoopt.search import bounds, gap_parts, simulated
 from topoopt.search.candidate import fabric_for
@@ -18,10 +18,10 @@ from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.windows import windows
 from topoopt.search.wiring_bounds import wiring_bounds
 from topoopt.search.worth import asked_for
-from topoopt.simulate import COMPUTE, SimResult, SimulationOptions, make_flows
-from topoopt.strategy import ParallelStrategy, data_parallel
-from topoopt.traffic import traffic_from_matrix
-from topoopt.workload import load_model
+from topoopt.simulation import COMPUTE, SimResult, SimulationOptions, make_flows
+from topoopt.workloads import load_model
+from topoopt.workloads.strategy import ParallelStrategy, data_parallel
+from topoopt.workloads.traffic import traffic_from_matrix
 
 MakeJob = Callable[..., Job]
 RandomStrategy = Callable[[SearchProblem, np.random.Generator, float], ParallelStrategy]

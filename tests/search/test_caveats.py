@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.search.conftest import small_graph
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job
-from topoopt.plan import Plan
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import Job, JobSettings, make_job
+from topoopt.plans import Plan
 from topoopt.search import SearchOptions, caveats, make_plan, time_sources
-from topoopt.workload import load_model
+from topoopt.workloads import load_model
 
 
 def planned(job: Job) -> Plan:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from topoopt.finder import FinderRules
-from topoopt.job import Job, operators_of
+from topoopt.jobs import Job, operators_of
 from topoopt.search import SearchOptions
 from topoopt.search.alternating import next_round
 from topoopt.search.candidate import fabric_for
@@ -15,7 +15,7 @@ from topoopt.search.chain import BEHIND, Chain, exchanged
 from topoopt.search.good_starts import simulated_starts
 from topoopt.search.markov_chain import ChainAnswer
 from topoopt.search.markov_chains import Beginning, run_chains
-from topoopt.strategy import ParallelStrategy, data_parallel
+from topoopt.workloads.strategy import ParallelStrategy, data_parallel
 
 MakeJob = Callable[..., Job]
 GROUPS = FinderRules("by-group")

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.search.conftest import MakeJob
-from topoopt.cost import PRICED_FABRICS, network_bill, pricing_of
-from topoopt.job import Job
+from topoopt.jobs import Job
+from topoopt.pricing import PRICED_FABRICS, network_bill, pricing_of
 from topoopt.search import (
     BASELINES,
     DEFAULT_BASELINES,
@@ -18,7 +18,7 @@ from topoopt.search import (
 )
 from topoopt.search import baselines as room
 from topoopt.search.baselines import baseline_fabric
-from topoopt.simulate import SimResult
+from topoopt.simulation import SimResult
 
 PRICES = pricing_of("2022", "paper")
 ADDED = ("rail", "sip-ml", "ocs-reconfig")

@@ -1,10 +1,10 @@
 """What a plan chooses among: starts, chains and the strategies of other fabrics, all simulated."""
 
-from topoopt.cost import pricing_of
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import Job, JobSettings, make_job
+from topoopt.pricing import pricing_of
 from topoopt.search import PRESETS, SearchOptions, make_plan
-from topoopt.workload import load_model
+from topoopt.workloads import load_model
 
 
 def job(

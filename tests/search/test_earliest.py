@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from topoopt.job import Job, operators_of
+from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric
 from topoopt.search import simulated
 from topoopt.search.candidate import fabric_for
 from topoopt.search.earliest import Earliest, earliest
 from topoopt.search.problem import SearchProblem, make_problem
-from topoopt.simulate import COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
-from topoopt.strategy import ParallelStrategy, data_parallel
+from topoopt.simulation import COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
+from topoopt.workloads.strategy import ParallelStrategy, data_parallel
 
 MakeJob = Callable[..., Job]
 Floats = NDArray[np.float64]

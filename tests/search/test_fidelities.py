@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.cost import pricing_of
-from topoopt.job import Job
+from topoopt.jobs import Job
+from topoopt.pricing import pricing_of
 from topoopt.search import SearchOptions, compare, fabric_of_baseline, simulated, starting_strategy
 
 

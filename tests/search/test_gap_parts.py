@@ -6,17 +6,17 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, job_traffic, operators_of, traffic_job
-from topoopt.plan import GapParts
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import Job, job_traffic, operators_of, traffic_job
+from topoopt.plans import GapParts
 from topoopt.routing import Fabric, Path, explicit_routes, make_routes
 from topoopt.search import bounds, gap_parts, simulated
 from topoopt.search.candidate import fabric_for
 from topoopt.search.worth import routing_gap, with_rings
-from topoopt.simulate import SimulationOptions
-from topoopt.strategy import ParallelStrategy, data_parallel
-from topoopt.topology import circulant
-from topoopt.traffic import traffic_from_matrix
+from topoopt.simulation import SimulationOptions
+from topoopt.topologies import circulant
+from topoopt.workloads.strategy import ParallelStrategy, data_parallel
+from topoopt.workloads.traffic import traffic_from_matrix
 
 MakeJob = Callable[..., Job]
 BPS = 100e9

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 import topoopt
+from topoopt.catalog import ClusterSpec
 from topoopt.collectives import QUICKEST
-from topoopt.cost import pricing_of
-from topoopt.hardware import ClusterSpec
-from topoopt.job import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, JobSettings, make_job, parse_bucket
-from topoopt.plan import Plan, read_plan, write_plan
+from topoopt.jobs import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, JobSettings, make_job, parse_bucket
+from topoopt.plans import Plan, read_plan, write_plan
+from topoopt.pricing import pricing_of
 from topoopt.search import SearchOptions, compare_fabrics, make_plan, preset, simulated
 from topoopt.search.fidelities import fabric_of_baseline
 from topoopt.search.gradients import WORTH_ALGORITHMS, WORTH_ANOTHER_BUCKET, is_worth_it
-from topoopt.simulate import collective_options
-from topoopt.workload import load_model
+from topoopt.simulation import collective_options
+from topoopt.workloads import load_model
 
 OPTIONS = SearchOptions(budget=60, chains=1, rounds=1, baseline_budget=20)
 ASKED = JobSettings(memory_check="off", bucket_bytes=AUTO_BUCKET, collective=QUICKEST)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from topoopt.hardware import ClusterSpec
-from topoopt.job import JobRequest, JobSettings, make_job
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import JobRequest, JobSettings, make_job
 from topoopt.search import SearchOptions, closed_form_s, computing_bound_s, job_of, make_plan
-from topoopt.workload import load_model
+from topoopt.workloads import load_model
 
 OPTIONS = SearchOptions(budget=60, chains=1, rounds=1, baseline_budget=30)
 FABRICS = ("ideal-switch", "torus")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import topology_finder
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job
-from topoopt.plan import Plan, plan_to_mapping
+from topoopt.jobs import Job, JobSettings, make_job
+from topoopt.plans import Plan, plan_to_mapping
 from topoopt.routing import TurnedRoutes, k_shortest
 from topoopt.search import (
     SearchOptions,
@@ -22,7 +22,7 @@ from topoopt.search import (
     make_plan,
     operators,
 )
-from topoopt.workload import load_model
+from topoopt.workloads import load_model
 
 MakeJob = Callable[..., Job]
 OPTIONS = SearchOptions(budget=100, baseline_budget=20)

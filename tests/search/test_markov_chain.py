@@ -5,13 +5,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from topoopt.job import Job, operators_of
+from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric
 from topoopt.search import route_tables, tables
 from topoopt.search.markov_chain import search_strategy
 from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.search.problem import SearchProblem, make_problem
-from topoopt.strategy import OperatorSplit, ParallelStrategy, data_parallel
+from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy, data_parallel
 
 MakeJob = Callable[..., Job]
 MakeFabric = Callable[[str, int], Fabric]

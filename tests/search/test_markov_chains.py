@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from topoopt.job import Job, operators_of
+from topoopt.jobs import Job, operators_of
 from topoopt.search import SearchOptions, make_plan
 from topoopt.search.markov_chains import ChainsResult, run_chains
-from topoopt.strategy import data_parallel
+from topoopt.workloads.strategy import data_parallel
 
 MakeJob = Callable[..., Job]
 

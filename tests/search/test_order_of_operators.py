@@ -2,14 +2,14 @@
 
 import pytest
 
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import FinderRules
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job, operators_of
+from topoopt.jobs import Job, JobSettings, make_job, operators_of
 from topoopt.search.candidate import wired_candidate
 from topoopt.search.problem import make_problem
 from topoopt.search.worth import simulated
-from topoopt.strategy import OperatorSplit, ParallelStrategy
-from topoopt.workload import Operator, OperatorGraph, Weight
+from topoopt.workloads import Operator, OperatorGraph, Weight
+from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
 
 SERVERS, TOWERS, LAYERS = 8, 4, 4
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 import topoopt
-from tests.job.training_jobs import small_training_job
-from topoopt.job import Job, Layout, transformer_of
-from topoopt.plan import Plan
+from tests.jobs.training_jobs import small_training_job
+from topoopt.jobs import Job, Layout, transformer_of
+from topoopt.plans import Plan
 from topoopt.search import overlooked as module
 from topoopt.search.overlooked import overlooked, wired_time_s
 

@@ -6,25 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topoopt.cost import pricing_of
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import FinderRules
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
-from topoopt.plan import plan_to_mapping
-from topoopt.search import (
-    BASELINES,
-    DEFAULT_BASELINES,
-    SearchOptions,
-    compare,
-    make_plan,
-    preset,
-    simulated,
-)
+from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
+from topoopt.plans import plan_to_mapping
+from topoopt.pricing import pricing_of
+from topoopt.search import BASELINES, DEFAULT_BASELINES, SearchOptions, compare, make_plan, preset, simulated
 from topoopt.search.candidate import fabric_for
-from topoopt.strategy import data_parallel
-from topoopt.traffic import traffic_from_matrix
-from topoopt.workload import load_model
+from topoopt.workloads import load_model
+from topoopt.workloads.strategy import data_parallel
+from topoopt.workloads.traffic import traffic_from_matrix
 
 MakeJob = Callable[..., Job]
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 import topoopt
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import FABRICS
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, job_traffic, make_job
+from topoopt.jobs import Job, JobSettings, job_traffic, make_job
 from topoopt.search import PortNetwork, few_strategies, port_estimate
 from topoopt.search.baselines import fabric_request
 from topoopt.search.problem import make_problem
-from topoopt.workload import load_model
+from topoopt.workloads import load_model
 
 BPS = 100e9
 

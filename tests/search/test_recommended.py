@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.job.training_jobs import small_training_job
-from topoopt.job import Job, TransformerWork
-from topoopt.plan import Plan
-from topoopt.report.plan_page import plan_page
+from tests.jobs.training_jobs import small_training_job
+from topoopt.jobs import Job, TransformerWork
+from topoopt.pages.plan_page import plan_page
+from topoopt.plans import Plan
 from topoopt.search import SearchOptions, caveats, make_plan
 from topoopt.search.recommended import recommended
 

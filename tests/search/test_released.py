@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, make_job, operators_of
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import Job, JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, preset
 from topoopt.search.candidate import fabric_for
 from topoopt.search.problem import make_problem
 from topoopt.search.released import search_released
 from topoopt.search.same_links import same_links
-from topoopt.strategy import data_parallel
-from topoopt.topology import Link, topology_from_links
-from topoopt.workload import load_model
+from topoopt.topologies import Link, topology_from_links
+from topoopt.workloads import load_model
+from topoopt.workloads.strategy import data_parallel
 
 MakeJob = Callable[..., Job]
 

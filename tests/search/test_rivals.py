@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topoopt.base.errors import Infeasible
+from topoopt.catalog import ClusterSpec
 from topoopt.collectives import QUICKEST
-from topoopt.cost import pricing_of
-from topoopt.errors import Infeasible
 from topoopt.finder import WIRING_NAMES
-from topoopt.hardware import ClusterSpec
-from topoopt.job import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, Job, JobSettings, make_job, traffic_job
-from topoopt.plan import GradientChoice, Plan, plan_from_mapping, plan_to_mapping
+from topoopt.jobs import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, Job, JobSettings, make_job, traffic_job
+from topoopt.plans import GradientChoice, Plan, plan_from_mapping, plan_to_mapping
+from topoopt.pricing import pricing_of
 from topoopt.search import SearchOptions, compare, make_plan, rivals
 from topoopt.search.candidate import Candidate, wired_candidate
 from topoopt.search.fidelities import fabric_of_baseline
@@ -22,8 +22,8 @@ from topoopt.search.fidelity import Fidelity
 from topoopt.search.same_ports import plugged
 from topoopt.search.start import starting_strategy
 from topoopt.search.worth import options_of, simulated
-from topoopt.traffic import traffic_from_matrix
-from topoopt.workload import load_model
+from topoopt.workloads import load_model
+from topoopt.workloads.traffic import traffic_from_matrix
 
 DIRECT = ("expander", "torus", "full-mesh")
 OPTIONS = SearchOptions(budget=40, baseline_budget=20)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from tests.search.conftest import MakeFabric, MakeJob
-from topoopt.job import operators_of
+from topoopt.jobs import operators_of
 from topoopt.routing import Fabric, make_routes, next_links
 from topoopt.search import route_tables
 from topoopt.search.problem import make_problem
-from topoopt.strategy import data_parallel
-from topoopt.topology import hops_from, lifted_of
+from topoopt.topologies import hops_from, lifted_of
+from topoopt.workloads.strategy import data_parallel
 
 
 @pytest.mark.parametrize("name", ["expander", "torus", "fat-tree", "ideal-switch"])

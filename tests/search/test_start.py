@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topoopt.errors import Infeasible
-from topoopt.hardware import ClusterSpec, find_accelerator
-from topoopt.job import Job, JobSettings, make_job, operators_of
+from topoopt.base.errors import Infeasible
+from topoopt.catalog import ClusterSpec, find_accelerator
+from topoopt.jobs import Job, JobSettings, make_job, operators_of
 from topoopt.search import SearchOptions, make_plan
 from topoopt.search.candidate import fabric_for
 from topoopt.search.markov_chain import search_strategy
 from topoopt.search.problem import make_problem
 from topoopt.search.start import fits, fullest_server, starting_strategy, tensor_parallel_starts
-from topoopt.strategy import OperatorSplit, data_parallel
-from topoopt.workload import Operator, OperatorGraph, Weight, load_model
+from topoopt.workloads import Operator, OperatorGraph, Weight, load_model
+from topoopt.workloads.strategy import OperatorSplit, data_parallel
 
 MakeJob = Callable[..., Job]
 A100_BYTES = find_accelerator("a100").memory_bytes

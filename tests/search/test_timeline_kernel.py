@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
+from topoopt.catalog import ClusterSpec
 from topoopt.collectives import ring_occupancy_bytes
-from topoopt.hardware import ClusterSpec
-from topoopt.job import DDP_BUCKET_BYTES, Job, JobSettings, job_traffic, make_job, operators_of
+from topoopt.jobs import DDP_BUCKET_BYTES, Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.routing import Fabric, link_loads
 from topoopt.search import simulated
 from topoopt.search.arrays import Floats, Problem, State
@@ -21,8 +21,8 @@ from topoopt.search.memory_kernel import fullest_bytes
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.start import fullest_server
 from topoopt.search.worth import with_rings
-from topoopt.strategy import ParallelStrategy, data_parallel, weight_shards
-from topoopt.workload import load_model
+from topoopt.workloads import load_model
+from topoopt.workloads.strategy import ParallelStrategy, data_parallel, weight_shards
 
 FABRICS = ("circulant", "ideal-switch", "expander", "fat-tree", "torus")
 SERVERS = (4, 6, 8, 16)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
-from topoopt.job import Job, JobRequest, request_of, transformer_of
+from topoopt.jobs import Job, JobRequest, request_of, transformer_of
 from topoopt.search import job_of
-from topoopt.simulate import SimulationOptions, pipeline_task_graph, simulate
+from topoopt.simulation import SimulationOptions, pipeline_task_graph, simulate
 
 TINY = {
     "model_type": "mixtral",

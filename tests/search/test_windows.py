@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from topoopt.hardware import ClusterSpec
+from topoopt.catalog import ClusterSpec
 from topoopt.search.windows import windows
-from topoopt.simulate import COLLECTIVE, COLLECTIVES, COMPUTE, TRANSFER, TaskRows, task_graph_from_edges
+from topoopt.simulation import COLLECTIVE, COLLECTIVES, COMPUTE, TRANSFER, TaskRows, task_graph_from_edges
 
 BPS, SIZE, LATENCY_S = 100e9, 10**8, 1e-6
 CLUSTER = ClusterSpec(8, 2, BPS, link_latency_s=LATENCY_S)

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.job.training_jobs import small_training_job
-from topoopt.job import Job, job_mfu, job_traffic, transformer_of
-from topoopt.plan import Plan, plan_from_mapping, plan_to_mapping
+from tests.jobs.training_jobs import small_training_job
+from topoopt.jobs import Job, job_mfu, job_traffic, transformer_of
+from topoopt.plans import Plan, plan_from_mapping, plan_to_mapping
 from topoopt.search import (
     SearchOptions,
     caveats,
@@ -16,7 +16,7 @@ from topoopt.search import (
     wiring,
     worth_simulating,
 )
-from topoopt.simulate import free_time_s
+from topoopt.simulation import free_time_s
 
 OPTIONS = SearchOptions()
 

@@ -4,11 +4,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.collectives.broadcast_schedule import broadcast_schedule
 from topoopt.collectives.moves import MOST_RANKS, Moves, merged, pipelined
 from topoopt.collectives.transfers import Transfers, one_after_the_other
-from topoopt.errors import InvalidInput, NoRoute
-from topoopt.topology import Topology, broadcast_steps, reversed_links, topology_from_arrays
+from topoopt.topologies import Topology, broadcast_steps, reversed_links, topology_from_arrays
 
 PIPELINES = (1, 2, 4, 8)
 """Parts of a message that follow each other a step apart: where steps load links unevenly, what one leaves free the

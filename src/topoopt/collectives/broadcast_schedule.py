@@ -9,7 +9,7 @@ References
 import numpy as np
 
 from topoopt.collectives.transfers import Transfers
-from topoopt.topology import Sent, Topology, WiringInLinks, all_joined, lay_broadcast
+from topoopt.topologies import Sent, Topology, WiringInLinks, all_joined, lay_broadcast
 
 
 def broadcast_schedule(topology: Topology, chunks: int) -> Transfers:

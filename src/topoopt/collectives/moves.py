@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.arrays import Ints
+from topoopt.base.arrays import Ints
 
 MOST_RANKS = 1_024
 """Schedules of more ranks have tens of millions of sends."""

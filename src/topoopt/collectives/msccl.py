@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
+from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.collectives.transfers import Transfers
-from topoopt.errors import Infeasible, InvalidInput
 
 MOST_STEPS = 256
 """Of a thread block; what is more goes on in another one, on the next channel."""

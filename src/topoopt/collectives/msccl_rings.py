@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
+from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.collectives.msccl import MOST_CHANNELS, MOST_MESSAGES, MOST_STEPS
-from topoopt.errors import Infeasible, InvalidInput
 
 _STEP = (
     '      <step s="{}" type="{}" srcbuf="i" srcoff="{}" dstbuf="i" dstoff="{}" cnt="1" '

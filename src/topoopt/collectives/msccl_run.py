@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
+from topoopt.base.errors import InvalidInput
 from topoopt.collectives.msccl import BUFFERS, COLLECTIVES
 from topoopt.collectives.msccl_slots import FUSED, run_fused
 from topoopt.collectives.play import Buffers, buffers_before, missing_after
-from topoopt.errors import InvalidInput
 
 _SENDS, _RECEIVES = ("s",), ("r", "rrc")
 _OURS = {theirs: ours for ours, theirs in COLLECTIVES.items()}

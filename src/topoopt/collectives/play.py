@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.arrays import Flags, Ints
+from topoopt.base.arrays import Flags, Ints
 from topoopt.collectives.transfers import Transfers
 
 Words = NDArray[np.uint64]

@@ -4,10 +4,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from topoopt.base.errors import InvalidInput
 from topoopt.collectives.moves import MOST_RANKS, Moves, merged
 from topoopt.collectives.schedule import Schedule
 from topoopt.collectives.table import ALGORITHMS
-from topoopt.errors import InvalidInput
 
 
 @lru_cache(maxsize=64)

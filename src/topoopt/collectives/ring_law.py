@@ -1,7 +1,7 @@
 """The law of a ring collective: rounds with a barrier between them, each one transfer per member."""
 
+from topoopt.base.errors import check_known
 from topoopt.collectives.transfer_time import PathOverhead, occupancy_bytes
-from topoopt.errors import check_known
 
 RING_ROUNDS_PER_NEIGHBOR = {"allreduce": 2, "reduce-scatter": 1, "all-gather": 1}
 """A ring of k members runs this many times k-1 rounds."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 
 
 class Send(NamedTuple):

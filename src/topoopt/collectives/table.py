@@ -15,7 +15,7 @@ from topoopt.collectives.parameter_server import parameter_server
 from topoopt.collectives.ring import ring
 from topoopt.collectives.ring_law import RING_MODELS
 from topoopt.collectives.schedule import MakeSchedule
-from topoopt.topology import Topology
+from topoopt.topologies import Topology
 
 TREE_CHUNKS = (1, 4, 16, 64)
 """Chunks of each tree that are tried: few for a small message, many for a large one."""

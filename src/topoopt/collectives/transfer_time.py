@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from topoopt.arrays import Floats, Ints
+from topoopt.base.arrays import Floats, Ints
 
 PACKET_BYTES = 8936
 """Payload of one packet on links with an MTU of 9000 bytes (TopoOpt section 5.1: 9000-byte packets)."""

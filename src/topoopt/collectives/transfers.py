@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topoopt.arrays import Flags, Ints
+from topoopt.base.arrays import Flags, Ints
+from topoopt.base.errors import InvalidInput
 from topoopt.collectives.schedule import Schedule
-from topoopt.errors import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)

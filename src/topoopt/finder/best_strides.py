@@ -6,10 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from topoopt.arrays import Ints32
+from topoopt.base.arrays import Ints32
 from topoopt.finder.stride_rule import lower_bound, nearest, repeated
 from topoopt.finder.totient_perms import totient_perms
-from topoopt.topology import best_circulant
+from topoopt.topologies import best_circulant
 
 _Strides = Ints32  # shape (count,)
 _STEPS = 8_000_000  # link visits of the search for small n: 5 to 15 ms

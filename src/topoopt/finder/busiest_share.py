@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from topoopt.topology import Ring, Topology
+from topoopt.topologies import Ring, Topology
 
 
 def busiest_share(topology: Topology, rings: Sequence[Ring]) -> float:

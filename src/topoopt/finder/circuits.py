@@ -12,8 +12,8 @@ References
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from topoopt.arrays import Flags, Ints
-from topoopt.errors import InvalidInput
+from topoopt.base.arrays import Flags, Ints
+from topoopt.base.errors import InvalidInput
 from topoopt.finder.circuits_kernel import take_circuits
 from topoopt.finder.regional_circuits import Circuits, Demand, checked_demand
 from topoopt.routing import Reconfiguration

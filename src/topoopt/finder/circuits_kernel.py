@@ -8,8 +8,8 @@ circuits : int64 (servers, servers)     circuits of each ordered pair
 best : int64 (servers,)                 destination of most demand of each server, -1 if none
 """
 
-from topoopt.arrays import Floats, Ints
-from topoopt.kernel import compiled, entry
+from topoopt.base.arrays import Floats, Ints
+from topoopt.base.kernel import compiled, entry
 
 
 @entry

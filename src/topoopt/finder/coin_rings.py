@@ -6,10 +6,10 @@ from itertools import islice
 
 import numpy as np
 
-from topoopt.arrays import Ints
+from topoopt.base.arrays import Ints
 from topoopt.finder.totient_perms import totient_perms
 from topoopt.routing import coin_change_mod
-from topoopt.topology import Ring, Topology
+from topoopt.topologies import Ring, Topology
 
 Pattern = tuple[int, tuple[int, ...]]
 """A stride on positions, and the coins whose sum is that many positions."""

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.finder.select_permutations import ring_interfaces
-from topoopt.traffic import AllReduceGroup, Traffic
+from topoopt.workloads import AllReduceGroup, Traffic
 
 Shares = dict[tuple[int, ...], int]
 """Interfaces of every member, by the members of the group."""

@@ -4,8 +4,8 @@ from math import gcd
 
 import numpy as np
 
-from topoopt.arrays import Ints
-from topoopt.topology import Ring, Topology
+from topoopt.base.arrays import Ints
+from topoopt.topologies import Ring, Topology
 
 
 def direct_rings(topology: Topology, members: Ints, limit: int) -> tuple[Ring, ...]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from topoopt.errors import InvalidInput
-from topoopt.topology import DEFAULT_LATENCY_S
+from topoopt.base.errors import InvalidInput
+from topoopt.topologies import DEFAULT_LATENCY_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class FabricRequest:
     degree, bandwidth_bps : int, float
         Interfaces of a server, and the bandwidth of one, each way.
     groups : sequence of tuple of int
-        Members of each AllReduce group, as :attr:`topoopt.simulate.TaskGraph.groups` gives them: they get rings.
+        Members of each AllReduce group, as :attr:`topoopt.simulation.TaskGraph.groups` gives them: they get rings.
     latency_s : float
         Of one link.
     server_bandwidth_bps : float, optional

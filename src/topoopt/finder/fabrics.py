@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from topoopt.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.finder.mixnet import mixnet
 from topoopt.finder.reconfigurable import RECONFIGURABLE, ReconfigurableBuilder
 from topoopt.finder.rings import lay_rings
 from topoopt.finder.stride_fabric import stride_fabric
 from topoopt.routing import Fabric, make_routes
-from topoopt.topology import FAMILIES, Topology
+from topoopt.topologies import FAMILIES, Topology
 
 COST_EQUIVALENT_FAT_TREE = 3.2
 """TopoOpt's bandwidth over that of a fat-tree of equal cost (NSDI 2023, Fig. 10: Ideal / TopoOpt = 3.2)."""

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from topoopt.arrays import Floats
+from topoopt.base.arrays import Floats
 from topoopt.finder.totient_perms import totient_perms
 from topoopt.routing import coin_change_mod
-from topoopt.topology import stride_offsets
-from topoopt.traffic import Traffic
+from topoopt.topologies import stride_offsets
+from topoopt.workloads import Traffic
 
 _ENTRIES_AT_ONCE = 1 << 22
 _LARGEST = 8192  # servers: the search is quadratic

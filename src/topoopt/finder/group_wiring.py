@@ -6,7 +6,7 @@ import numpy as np
 
 from topoopt.finder.degree_split import Shares
 from topoopt.finder.wiring import Wiring
-from topoopt.topology import DirectWiring, LiftShape, Ring, lifted
+from topoopt.topologies import DirectWiring, LiftShape, Ring, lifted
 
 LIFTED = "lifted"
 GROUP_RINGS = (LIFTED, "strides")

@@ -6,10 +6,10 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from topoopt.ahead import wait_for
-from topoopt.arrays import Ints
+from topoopt.base.ahead import wait_for
+from topoopt.base.arrays import Ints
 from topoopt.finder.hamiltonian_rings_kernel import Cables, Room, hamiltonian_cycles
-from topoopt.topology import Ring, Topology
+from topoopt.topologies import Ring, Topology
 
 _Cycles = tuple[tuple[int, ...], ...]
 

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topoopt.arrays import Ints
-from topoopt.kernel import compiled, entry
+from topoopt.base.arrays import Ints
+from topoopt.base.kernel import compiled, entry
 
 
 class Cables(NamedTuple):

@@ -6,7 +6,7 @@ many they are. Here circuits change ends while that makes the all-to-all faster.
 
 import numpy as np
 
-from topoopt.arrays import Floats
+from topoopt.base.arrays import Floats
 from topoopt.finder.regional_circuits import Circuits, Demand, regional_circuits
 
 NORM = 12

@@ -6,7 +6,7 @@ import numpy as np
 import rustworkx as rx
 from scipy.optimize import linear_sum_assignment
 
-from topoopt.arrays import Floats, Ints
+from topoopt.base.arrays import Floats, Ints
 
 _Pairs = tuple[Ints, Ints]
 LARGEST_EXACT = 512

@@ -5,10 +5,10 @@ References
 .. [1] X. Liao et al., "MixNet", SIGCOMM 2025: 2 of 8 NICs electrical, regions of up to 64 accelerators.
 """
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.routing import Fabric, RegionalReconfiguration, make_routes
-from topoopt.topology import fat_tree
+from topoopt.topologies import fat_tree
 
 SETTINGS = frozenset(
     {"switches", "routing", "electrical_ports", "region_servers", "delay_s", "circuits", "hiding"}

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from topoopt.errors import InvalidInput, check_known
-from topoopt.topology import WIRING_FAMILIES, DirectWiring, wiring_hops
-from topoopt.wirings import (
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.topologies import WIRING_FAMILIES, DirectWiring, wiring_hops
+from topoopt.topologies.wirings import (
     FAMILY_NAMES,
     LIFTED,
     OBJECTIVES,

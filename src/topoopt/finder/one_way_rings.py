@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
-from topoopt.arrays import Ints
-from topoopt.topology import Ring, Topology
+from topoopt.base.arrays import Ints
+from topoopt.topologies import Ring, Topology
 
 _STEPS, _MOST_STEPS = 4, 3000  # exchanges for each member, and in all; those that succeed take 3 at most
 _STARTS = 3

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
+from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.finder.placement_kernel import anneal_places
-from topoopt.topology import DirectWiring, WiredRing, hops_from, wiring_of_arcs
-from topoopt.traffic import Traffic
+from topoopt.topologies import DirectWiring, WiredRing, hops_from, wiring_of_arcs
+from topoopt.workloads import Traffic
 
 _LARGEST = 2048
 """Servers; of more the hops of all pairs take longer than a placement gains."""

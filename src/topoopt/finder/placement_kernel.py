@@ -13,8 +13,8 @@ state : uint64 (1,)              of the random numbers
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import compiled, entry, mix, stamp, stamped
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.kernel import compiled, entry, mix, stamp, stamped
 
 STAMP = stamp([])
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.arrays import Flags, Ints
+from topoopt.base.arrays import Flags, Ints
 from topoopt.finder.circuits import first_circuits
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.finder.regional_circuits import Circuits
 from topoopt.routing import ROUTING, DirectRoutes, Fabric, Reconfiguration, beat
-from topoopt.topology import topology_from_arrays
+from topoopt.topologies import topology_from_arrays
 
 OCS_DELAY_S = 10e-3
 """A change of a 3D MEMS switch (TopoOpt, NSDI 2023, section 5.1)."""

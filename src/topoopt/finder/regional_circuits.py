@@ -10,8 +10,8 @@ References
 
 import numpy as np
 
-from topoopt.arrays import Flags, Floats, Ints
-from topoopt.errors import InvalidInput, check_known
+from topoopt.base.arrays import Flags, Floats, Ints
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.routing import SATURATED
 
 Circuits = Ints

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, diags_array, eye_array, hstack, kron, vstack
 
-from topoopt.errors import Infeasible, InvalidInput
+from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.finder.regional_circuits import Circuits, Demand, checked_demand
 
 MOST_CHOICES = 5_000

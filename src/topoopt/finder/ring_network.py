@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.door import shows_itself
-from topoopt.errors import InvalidInput, shown
+from topoopt.base.door import shows_itself
+from topoopt.base.errors import InvalidInput, shown
+from topoopt.base.frame import Frame, frame
+from topoopt.catalog import ClusterSpec
 from topoopt.finder.select_permutations import select_permutations
-from topoopt.frame import Frame, frame
-from topoopt.hardware import ClusterSpec
 from topoopt.routing import CoinTable, coin_change_mod
-from topoopt.topology import moore_average_hops, stride_offsets
+from topoopt.topologies import moore_average_hops, stride_offsets
 
 LISTED = "given"
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from topoopt.arrays import Ints
-from topoopt.errors import InvalidInput
+from topoopt.base.arrays import Ints
+from topoopt.base.errors import InvalidInput
 from topoopt.finder.busiest_share import best_start
 from topoopt.finder.coin_rings import coin_rings, is_regular
 from topoopt.finder.direct_rings import direct_rings
@@ -14,7 +14,7 @@ from topoopt.finder.one_way_rings import one_way_rings
 from topoopt.finder.switch_rings import switch_rings
 from topoopt.finder.tours import member_order_ring, tours
 from topoopt.routing import Routes
-from topoopt.topology import Ring, Topology
+from topoopt.topologies import Ring, Topology
 
 _Way = tuple[float, Callable[[], tuple[Ring, ...]]]
 """The least busiest share that a way to lay rings can reach, and the way."""

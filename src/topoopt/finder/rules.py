@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.errors import check_known
+from topoopt.base.errors import check_known
 from topoopt.finder.degree_split import DEGREE_SPLITS, GROUPS_BY_FAMILY
 from topoopt.finder.group_wiring import GROUP_RINGS, LIFTED
 from topoopt.finder.matching import DAMPING

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from topoopt.arrays import Floats
-from topoopt.errors import InvalidInput, check_known
+from topoopt.base.arrays import Floats
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.finder.best_strides import best
 from topoopt.finder.fit_demand import fit_demand
 from topoopt.finder.stride_rule import StrideRule, lower_bound, nearest
-from topoopt.topology import LINK_MODELS
+from topoopt.topologies import LINK_MODELS
 
 STRIDE_RULES: Mapping[str, StrideRule] = {"best": best, "nearest": nearest, "lower-bound": lower_bound}
 

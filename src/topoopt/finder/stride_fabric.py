@@ -1,12 +1,12 @@
 """The direct-connect fabric of given strides: what the authors call TopoOpt once its strides are chosen."""
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.finder.rings import lay_rings
 from topoopt.finder.select_permutations import select_permutations
 from topoopt.finder.wired_fabric import wired_fabric
 from topoopt.routing import Fabric, make_routes
-from topoopt.topology import circulant, stride_offsets
+from topoopt.topologies import circulant, stride_offsets
 
 
 def stride_fabric(request: FabricRequest) -> Fabric:

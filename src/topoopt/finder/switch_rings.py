@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from topoopt.arrays import Ints
+from topoopt.base.arrays import Ints
 from topoopt.routing import Routes, connection_uniform, path_arrays
-from topoopt.topology import Ring, Topology
+from topoopt.topologies import Ring, Topology
 
 
 def switch_rings(

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints
-from topoopt.errors import Infeasible, check_known
+from topoopt.base.arrays import Floats, Ints
+from topoopt.base.errors import Infeasible, check_known
 from topoopt.finder.degree_split import DEGREE_SPLITS, Shares, check_degree
 from topoopt.finder.fit_demand import demand_by_distance
 from topoopt.finder.group_wiring import wire_groups
@@ -18,8 +18,8 @@ from topoopt.finder.select_permutations import select_permutations
 from topoopt.finder.wiring import Wiring
 from topoopt.finder.wiring_rings import rings_of_wiring
 from topoopt.routing import ROUTING, CoinChangeRoutes, Fabric, Routes, turned_routes
-from topoopt.topology import DEFAULT_LATENCY_S, LINK_MODELS, DirectWiring, Topology, hops_from
-from topoopt.traffic import Traffic
+from topoopt.topologies import DEFAULT_LATENCY_S, LINK_MODELS, DirectWiring, Topology, hops_from
+from topoopt.workloads import Traffic
 
 _LARGEST_MATRIX = 8192  # servers: 512 MB of bytes per pair
 _LARGEST_FOR_WAYS = 1024  # servers: 4,096 along strides are 32 hops apart, 100 links a pair on four ways

@@ -4,8 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from topoopt.arrays import Ints
-from topoopt.errors import InvalidInput
+from topoopt.base.arrays import Ints
+from topoopt.base.errors import InvalidInput
 
 
 @lru_cache(maxsize=64)

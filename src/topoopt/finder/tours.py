@@ -5,11 +5,11 @@ from collections import Counter
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.errors import NoRoute
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.errors import NoRoute
 from topoopt.finder.tours_kernel import short_tour
 from topoopt.routing import Path, Routes
-from topoopt.topology import Ring, Topology, hops_from
+from topoopt.topologies import Ring, Topology, hops_from
 
 _LARGEST_TABLE = 1 << 26  # entries of the hop table: above, members are visited in order
 _LARGEST_TWO_OPT = 1024  # members: improving a tour is quadratic a pass

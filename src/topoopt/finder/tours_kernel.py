@@ -7,8 +7,8 @@ order : int64 (members,)            the tour: members in the order of visit
 taken : int64 (members,)            room to work in; enters as zeros
 """
 
-from topoopt.arrays import Floats, Ints
-from topoopt.kernel import compiled, entry
+from topoopt.base.arrays import Floats, Ints
+from topoopt.base.kernel import compiled, entry
 
 
 @entry

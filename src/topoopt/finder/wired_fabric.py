@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.finder.named_wiring import is_wiring_file, named_wiring
 from topoopt.finder.rings import lay_rings
 from topoopt.finder.wiring_rings import all_rings
 from topoopt.routing import Fabric, make_routes
-from topoopt.topology import LINK_MODELS
-from topoopt.wirings import read_wiring_file
+from topoopt.topologies import LINK_MODELS
+from topoopt.topologies.wirings import read_wiring_file
 
 
 def wired_fabric(request: FabricRequest) -> Fabric:
@@ -61,7 +61,7 @@ def cluster_of_wiring(name: str, degree: int | None = None, links: str | None = 
     Raises
     ------
     InvalidInput
-        If the file is none; see :func:`topoopt.wirings.read_wiring_file`.
+        If the file is none; see :func:`topoopt.topologies.wirings.read_wiring_file`.
     """
     if not is_wiring_file(name):
         return {}

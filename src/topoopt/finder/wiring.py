@@ -7,8 +7,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from topoopt.arrays import Ints
-from topoopt.topology import Ring, Topology, circulant_offsets, stride_offsets, topology_from_arrays
+from topoopt.base.arrays import Ints
+from topoopt.topologies import Ring, Topology, circulant_offsets, stride_offsets, topology_from_arrays
 
 
 class Wiring:

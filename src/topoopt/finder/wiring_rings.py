@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from topoopt.finder.rings import lay_rings
 from topoopt.routing import ROUTING
-from topoopt.topology import DirectWiring, Ring
-from topoopt.traffic import Traffic
+from topoopt.topologies import DirectWiring, Ring
+from topoopt.workloads import Traffic
 
 
 def rings_of_wiring(wiring: DirectWiring, traffic: Traffic, seed: int) -> tuple[Ring, ...]:

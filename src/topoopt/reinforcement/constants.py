@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from functools import cache
 
-from topoopt.files import packaged_rows
+from topoopt.schema.files import packaged_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from topoopt.cost import NetworkPrice, Pricing, network_bill, network_price
-from topoopt.errors import TopoOptError, check_known
+from topoopt.base.errors import TopoOptError, check_known
 from topoopt.finder import FABRICS, FabricRequest, build_fabric
-from topoopt.llm import System
+from topoopt.pricing import NetworkPrice, Pricing, network_bill, network_price
 from topoopt.reinforcement.wirings import Ports, network_s
 from topoopt.routing import Fabric
-from topoopt.traffic import Traffic
+from topoopt.transformers import System
+from topoopt.workloads import Traffic
 
 FIXED = ("ideal-switch", "rail", "fat-tree", "oversub-fat-tree", "full-mesh", "expander", "torus")
 """Fabrics whose wiring no job chooses; each has all of a server's bandwidth at its ports."""

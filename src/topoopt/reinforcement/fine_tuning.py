@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from topoopt.llm import Configuration, estimate_configuration, named_calibration, usual_system
 from topoopt.reinforcement.run_words import Row, needed, run_model, whole
+from topoopt.transformers import Configuration, estimate_configuration, named_calibration, usual_system
 
 USUAL_RANK = 16
 """Of adapters, of rows that do not say it; what they add to a step is small whatever the rank."""

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from topoopt.errors import InvalidInput, check_known
-from topoopt.hardware import PRECISIONS
-from topoopt.llm import System
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.catalog import PRECISIONS
 from topoopt.reinforcement.lengths import ResponseLengths
-from topoopt.transformer import TransformerModel, count_parameters
+from topoopt.transformers import System
+from topoopt.workloads.transformer import TransformerModel, count_parameters
 
 ALGORITHMS = ("grpo", "ppo")
 """Group-relative advantages of several answers to a prompt; a critic that is trained, too."""

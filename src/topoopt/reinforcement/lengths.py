@@ -8,10 +8,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from topoopt.arrays import Ints
-from topoopt.errors import InvalidInput
-from topoopt.files import read_text
-from topoopt.limits import LARGEST
+from topoopt.base.arrays import Ints
+from topoopt.base.errors import InvalidInput
+from topoopt.base.limits import LARGEST
+from topoopt.schema.files import read_text
 
 USUAL_SPREAD = 0.9
 """Standard deviation of the logarithm of lengths where nobody says; chosen on measured steps, see ``constants.csv``."""

@@ -1,13 +1,13 @@
 """A row of a table of measured steps as a question: job, pools and splits, as far as the row says them."""
 
-from topoopt.errors import InvalidInput
-from topoopt.llm import named_calibration, usual_precision, usual_system
+from topoopt.base.errors import InvalidInput
+from topoopt.inference import Parallelism
 from topoopt.reinforcement.constants import Constants
 from topoopt.reinforcement.job import RlJob
 from topoopt.reinforcement.lengths import lognormal_lengths
 from topoopt.reinforcement.plan import RlRequest
 from topoopt.reinforcement.run_words import Row, needed, run_model, run_policy, whole
-from topoopt.serving import Parallelism
+from topoopt.transformers import named_calibration, usual_precision, usual_system
 
 PROMPT_TOKENS = 110
 """Of rows that do not say it: tokens a second of the published steps, less the answers, leave 98 to 136."""

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.hardware import find_accelerator
-from topoopt.llm import System, usual_system
+from topoopt.catalog import find_accelerator
 from topoopt.reinforcement.run_words import Row, needed, run_transport, sent_bytes, whole
 from topoopt.reinforcement.shards import Shards
 from topoopt.reinforcement.weight_move import WeightMove, weight_traffic
 from topoopt.reinforcement.weight_transport import least_network_s, transport_for
 from topoopt.reinforcement.weights import Places
+from topoopt.transformers import System, usual_system
 
 HELD = 0.9
 """Of an accelerator's memory that weights take at most, where a row does not say how many share a replica."""

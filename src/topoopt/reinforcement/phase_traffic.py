@@ -6,13 +6,13 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from topoopt.arrays import Ints
-from topoopt.llm import Configuration, communications, place_ranks, server_traffic
+from topoopt.base.arrays import Ints
 from topoopt.reinforcement.job import RlJob
 from topoopt.reinforcement.rollout_phase import RolloutPhase
 from topoopt.reinforcement.weight_move import WeightTraffic
 from topoopt.reinforcement.weights import Places
-from topoopt.traffic import (
+from topoopt.transformers import Configuration, communications, place_ranks, server_traffic
+from topoopt.workloads import (
     AllReduceGroup,
     AllToAllGroup,
     Traffic,
@@ -20,7 +20,7 @@ from topoopt.traffic import (
     merged_traffic,
     traffic_from_matrix,
 )
-from topoopt.transformer import TransformerModel
+from topoopt.workloads.transformer import TransformerModel
 
 ACTIVATION_BYTES = 2
 DISPATCH_BYTES = 1 + 4 / 128

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from topoopt.cost import Iteration, NetworkPrice, OwnershipTerms, Pricing, ownership
-from topoopt.errors import Infeasible, InvalidInput
-from topoopt.hardware import find_accelerator
-from topoopt.llm import Calibration
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.catalog import find_accelerator
+from topoopt.inference import Parallelism
+from topoopt.pricing import Iteration, NetworkPrice, OwnershipTerms, Pricing, ownership
 from topoopt.reinforcement.constants import Constants
 from topoopt.reinforcement.fabrics import (
     OPTICAL_SWITCH,
@@ -23,25 +23,16 @@ from topoopt.reinforcement.fabrics import (
 from topoopt.reinforcement.job import RlJob
 from topoopt.reinforcement.phase_traffic import least_s, rollout_traffic, training_traffic, weights_traffic
 from topoopt.reinforcement.policies import Phases, take_turns
-from topoopt.reinforcement.rollout_phase import (
-    MAX_BATCH,
-    RolloutPhase,
-    best_rollout,
-    rollout_choices,
-)
+from topoopt.reinforcement.rollout_phase import MAX_BATCH, RolloutPhase, best_rollout, rollout_choices
 from topoopt.reinforcement.step import RlStep
 from topoopt.reinforcement.training import TrainingPhase, training_phase
 from topoopt.reinforcement.weight_move import WAYS, WeightTraffic, weight_traffic
-from topoopt.reinforcement.weight_transport import (
-    find_weight_transport,
-    least_network_s,
-    transport_for,
-)
+from topoopt.reinforcement.weight_transport import find_weight_transport, least_network_s, transport_for
 from topoopt.reinforcement.weights import Places, weight_bytes, weight_moves
 from topoopt.reinforcement.wirings import Ports, Rewiring, Turn, network_s, static_or_changed
 from topoopt.routing import Fabric
-from topoopt.serving import Parallelism
-from topoopt.traffic import Traffic
+from topoopt.transformers import Calibration
+from topoopt.workloads import Traffic
 
 USUAL_TRANSPORTS = {
     "colocated": "nccl",
@@ -65,7 +56,7 @@ class RlRequest:
     rollout : Parallelism or None
         Of a replica; searched where None.
     training : mapping
-        Fields of :class:`~topoopt.llm.Configuration` that are not searched.
+        Fields of :class:`~topoopt.transformers.Configuration` that are not searched.
     way, transport : str
         How weights are brought over, and by which software; nothing for the quickest way, and for
         :data:`USUAL_TRANSPORTS`.

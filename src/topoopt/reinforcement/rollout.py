@@ -6,10 +6,10 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from topoopt.arrays import Floats
-from topoopt.errors import Infeasible
+from topoopt.base.arrays import Floats
+from topoopt.base.errors import Infeasible
+from topoopt.inference import StepTable
 from topoopt.reinforcement.lengths import ResponseLengths
-from topoopt.serving import StepTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 import math
 from dataclasses import dataclass, replace
 
-from topoopt.errors import Infeasible, InvalidInput
-from topoopt.hardware import find_accelerator
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.catalog import find_accelerator
+from topoopt.inference import EngineSettings, Parallelism, StepTable, cache_capacity, step_table
 from topoopt.reinforcement.constants import Constants
 from topoopt.reinforcement.job import RlJob
 from topoopt.reinforcement.rollout import Replica, Rollout, play_rollout, steady_rate
-from topoopt.serving import EngineSettings, Parallelism, StepTable, cache_capacity, step_table
-from topoopt.transformer import TransformerModel
+from topoopt.workloads.transformer import TransformerModel
 
 MAX_BATCH = 1024
 """Answers of a replica at once, where nobody says."""

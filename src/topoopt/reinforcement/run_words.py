@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from topoopt.errors import InvalidInput
-from topoopt.files import packaged_rows
-from topoopt.hardware import BYTES_PER_ELEMENT
-from topoopt.transformer import TransformerModel, count_parameters, find_transformer
+from topoopt.base.errors import InvalidInput
+from topoopt.catalog import BYTES_PER_ELEMENT
+from topoopt.schema.files import packaged_rows
+from topoopt.workloads.transformer import TransformerModel, count_parameters, find_transformer
 
 Row = Mapping[str, str]
 

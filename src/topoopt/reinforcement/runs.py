@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 from statistics import mean, median
 from typing import Any
 
-from topoopt.door import shows_itself
-from topoopt.errors import InvalidInput, TopoOptError
-from topoopt.files import csv_lines, read_text
-from topoopt.frame import Frame, frame
+from topoopt.base.door import shows_itself
+from topoopt.base.errors import InvalidInput, TopoOptError
+from topoopt.base.frame import Frame, frame
 from topoopt.reinforcement.constants import Constants, shipped_constants
 from topoopt.reinforcement.fine_tuning import fine_tuning_s
 from topoopt.reinforcement.measured_step import check_columns, measured_request
@@ -18,6 +17,7 @@ from topoopt.reinforcement.measured_sync import sync_time
 from topoopt.reinforcement.plan import plan_step
 from topoopt.reinforcement.run_words import Row, number
 from topoopt.reinforcement.step import RlStep
+from topoopt.schema.files import csv_lines, read_text
 
 MEASURED_PHASES = {
     "gen_s": "rollout",

@@ -5,9 +5,9 @@ from math import lcm
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints
-from topoopt.llm import Configuration, rank_numbers
-from topoopt.serving import Parallelism
+from topoopt.base.arrays import Floats, Ints
+from topoopt.inference import Parallelism
+from topoopt.transformers import Configuration, rank_numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

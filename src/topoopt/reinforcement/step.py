@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from topoopt.cost import Ownership
-from topoopt.door import shows_itself
-from topoopt.frame import Frame, frame
-from topoopt.hardware import find_accelerator
-from topoopt.llm import OwnedCluster
+from topoopt.base.door import shows_itself
+from topoopt.base.frame import Frame, frame
+from topoopt.catalog import find_accelerator
+from topoopt.pricing import Ownership
 from topoopt.reinforcement.fabrics import FabricRow
 from topoopt.reinforcement.job import RlJob
 from topoopt.reinforcement.policies import Turns
@@ -16,6 +15,7 @@ from topoopt.reinforcement.rollout_phase import RolloutPhase
 from topoopt.reinforcement.training import TrainingPhase
 from topoopt.reinforcement.weight_move import WeightTraffic
 from topoopt.reinforcement.wirings import Rewiring
+from topoopt.transformers import OwnedCluster
 
 HARDLY = 0.02
 """A network whose doubling saves less than this share of a step hardly matters."""

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from topoopt.errors import Infeasible, InvalidInput
-from topoopt.llm import (
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.reinforcement.constants import Constants
+from topoopt.reinforcement.job import RlJob
+from topoopt.transformers import (
     Calibration,
     Configuration,
     Limits,
@@ -17,8 +19,6 @@ from topoopt.llm import (
     estimate,
     search_configurations,
 )
-from topoopt.reinforcement.constants import Constants
-from topoopt.reinforcement.job import RlJob
 
 FORWARD_OF_COMPUTE = 1 / 3
 """2N of 6N FLOPs a token, without recomputation."""
@@ -43,7 +43,7 @@ class TrainingPhase:
     training_s : float
         All optimizer steps, of a critic, too.
     parts_s : dict of str to float
-        Where the seconds of training go, see :data:`~topoopt.llm.STEP_PARTS`.
+        Where the seconds of training go, see :data:`~topoopt.transformers.STEP_PARTS`.
     """
 
     configuration: Configuration
@@ -67,7 +67,7 @@ def training_phase(
     Parameters
     ----------
     fixed
-        Fields of :class:`~topoopt.llm.Configuration` that are given, such as ``tp``.
+        Fields of :class:`~topoopt.transformers.Configuration` that are given, such as ``tp``.
 
     Raises
     ------

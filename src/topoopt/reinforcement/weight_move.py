@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints
-from topoopt.errors import check_known
+from topoopt.base.arrays import Floats, Ints
+from topoopt.base.errors import check_known
 from topoopt.reinforcement.shards import Shards, missing_bytes, point_to_point
 
 

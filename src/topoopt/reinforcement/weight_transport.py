@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import cache
 from math import inf
 
-from topoopt.errors import check_known
-from topoopt.files import packaged_rows
+from topoopt.base.errors import check_known
 from topoopt.reinforcement.weight_move import WeightTraffic
+from topoopt.schema.files import packaged_rows
 
 GATHERED_AT_ONCE, BY_MATRIX = "gloo", "gloo-by-matrix"
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.arrays import Ints
-from topoopt.hardware import BYTES_PER_ELEMENT
-from topoopt.llm import Configuration
+from topoopt.base.arrays import Ints
+from topoopt.catalog import BYTES_PER_ELEMENT
+from topoopt.inference import Parallelism
 from topoopt.reinforcement.shards import Shards, nested_shards, rollout_shards, training_shards
 from topoopt.reinforcement.weight_move import WeightMove
-from topoopt.serving import Parallelism
-from topoopt.transformer import TransformerModel, count_parameters
+from topoopt.transformers import Configuration
+from topoopt.workloads.transformer import TransformerModel, count_parameters
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from topoopt.errors import Infeasible, InvalidInput
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.catalog import largest_degree, optical_switches
 from topoopt.finder import LAYOUT_SPLITS, FinderRules, find_topology
-from topoopt.hardware import largest_degree, optical_switches
 from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
 from topoopt.routing import Fabric, lay_traffic, max_load_s
-from topoopt.traffic import Traffic
+from topoopt.workloads import Traffic
 
 FAVORED = 0.02
 """Share at which the others count where a wiring favors one phase."""

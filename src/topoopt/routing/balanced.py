@@ -7,15 +7,15 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.errors import InvalidInput
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.errors import InvalidInput
 from topoopt.routing.coin_options import ranges
 from topoopt.routing.pair_links import steps_of_paths
 from topoopt.routing.path_arrays import PathArrays, path_arrays, paths_of_pair, paths_of_rows, used_paths
 from topoopt.routing.path_weights_kernel import Steps, shift_path_weights
 from topoopt.routing.routes import Path, Routes
 from topoopt.routing.turned import TurnedRoutes
-from topoopt.topology import LinkOrbits, Topology, places_of
+from topoopt.topologies import LinkOrbits, Topology, places_of
 
 # HiGHS takes 0.5 s for 3,000 paths on 512 links; the kernel 0.02 s, for an answer at most 0.5 % worse.
 _LARGEST_LP = 1_500
@@ -112,7 +112,8 @@ def balanced_routes(
     background_bytes : float64 array, shape (links,), optional
         Bytes that cross each link anyway, e.g. those of AllReduce rings.
     step : int, optional
-        Servers further at which links and demand are the same again (:func:`topoopt.topology.turn_of`). Then the pairs
+        Servers further at which links and demand are the same again (:func:`topoopt.topologies.turn_of`). Then the
+        pairs
         of so many servers are looked at, and the others' routes are these, turned: as the highest load is convex in
         the weights, the best of all routes are among them.
 

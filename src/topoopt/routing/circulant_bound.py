@@ -9,12 +9,12 @@ the upper bound and new prices. The two meet after some dozens of trees, however
 import numpy as np
 from scipy.optimize import linprog
 
-from topoopt.arrays import Floats
-from topoopt.errors import InvalidInput, NoRoute
+from topoopt.base.arrays import Floats
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.routing.load_optimum import LoadOptimum, interval
 from topoopt.routing.rerouting import graph_of
 from topoopt.routing.rerouting_kernel import tree_loads
-from topoopt.topology import Topology, links_along
+from topoopt.topologies import Topology, links_along
 
 _MOST_TREES = 300
 _CLOSE = 1e-7

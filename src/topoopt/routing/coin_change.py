@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.errors import InvalidInput, NoRoute
-from topoopt.topology import tree_of_rows
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.errors import InvalidInput, NoRoute
+from topoopt.topologies import tree_of_rows
 
 
 @dataclass(frozen=True, eq=False)

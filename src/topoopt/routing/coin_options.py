@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
+from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.routing.coin_change import CoinTable
 from topoopt.routing.coin_options_kernel import coin_multisets
 from topoopt.routing.option_weights import balance

@@ -9,8 +9,8 @@ sizes : int32 (n,)               shortest multisets kept for each distance
 counts : int32 (n, limit, d)     how often each multiset holds each coin
 """
 
-from topoopt.arrays import Ints, Ints32
-from topoopt.kernel import compiled, entry
+from topoopt.base.arrays import Ints, Ints32
+from topoopt.base.kernel import compiled, entry
 
 
 @entry

@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from topoopt.arrays import Floats, Ints, numbered
-from topoopt.errors import InvalidInput
-from topoopt.files import Count, Number
+from topoopt.base.arrays import Floats, Ints, numbered
+from topoopt.base.errors import InvalidInput
 from topoopt.routing.coin_change import CoinTable, coin_change_mod
 from topoopt.routing.coin_options import CoinOptions, balanced_options, single_options
 from topoopt.routing.coin_routes_kernel import circulant_loads
@@ -17,7 +16,8 @@ from topoopt.routing.link_rows import LinkRows, turned_rows
 from topoopt.routing.pair_links import merged_pair_links
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair
 from topoopt.routing.routes import Path
-from topoopt.topology import Topology, link_orbits, links_along
+from topoopt.schema.files import Count, Number
+from topoopt.topologies import Topology, link_orbits, links_along
 
 
 @dataclass(frozen=True, eq=False)

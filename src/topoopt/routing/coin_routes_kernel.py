@@ -13,8 +13,8 @@ jump, length : float64 (d, n)    room to work in, as are ``part`` (n,); all ente
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import compiled, entry
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.kernel import compiled, entry
 
 
 @entry

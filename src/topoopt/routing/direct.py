@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from topoopt.arrays import Ints
-from topoopt.errors import NoRoute
+from topoopt.base.arrays import Ints
+from topoopt.base.errors import NoRoute
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair
 from topoopt.routing.routes import Path
-from topoopt.topology import Topology
+from topoopt.topologies import Topology
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from topoopt.arrays import Ints, Ints32
-from topoopt.errors import InvalidInput
-from topoopt.files import Count, Number
+from topoopt.base.arrays import Ints, Ints32
+from topoopt.base.errors import InvalidInput
 from topoopt.routing.ecmp_kernel import Walk, ecmp_shares, equal_paths
 from topoopt.routing.pair_links import PairLinks
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair, trees_of_pairs
 from topoopt.routing.path_choice import connection_uniform
 from topoopt.routing.routes import Path
-from topoopt.topology import Topology, Trees, trees_to
+from topoopt.schema.files import Count, Number
+from topoopt.topologies import Topology, Trees, trees_to
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import entry, stamp, stamped
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.kernel import entry, stamp, stamped
 from topoopt.routing.link_to_kernel import link_to
 
 STAMP = stamp([Path(__file__), Path(__file__).with_name("link_to_kernel.py")])

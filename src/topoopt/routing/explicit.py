@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from topoopt.errors import InvalidInput, NoRoute
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.routing.routes import Path
-from topoopt.topology import Topology
+from topoopt.topologies import Topology
 
 
 @dataclass(frozen=True, eq=False)

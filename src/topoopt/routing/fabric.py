@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from topoopt.routing.reconfiguration import Reconfiguration
 from topoopt.routing.regional_reconfiguration import RegionalReconfiguration
 from topoopt.routing.routes import Routes
-from topoopt.topology import DirectWiring, Ring, Topology
+from topoopt.topologies import DirectWiring, Ring, Topology
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from topoopt.arrays import Ints
-from topoopt.errors import InvalidInput
-from topoopt.files import Count, Number
+from topoopt.base.arrays import Ints
+from topoopt.base.errors import InvalidInput
 from topoopt.routing.k_shortest_kernel import shortest_few
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair, paths_of_rows, trees_of_pairs
 from topoopt.routing.routes import Path
-from topoopt.topology import Topology
+from topoopt.schema.files import Count, Number
+from topoopt.topologies import Topology
 
 # Pairs above which those with one destination are looked at together: what is known of its tree is in a fast cache.
 _PAIRS_TO_SORT = 1 << 18

@@ -15,8 +15,8 @@ import math
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import compiled, concurrent_entry
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.kernel import compiled, concurrent_entry
 
 
 @concurrent_entry

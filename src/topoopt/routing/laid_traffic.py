@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.arrays import Floats
-from topoopt.door import shows_itself
-from topoopt.files import write_atomically, write_csv
-from topoopt.frame import Frame, frame
+from topoopt.base.arrays import Floats
+from topoopt.base.door import shows_itself
+from topoopt.base.frame import Frame, frame
 from topoopt.routing.fabric import Fabric
 from topoopt.routing.link_loads import link_loads
-from topoopt.traffic import Traffic
+from topoopt.schema.files import write_atomically, write_csv
+from topoopt.workloads import Traffic
 
 
 @shows_itself

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints
-from topoopt.errors import InvalidInput
+from topoopt.base.arrays import Floats, Ints
+from topoopt.base.errors import InvalidInput
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.link_rows import LinkRows, own_rows
@@ -13,7 +13,7 @@ from topoopt.routing.pair_links import PairLinks, joined_pairs, links_of_paths
 from topoopt.routing.path_arrays import path_arrays
 from topoopt.routing.routes import Routes
 from topoopt.routing.turned import TurnedRoutes
-from topoopt.topology import Topology
+from topoopt.topologies import Topology
 
 # Pairs whose links are held at once: a few hundred megabytes at most.
 _PAIRS_AT_ONCE = 1 << 18

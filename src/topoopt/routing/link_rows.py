@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topoopt.arrays import Ints, Ints32
+from topoopt.base.arrays import Ints, Ints32
 from topoopt.routing.link_rows_kernel import turn_links
 from topoopt.routing.pair_links import PairLinks
 

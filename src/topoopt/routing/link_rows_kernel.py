@@ -10,8 +10,8 @@ first : int64 (pairs+1,)         where the links of each pair begin
 link, share : int32, float64 (entries,)  filled
 """
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import concurrent_entry
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.kernel import concurrent_entry
 
 
 @concurrent_entry

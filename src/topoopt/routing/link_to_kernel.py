@@ -1,7 +1,7 @@
 """The link between two nodes of a graph by rows, found by halving: a switch has one to every server."""
 
-from topoopt.arrays import Ints, Ints32
-from topoopt.kernel import compiled
+from topoopt.base.arrays import Ints, Ints32
+from topoopt.base.kernel import compiled
 
 
 @compiled

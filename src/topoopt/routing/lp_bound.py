@@ -4,13 +4,13 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from topoopt.arrays import Floats
-from topoopt.errors import InvalidInput
+from topoopt.base.arrays import Floats
+from topoopt.base.errors import InvalidInput
 from topoopt.routing.circulant_bound import circulant_max_load, demand_by_distance
 from topoopt.routing.load_optimum import LoadOptimum, interval
 from topoopt.routing.path_arrays import require_reached
 from topoopt.routing.rerouting import improved_max_load, rerouted_max_load
-from topoopt.topology import Topology, hops_from
+from topoopt.topologies import Topology, hops_from
 
 # HiGHS' interior point takes 0.8 s for 16,000 flow variables of a random graph, measured on one core.
 _LARGEST_LP = 25_000

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_type_hints
 import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
-from topoopt.errors import InvalidInput
-from topoopt.files import Count, Strict
+from topoopt.base.errors import InvalidInput
 from topoopt.routing.balanced import BalancedRoutes
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
@@ -18,7 +17,8 @@ from topoopt.routing.k_shortest import KShortestRoutes
 from topoopt.routing.methods import ROUTING, make_routes
 from topoopt.routing.routes import Path, Routes
 from topoopt.routing.turned import TurnedRoutes
-from topoopt.topology import Topology
+from topoopt.schema.files import Count, Strict
+from topoopt.topologies import Topology
 
 _BY_SETTINGS: Mapping[str, type[CoinChangeRoutes | KShortestRoutes | EcmpRoutes]] = {
     routes.method: routes for routes in (CoinChangeRoutes, KShortestRoutes, EcmpRoutes)

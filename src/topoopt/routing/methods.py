@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
-from topoopt.errors import check_known
+from topoopt.base.errors import check_known
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.k_shortest import KShortestRoutes
 from topoopt.routing.routes import Routes
 from topoopt.routing.single_shortest import SingleShortestRoutes
-from topoopt.topology import Topology
+from topoopt.topologies import Topology
 
 ROUTING: Mapping[str, Callable[[Topology, int], Routes]] = {
     "coin-change": lambda topology, seed: CoinChangeRoutes(topology, seed=seed),

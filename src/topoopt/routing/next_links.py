@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from topoopt.arrays import Ints32
+from topoopt.base.arrays import Ints32
 from topoopt.routing.next_links_kernel import fill_next_links
 from topoopt.routing.path_arrays import require_reached
-from topoopt.topology import Topology, trees_to
+from topoopt.topologies import Topology, trees_to
 
 _ROWS_AT_ONCE = 1 << 22  # entries of a block of hops: 64 MB with all that comes with them
 

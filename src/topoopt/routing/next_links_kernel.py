@@ -9,8 +9,8 @@ table : int32 (rows or more, nodes)  the link, -1 at the server itself and where
 
 from pathlib import Path
 
-from topoopt.arrays import Ints, Ints32
-from topoopt.kernel import entry, stamp, stamped
+from topoopt.base.arrays import Ints, Ints32
+from topoopt.base.kernel import entry, stamp, stamped
 from topoopt.routing.k_shortest_kernel import pair_hash
 
 STAMP = stamp([Path(__file__), Path(__file__).with_name("k_shortest_kernel.py")])

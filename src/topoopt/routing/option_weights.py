@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
+from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.routing.option_weights_kernel import Options, shift_weights
 
 

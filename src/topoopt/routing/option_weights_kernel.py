@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import compiled, entry, spliced
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.kernel import compiled, entry, spliced
 
 
 class Options(NamedTuple):

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.errors import NoRoute
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.errors import NoRoute
 from topoopt.routing.fabric import Fabric
 from topoopt.routing.pair_links_kernel import fill_steps, merge_links
 from topoopt.routing.path_arrays import PathArrays, path_arrays, used_paths
-from topoopt.topology import Topology
+from topoopt.topologies import Topology
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ amount : float64 (links,)        room to work in, zero between pairs
 
 from pathlib import Path
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import concurrent_entry, stamp, stamped
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.kernel import concurrent_entry, stamp, stamped
 from topoopt.routing.link_to_kernel import link_to
 
 STAMP = stamp([Path(__file__), Path(__file__).with_name("link_to_kernel.py")])

@@ -6,11 +6,11 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.errors import NoRoute
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.errors import NoRoute
 from topoopt.routing.coin_options import ranges
 from topoopt.routing.routes import Path, Routes
-from topoopt.topology import Topology, Trees, trees_to
+from topoopt.topologies import Topology, Trees, trees_to
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ idle. Every simulator that picks single paths calls this or, in a kernel, repeat
     u = (h >> 11) * 2**-53                    uniform in [0, 1)
     path = the pair's first path whose cumulative weight is above u
 
-where ``mix`` is one step of SplitMix64, :func:`topoopt.kernel.mix`.
+where ``mix`` is one step of SplitMix64, :func:`topoopt.base.kernel.mix`.
 """
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints
-from topoopt.kernel import mix
+from topoopt.base.arrays import Floats, Ints
+from topoopt.base.kernel import mix
 
 _ALL_BITS = (1 << 64) - 1
 

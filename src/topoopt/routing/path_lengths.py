@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from topoopt.arrays import Floats
+from topoopt.base.arrays import Floats
 from topoopt.routing.coin_change import CoinTable
 
 

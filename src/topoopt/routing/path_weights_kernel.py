@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topoopt.arrays import Floats, Ints, Ints32
-from topoopt.kernel import concurrent_entry, spliced, stamp, stamped
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.kernel import concurrent_entry, spliced, stamp, stamped
 from topoopt.routing.option_weights_kernel import copy, highest
 
 STAMP = stamp([Path(__file__), Path(__file__).with_name("option_weights_kernel.py")])

@@ -10,7 +10,7 @@ nothing to send does not take place, and costs nothing.
 
 from dataclasses import dataclass
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 
 LIVE_PER_DELAY = 4.0
 LATEST_FIRST_CHANGE_S = 1e-3

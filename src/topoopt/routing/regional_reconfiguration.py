@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.arrays import Flags, Ints
-from topoopt.errors import InvalidInput, check_known
+from topoopt.base.arrays import Flags, Ints
+from topoopt.base.errors import InvalidInput, check_known
 
 REGION_SERVERS = 8
 """Servers of a region in MixNet's testbed: 64 accelerators in servers of 8."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.arrays import Floats
+from topoopt.base.arrays import Floats
 from topoopt.routing.rerouting_kernel import Graph, demand_distance, reroute_sources, tree_loads
-from topoopt.topology import Topology
+from topoopt.topologies import Topology
 
 # One unit of work is a link of a source visited: about 20 ns, so the whole takes about a second.
 _WORK = 40_000_000

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from topoopt.arrays import Ints
+from topoopt.base.arrays import Ints
 from topoopt.routing.path_arrays import PathArrays, paths_of_pair, require_reached
 from topoopt.routing.routes import Path
-from topoopt.topology import Topology, trees_from
+from topoopt.topologies import Topology, trees_from
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from topoopt.arrays import Ints, numbered
-from topoopt.errors import InvalidInput
+from topoopt.base.arrays import Ints, numbered
+from topoopt.base.errors import InvalidInput
 from topoopt.routing.link_rows import LinkRows, turned_rows
 from topoopt.routing.pair_links import links_of_paths
 from topoopt.routing.path_arrays import PathArrays, path_arrays, paths_of_pair, paths_of_rows
 from topoopt.routing.routes import Path, Routes
-from topoopt.topology import LinkOrbits, Topology, link_orbits, turn_of
+from topoopt.topologies import LinkOrbits, Topology, link_orbits, turn_of
 
 
 @dataclass(frozen=True, eq=False)

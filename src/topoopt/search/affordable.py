@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from topoopt.workers import in_threads
+from topoopt.base.workers import in_threads
 
 T = TypeVar("T")
 R = TypeVar("R")

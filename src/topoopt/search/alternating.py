@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from topoopt.job import Job
+from topoopt.jobs import Job
 from topoopt.routing import Fabric
 from topoopt.search.candidate import fabric_for
 from topoopt.search.chain import Chain
@@ -14,7 +14,7 @@ from topoopt.search.markov_chain import ChainAnswer, search_strategy
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.same_links import same_links
-from topoopt.strategy import ParallelStrategy
+from topoopt.workloads.strategy import ParallelStrategy
 
 CONVERGED = 1e-4
 """After two rounds that improve the iteration time by less than this fraction a chain stops."""

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.arrays import Floats
-from topoopt.job import Job, job_traffic
+from topoopt.base.arrays import Floats
+from topoopt.jobs import Job, job_traffic
 from topoopt.routing import (
     Fabric,
     KShortestRoutes,
@@ -20,8 +20,8 @@ from topoopt.routing import (
 )
 from topoopt.search.candidate import Candidate
 from topoopt.search.worth import background, simulated
-from topoopt.topology import Topology, hops_from, turn_of
-from topoopt.traffic import Traffic, no_transfers
+from topoopt.topologies import Topology, hops_from, turn_of
+from topoopt.workloads import Traffic, no_transfers
 
 MOST_PATHS, MOST_DETOUR = 16, 2
 """Candidate paths of a pair and hops beyond the shortest: sparse demands come within 2 % of the optimum with

@@ -6,9 +6,9 @@ from operator import methodcaller
 
 import numpy as np
 
-from topoopt.cost import Pricing
-from topoopt.job import Job, job_traffic
-from topoopt.plan import Baseline, Outcome
+from topoopt.jobs import Job, job_traffic
+from topoopt.plans import Baseline, Outcome
+from topoopt.pricing import Pricing
 from topoopt.routing import Fabric
 from topoopt.search.affordable import LARGEST_FOR_ALL, as_many_as_fit
 from topoopt.search.alternating import fixed_fabric
@@ -28,7 +28,7 @@ from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.progress import Progress, silent
 from topoopt.search.task_graphs import task_graph_of
-from topoopt.strategy import ParallelStrategy
+from topoopt.workloads.strategy import ParallelStrategy
 
 LARGEST_TO_TRY_EVERY = 256
 """Servers up to which every strategy that was found on one fabric is simulated on all others: a second and more of CPU

@@ -3,18 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from topoopt.cost import Pricing, equivalent_fat_tree, known_bill, published_equivalent_bandwidth
-from topoopt.errors import check_known
+from topoopt.base.errors import check_known
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import FABRICS, FabricBuilder, FabricRequest
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, job_traffic
-from topoopt.plan import Baseline, Outcome, labeled
+from topoopt.jobs import Job, job_traffic
+from topoopt.plans import Baseline, Outcome, labeled
+from topoopt.pricing import Pricing, equivalent_fat_tree, known_bill, published_equivalent_bandwidth
 from topoopt.routing import Fabric
 from topoopt.search.balance import usual_routes
 from topoopt.search.fidelity import Fidelity
 from topoopt.search.tables import most_rings_of
 from topoopt.search.worth import outcome, simulated, with_rings
-from topoopt.strategy import ParallelStrategy
+from topoopt.workloads.strategy import ParallelStrategy
 
 
 @dataclass(frozen=True, slots=True)

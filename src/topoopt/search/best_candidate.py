@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from functools import partial
 
-from topoopt.job import Job
+from topoopt.base.workers import in_threads
+from topoopt.jobs import Job
 from topoopt.search.balance import balanced
 from topoopt.search.candidate import Candidate
 from topoopt.search.recommended import recommended
 from topoopt.search.wiring_choice import MANY
-from topoopt.workers import in_threads
 
 NEAR = 1.02
 """Times the fastest, up to which a wiring may become it: balanced routes gain some percent."""

@@ -14,8 +14,8 @@ of a group's own members, with the buckets that the strategy's task graph has. T
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.hardware import ClusterSpec
-from topoopt.plan import Bounds
+from topoopt.catalog import ClusterSpec
+from topoopt.plans import Bounds
 from topoopt.search.demands import Demands
 from topoopt.search.moore_hop_bound import average_hop_bound_s
 from topoopt.search.windows import Windows

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from topoopt.errors import Infeasible
+from topoopt.base.errors import Infeasible
 from topoopt.finder import STRIDES, USUAL_RULES, FinderRules, find_topology
-from topoopt.job import Job, JobSettings, job_traffic
+from topoopt.jobs import Job, JobSettings, job_traffic
 from topoopt.routing import Fabric
 from topoopt.search.worth import simulated, with_rings
-from topoopt.simulate import SimResult
-from topoopt.strategy import ParallelStrategy
-from topoopt.traffic import Traffic
+from topoopt.simulation import SimResult
+from topoopt.workloads import Traffic
+from topoopt.workloads.strategy import ParallelStrategy
 
 LARGEST_TO_KEEP = 256
 """Servers up to which the simulation of a strategy of operators is kept with it. Of 1,024 that is 250 MB each."""

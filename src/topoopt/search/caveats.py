@@ -4,16 +4,16 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from topoopt.hardware import find_accelerator
-from topoopt.job import TIGHT, is_tight, operators_of, transformer_of
-from topoopt.plan import Plan
+from topoopt.base.units import format_bytes, format_memory
+from topoopt.catalog import find_accelerator
+from topoopt.jobs import TIGHT, is_tight, operators_of, transformer_of
+from topoopt.plans import Plan
 from topoopt.search.affordable import affordable
 from topoopt.search.ring_caveats import ring_caveats
 from topoopt.search.start import fullest_server
-from topoopt.strategy import part_samples
-from topoopt.units import format_bytes, format_memory
-from topoopt.wirings import DIRECTED_WARNING
-from topoopt.workload import DeviceProfile, PartSize, signature_of
+from topoopt.topologies.wirings import DIRECTED_WARNING
+from topoopt.workloads import DeviceProfile, PartSize, signature_of
+from topoopt.workloads.strategy import part_samples
 
 
 def caveats(plan: Plan) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from topoopt.finder import FinderRules
 from topoopt.search.markov_chain import ChainAnswer
-from topoopt.strategy import ParallelStrategy
+from topoopt.workloads.strategy import ParallelStrategy
 
 BEHIND = 1.01
 """Times the best of all chains, from which on a chain goes on where that one is.

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from topoopt.finder import STRIDES
-from topoopt.job import Job
-from topoopt.plan import ChosenWiring
+from topoopt.jobs import Job
+from topoopt.plans import ChosenWiring
 from topoopt.search.candidate import Candidate
 
 GROUPS = "group rings"

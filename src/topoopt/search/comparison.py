@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.collectives import QUICKEST
-from topoopt.cost import Pricing
-from topoopt.errors import InvalidInput, check_known
-from topoopt.plan import Comparison, Outcome, Plan, compared_fabrics, with_ownership
+from topoopt.plans import Comparison, Outcome, Plan, compared_fabrics, with_ownership
+from topoopt.pricing import Pricing
 from topoopt.search.baselines import BASELINES, DEFAULT_BASELINES, outcome_on
 from topoopt.search.fidelities import at_fidelities
 from topoopt.search.fidelity import Fidelity
@@ -15,7 +15,7 @@ from topoopt.search.options import SearchOptions
 from topoopt.search.planner import compare, priced
 from topoopt.search.progress import Progress, silent
 from topoopt.search.start import starting_strategy
-from topoopt.simulate import SIMULATORS, collective_options
+from topoopt.simulation import SIMULATORS, collective_options
 
 OWN = "topoopt"
 """The plan's own fabric, which is always the first row."""

@@ -1,6 +1,6 @@
 """What the second process of a first plan does: it uses the kernels that a plan needs last on a job of nine servers.
 
-Who starts it, and why, says :mod:`topoopt.ahead`.
+Who starts it, and why, says :mod:`topoopt.base.ahead`.
 """
 
 import gc
@@ -9,17 +9,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from topoopt.ahead import PARTS
-from topoopt.cost import pricing_of
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, JobSettings, job_traffic, make_job, operators_of
+from topoopt.base.ahead import PARTS
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of
+from topoopt.pricing import pricing_of
 from topoopt.routing import CoinChangeRoutes, circulant_max_load
 from topoopt.search.baselines import BASELINES, baseline_fabric
 from topoopt.search.problem import make_problem
 from topoopt.search.worth import with_rings
-from topoopt.strategy import data_parallel
-from topoopt.topology import circulant
-from topoopt.workload import Operator, OperatorGraph, Weight
+from topoopt.topologies import circulant
+from topoopt.workloads import Operator, OperatorGraph, Weight
+from topoopt.workloads.strategy import data_parallel
 
 
 def compile_ahead() -> None:

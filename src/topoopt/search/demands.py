@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.hardware import ClusterSpec
+from topoopt.catalog import ClusterSpec
 from topoopt.search.window_grid import WindowGrid, window_grid
 from topoopt.search.windows import ALL_TO_ALL, PASSES, Windows
-from topoopt.simulate import COLLECTIVE, COLLECTIVES, TaskGraph, pair_demands
+from topoopt.simulation import COLLECTIVE, COLLECTIVES, TaskGraph, pair_demands
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.arrays import numbered
-from topoopt.simulate import COMPUTE, TRANSFER, TaskGraph
+from topoopt.base.arrays import numbered
+from topoopt.simulation import COMPUTE, TRANSFER, TaskGraph
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from topoopt.job import JobRequest
-from topoopt.simulate import chakra_recording, is_chakra, read_chakra
+from topoopt.jobs import JobRequest
+from topoopt.simulation import chakra_recording, is_chakra, read_chakra
 
 
 def with_traces_read(request: JobRequest) -> JobRequest:

@@ -7,8 +7,8 @@ link_dst : int32 (links,)
 table : float64 (servers, 2, links)  bytes on each link: sent by the server, and sent to it; zero at first
 """
 
-from topoopt.arrays import Floats, Ints32
-from topoopt.kernel import entry
+from topoopt.base.arrays import Floats, Ints32
+from topoopt.base.kernel import entry
 
 
 @entry

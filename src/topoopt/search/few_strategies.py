@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from topoopt.job import Job, operators_of
+from topoopt.jobs import Job, operators_of
 from topoopt.search.start import fits, starting_strategy
 from topoopt.search.start_shapes import has_columns, layers_of, split_layers, split_tables
-from topoopt.strategy import ParallelStrategy, data_parallel
+from topoopt.workloads.strategy import ParallelStrategy, data_parallel
 
 COLUMNS = 2
 """Parts of a table; more of them take longer to simulate and gain little beyond."""

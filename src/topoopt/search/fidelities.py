@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from topoopt.finder import FABRICS, FabricShape
-from topoopt.job import Job, job_traffic
-from topoopt.plan import Baseline, ComparedFabric, Plan, TaskDifference
+from topoopt.jobs import Job, job_traffic
+from topoopt.plans import Baseline, ComparedFabric, Plan, TaskDifference
 from topoopt.routing import Fabric
 from topoopt.search.balance import balanced_fabric, usual_routes
 from topoopt.search.baselines import fabric_request
@@ -17,7 +17,7 @@ from topoopt.search.progress import Progress, silent
 from topoopt.search.tables import most_rings_of
 from topoopt.search.task_graphs import task_graph_of
 from topoopt.search.worth import outcome, with_rings
-from topoopt.simulate import COMPUTE, SimResult, SimulationOptions, simulate
+from topoopt.simulation import COMPUTE, SimResult, SimulationOptions, simulate
 
 WITH_SWITCHES = ("fat-tree", "oversub-fat-tree")
 """Fabrics that plans draw with trunks in place of parallel switches."""

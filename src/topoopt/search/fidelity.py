@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field, replace
 
 from topoopt.collectives import QUICKEST, RING
-from topoopt.plan import Outcome
+from topoopt.plans import Outcome
 from topoopt.routing import Fabric
-from topoopt.simulate import SimulationOptions
+from topoopt.simulation import SimulationOptions
 
 
 @dataclass(frozen=True, slots=True)

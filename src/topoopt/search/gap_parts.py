@@ -9,16 +9,16 @@ others: what a better routing gains under this schedule, say, is not what it gai
 
 from itertools import pairwise
 
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job
-from topoopt.plan import Bounds, GapParts
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import Job
+from topoopt.plans import Bounds, GapParts
 from topoopt.routing import Fabric
 from topoopt.search.demands import Demands, demands
 from topoopt.search.windows import windows
 from topoopt.search.wiring_bounds import wiring_bounds
 from topoopt.search.worth import asked_for
-from topoopt.simulate import SimResult, SimulationOptions, TaskGraph, make_flows, time_without_rounds_s
-from topoopt.strategy import ParallelStrategy
+from topoopt.simulation import SimResult, SimulationOptions, TaskGraph, make_flows, time_without_rounds_s
+from topoopt.workloads.strategy import ParallelStrategy
 
 
 def gap_parts(

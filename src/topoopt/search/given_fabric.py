@@ -2,10 +2,10 @@
 
 from dataclasses import asdict
 
-from topoopt.cost import Pricing
-from topoopt.job import Job, job_traffic
-from topoopt.plan import Plan, SearchRecord
-from topoopt.provenance import Provenance
+from topoopt.base.provenance import Provenance
+from topoopt.jobs import Job, job_traffic
+from topoopt.plans import Plan, SearchRecord
+from topoopt.pricing import Pricing
 from topoopt.routing import Fabric
 from topoopt.search.candidate import candidate_on
 from topoopt.search.chosen_wiring import chosen_wiring

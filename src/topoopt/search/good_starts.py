@@ -9,9 +9,9 @@ do for it; of those that promise something the wirings of least load are simulat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from topoopt.errors import Infeasible
+from topoopt.base.errors import Infeasible
 from topoopt.finder import FABRICS, FinderRules
-from topoopt.job import Job, job_traffic, operators_of
+from topoopt.jobs import Job, job_traffic, operators_of
 from topoopt.routing import Fabric
 from topoopt.search.affordable import LARGEST_FOR_ALL
 from topoopt.search.alternating import kept_problem
@@ -33,7 +33,7 @@ from topoopt.search.start_shapes import (
 )
 from topoopt.search.wiring_choice import load_s, splits_to_try
 from topoopt.search.worth import with_rings
-from topoopt.strategy import ParallelStrategy, data_parallel
+from topoopt.workloads.strategy import ParallelStrategy, data_parallel
 
 SPLITS = ("proportional", "by-group-but-one", "by-group-but-two", "by-group")
 """Degree splits by which split layers are wired."""

@@ -4,16 +4,16 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
+from topoopt.base.workers import in_threads
 from topoopt.collectives import QUICKEST
-from topoopt.job import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, Job, OperatorsWork
-from topoopt.plan import Baseline, GradientChoice
+from topoopt.jobs import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, Job, OperatorsWork
+from topoopt.plans import Baseline, GradientChoice
 from topoopt.routing import Fabric
 from topoopt.search.baselines import outcome_on, ringed
 from topoopt.search.candidate import Candidate
 from topoopt.search.fidelity import Fidelity
 from topoopt.search.worth import simulated
-from topoopt.simulate import SimResult
-from topoopt.workers import in_threads
+from topoopt.simulation import SimResult
 
 LARGEST_TO_SETTLE = 256
 """Servers up to which all sizes of buckets are tried, here and on other fabrics, and an algorithm for each message. Of

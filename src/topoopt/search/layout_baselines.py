@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
-from topoopt.cost import Pricing
-from topoopt.job import Job, job_traffic
-from topoopt.plan import Baseline, Outcome
+from topoopt.jobs import Job, job_traffic
+from topoopt.plans import Baseline, Outcome
+from topoopt.pricing import Pricing
 from topoopt.routing import Fabric
 from topoopt.search.balance import balanced_fabric
 from topoopt.search.baselines import LARGEST_TO_TRY_ALL, BaselineRule, baseline_row, outcome_on, ringed
@@ -14,8 +14,8 @@ from topoopt.search.fidelity import ANALYTIC, Fidelity
 from topoopt.search.progress import Progress
 from topoopt.search.worth import outcome, raced
 from topoopt.search.worth_simulating import least_time_s, to_beat_s
-from topoopt.simulate import AtLeast
-from topoopt.strategy import ParallelStrategy
+from topoopt.simulation import AtLeast
+from topoopt.workloads.strategy import ParallelStrategy
 
 
 def layouts_on_baselines(

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from topoopt.job import Job, JobRequest, operators_of
-from topoopt.llm import divisors
+from topoopt.jobs import Job, JobRequest, operators_of
 from topoopt.search.tables import CHANNEL_DIMS, candidate_splits
 from topoopt.search.training_job import ranked_configurations
 from topoopt.search.training_request import training_request
-from topoopt.strategy import OperatorSplit
+from topoopt.transformers import divisors
+from topoopt.workloads.strategy import OperatorSplit
 
 
 def computing_bound_s(job: Job) -> float:
@@ -26,9 +26,9 @@ def computing_bound_s(job: Job) -> float:
 
     Examples
     --------
-    >>> from topoopt.hardware import ClusterSpec
-    >>> from topoopt.job import JobSettings, make_job
-    >>> from topoopt.workload import load_model
+    >>> from topoopt.catalog import ClusterSpec
+    >>> from topoopt.jobs import JobSettings, make_job
+    >>> from topoopt.workloads import load_model
     >>> job = make_job(load_model("vgg16", servers=4), ClusterSpec(4, 2, 100e9), JobSettings())
     >>> round(computing_bound_s(job), 3)
     0.098

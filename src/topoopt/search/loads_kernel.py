@@ -4,7 +4,7 @@
 other one, so that what was is still there if the proposal is refused.
 """
 
-from topoopt.kernel import compiled, inlined
+from topoopt.base.kernel import compiled, inlined
 from topoopt.search.arrays import WIDTH, Floats, Ints, Problem, State
 
 

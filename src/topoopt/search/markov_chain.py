@@ -14,7 +14,7 @@ from topoopt.finder import FinderRules
 from topoopt.routing import Fabric
 from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.search.problem import SearchProblem
-from topoopt.strategy import ParallelStrategy
+from topoopt.workloads.strategy import ParallelStrategy
 
 SLICE = 250
 """Proposals between two looks at the clock, the progress bar and Ctrl-C."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from topoopt.kernel import compiled, entry, spliced, stamp, stamped
+from topoopt.base.kernel import compiled, entry, spliced, stamp, stamped
 from topoopt.search.arrays import Ints, Problem, State
 from topoopt.search.loads_kernel import load_edge, load_reduce
 from topoopt.search.memory_kernel import fullest_bytes

@@ -8,16 +8,16 @@ from multiprocessing import get_context
 
 import numpy as np
 
+from topoopt.base.workers import end_with_parent
 from topoopt.finder import FinderRules
-from topoopt.job import Job
+from topoopt.jobs import Job
 from topoopt.search.alternating import next_round
 from topoopt.search.chain import Chain, exchanged
 from topoopt.search.markov_chain import ChainAnswer
 from topoopt.search.options import SearchOptions
 from topoopt.search.released import search_released
 from topoopt.search.start import starting_strategy
-from topoopt.strategy import ParallelStrategy
-from topoopt.workers import end_with_parent
+from topoopt.workloads.strategy import ParallelStrategy
 
 INTERRUPTED = "interrupted"
 

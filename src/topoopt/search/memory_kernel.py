@@ -1,6 +1,6 @@
 """Whether a split fits: the bytes on the fullest accelerator. ``arrays.py`` describes the arrays."""
 
-from topoopt.kernel import compiled
+from topoopt.base.kernel import compiled
 from topoopt.search.arrays import OUTPUT_BYTES, STATE_BYTES, TABLE_BYTES, Problem, State
 
 

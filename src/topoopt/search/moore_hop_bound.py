@@ -8,7 +8,7 @@ However few the bytes are, of k destinations one is as far as the last of k in t
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.hardware import ClusterSpec
+from topoopt.catalog import ClusterSpec
 from topoopt.search.demands import Demands
 from topoopt.search.moore_hops import moore_hops
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.topology import moore_histogram
+from topoopt.topologies import moore_histogram
 
 
 def moore_hops(servers: int, degree: int, links: str) -> NDArray[np.int64]:

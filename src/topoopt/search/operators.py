@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from topoopt.ahead import wait_for
+from topoopt.base.ahead import wait_for
+from topoopt.base.workers import in_threads
 from topoopt.finder import FinderRules
-from topoopt.job import Job
-from topoopt.plan import SearchRecord
+from topoopt.jobs import Job
+from topoopt.plans import SearchRecord
 from topoopt.routing import Fabric
 from topoopt.search.affordable import LARGEST_FOR_ALL, affordable, as_many_as_fit
 from topoopt.search.alternating import forget_problems
@@ -20,8 +21,7 @@ from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress
 from topoopt.search.same_links import same_links
 from topoopt.search.wiring_choice import MANY, kept_wirings, most_kept, rules_to_try
-from topoopt.strategy import ParallelStrategy
-from topoopt.workers import in_threads
+from topoopt.workloads.strategy import ParallelStrategy
 
 STRATEGIES_TRIED = 3
 """Strategies that are simulated on all wirings that are kept for them; of many servers only the fastest."""

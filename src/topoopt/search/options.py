@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.collectives import QUICKEST
-from topoopt.errors import InvalidInput, check_known
 from topoopt.finder import LIFTED, STRIDES, FinderRules
-from topoopt.job import AUTO_BUCKET
+from topoopt.jobs import AUTO_BUCKET
 
 MANY_STARTS = "many"
 STARTS = (MANY_STARTS, "uniform")

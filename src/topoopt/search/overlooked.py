@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import LAYOUT_SPLITS, USUAL_RULES, find_topology
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Layout
-from topoopt.pipelined_step import PipelinedStep
+from topoopt.jobs import Layout
 from topoopt.search.worth import with_rings
-from topoopt.simulate import analytic_flows, free_time_s, pipeline_task_graph, simulate
+from topoopt.simulation import analytic_flows, free_time_s, pipeline_task_graph, simulate
+from topoopt.workloads.pipelined_step import PipelinedStep
 
 MOST_FLOWS = 1_000_000
 """Flows that are simulated at most to look further, a few seconds of CPU time; larger jobs are left as they are."""

@@ -1,10 +1,10 @@
 """A plan's iteration simulated anew, in the way in which the plan's own figures came about."""
 
-from topoopt.plan import Plan
+from topoopt.plans import Plan
 from topoopt.search.comparison import asked_of
 from topoopt.search.fidelity import as_settled
 from topoopt.search.worth import simulated
-from topoopt.simulate import SimResult, collective_options
+from topoopt.simulation import SimResult, collective_options
 
 
 def own_simulation(plan: Plan) -> SimResult:

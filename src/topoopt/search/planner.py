@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from topoopt.cost import Pricing, network_bill, pricing_of
-from topoopt.errors import TopoOptError
-from topoopt.job import Job, job_traffic
-from topoopt.plan import Baseline, Plan, SearchRecord
-from topoopt.provenance import Provenance
+from topoopt.base.errors import TopoOptError
+from topoopt.base.provenance import Provenance
+from topoopt.base.workers import in_threads
+from topoopt.jobs import Job, job_traffic
+from topoopt.plans import Baseline, Plan, SearchRecord
+from topoopt.pricing import Pricing, network_bill, pricing_of
 from topoopt.routing import Fabric
 from topoopt.search.baseline_search import search_baselines
 from topoopt.search.baselines import (
@@ -32,8 +33,7 @@ from topoopt.search.progress import Progress, silent
 from topoopt.search.rivals import preference_s, rivals, settled_answer
 from topoopt.search.wiring import wire_layouts, wire_traffic
 from topoopt.search.worth import bounds, options_of, outcome, routing_gap
-from topoopt.strategy import ParallelStrategy
-from topoopt.workers import in_threads
+from topoopt.workloads.strategy import ParallelStrategy
 
 SEARCHES: Mapping[
     str,

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.job import Job, operators_of
+from topoopt.jobs import Job, operators_of
 from topoopt.search import tables
 from topoopt.search.arrays import Ints, Problem
 from topoopt.search.port_layout import layout_of
 from topoopt.search.port_network import PortNetwork
 from topoopt.search.problem import config_of, evaluated_s
-from topoopt.simulate import FIRST_BUCKET_BYTES
-from topoopt.strategy import ParallelStrategy
+from topoopt.simulation import FIRST_BUCKET_BYTES
+from topoopt.workloads.strategy import ParallelStrategy
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.errors import InvalidInput
+from topoopt.base.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.kernel import compiled, spliced
+from topoopt.base.kernel import compiled, spliced
 from topoopt.search.arrays import (
     BACKWARD_S,
     CANDIDATES,

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from topoopt.job import Job, TransformerWork
-from topoopt.llm import weighed_s
+from topoopt.jobs import Job, TransformerWork
 from topoopt.search.candidate import Candidate
+from topoopt.transformers import weighed_s
 
 
 def recommended(job: Job, candidates: Iterable[Candidate]) -> Candidate:

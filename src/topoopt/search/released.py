@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.job import Job
+from topoopt.jobs import Job
 from topoopt.routing import Fabric
 from topoopt.search.candidate import fabric_for
 from topoopt.search.markov_chain import ChainAnswer
@@ -13,7 +13,7 @@ from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.search.options import SearchOptions
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.same_links import same_links
-from topoopt.strategy import ParallelStrategy
+from topoopt.workloads.strategy import ParallelStrategy
 
 FORCED_AFTER = 50
 """Proposals without an accepted one after which the topology is rebuilt all the same."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from topoopt.plan import Plan
+from topoopt.plans import Plan
 
 
 def ring_caveats(plan: Plan) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from topoopt.collectives import QUICKEST
-from topoopt.job import Job
-from topoopt.plan import Baseline, GradientChoice
+from topoopt.jobs import Job
+from topoopt.plans import Baseline, GradientChoice
 from topoopt.search.candidate import WHOLE, Candidate, candidate_on, simulated_candidate
 from topoopt.search.chosen_wiring import best_strides, by_groups
 from topoopt.search.fidelities import fabric_of_baseline

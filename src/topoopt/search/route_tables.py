@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.job import Job, operators_of
+from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric, all_pair_links, next_links, pair_links
 from topoopt.search.arrays import Floats
 from topoopt.search.fan_out_kernel import walk_fan_out
 from topoopt.search.tables import coin_of_link, is_shiftable, link_of_coin
-from topoopt.topology import hops_from
+from topoopt.topologies import hops_from
 
 LARGEST_TO_LIST = 512
 """Servers up to which the search knows all links of every pair. Above, those of a torus of 1,024 servers alone take

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.hardware import ClusterSpec
+from topoopt.catalog import ClusterSpec
 from topoopt.routing import EcmpRoutes, Fabric
-from topoopt.topology import Topology, topology_from_arrays, wiring_of_arcs
+from topoopt.topologies import Topology, topology_from_arrays, wiring_of_arcs
 
 _WHOLE_NUMBER = 1e-9
 

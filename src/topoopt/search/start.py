@@ -1,11 +1,11 @@
 """Where a search starts: data parallel as the authors do, split only as far as memory makes it necessary."""
 
-from topoopt.errors import Infeasible
-from topoopt.hardware import find_accelerator
-from topoopt.job import Job, operators_of
+from topoopt.base.errors import Infeasible
+from topoopt.base.units import format_bytes
+from topoopt.catalog import find_accelerator
+from topoopt.jobs import Job, operators_of
 from topoopt.search.tables import MAX_CHANNEL_DEGREE
-from topoopt.strategy import MemoryUse, OperatorSplit, ParallelStrategy, data_parallel, memory_use
-from topoopt.units import format_bytes
+from topoopt.workloads.strategy import MemoryUse, OperatorSplit, ParallelStrategy, data_parallel, memory_use
 
 START_CHANNEL_DEGREES = (2, 4, 8)
 

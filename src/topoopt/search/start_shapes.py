@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from topoopt.job import Job, operators_of
-from topoopt.strategy import OperatorSplit, ParallelStrategy
+from topoopt.jobs import Job, operators_of
+from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
 
 COLUMNS = (2, 4, 8, 16)
 """Parts of a table."""

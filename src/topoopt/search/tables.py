@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.arrays import Ints32
+from topoopt.base.arrays import Ints32
+from topoopt.catalog import ClusterSpec
 from topoopt.collectives import (
     PACKET_BYTES,
     path_overhead,
@@ -15,13 +16,12 @@ from topoopt.collectives import (
     ring_overhead,
 )
 from topoopt.finder import lay_rings
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, operators_of
+from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric
 from topoopt.search.arrays import BACKWARD_S, FORWARD_S, Ints
-from topoopt.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit, part_samples
-from topoopt.topology import Ring, Topology
-from topoopt.workload import Operator, ProfileTimer
+from topoopt.topologies import Ring, Topology
+from topoopt.workloads import Operator, ProfileTimer
+from topoopt.workloads.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit, part_samples
 
 Choices = list[list[tuple[int, int, int]]]
 CHANNEL_DIMS = ("none", "out", "in", "rows", "columns")

@@ -6,10 +6,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from topoopt.arrays import Ints
-from topoopt.job import Job, OperatorsWork, TrafficWork, operators_of, transformer_of
-from topoopt.pipelined_step import PipelinedStep
-from topoopt.simulate import (
+from topoopt.base.arrays import Ints
+from topoopt.jobs import Job, OperatorsWork, TrafficWork, operators_of, transformer_of
+from topoopt.simulation import (
     COLLECTIVE,
     COLLECTIVES,
     COMPUTE,
@@ -21,8 +20,9 @@ from topoopt.simulate import (
     pipeline_task_graph,
     task_graph_from_edges,
 )
-from topoopt.strategy import ParallelStrategy
-from topoopt.traffic import Traffic
+from topoopt.workloads import Traffic
+from topoopt.workloads.pipelined_step import PipelinedStep
+from topoopt.workloads.strategy import ParallelStrategy
 
 LARGEST_TO_KEEP = 256
 """Servers up to which the last task graphs are kept: one strategy is simulated on every fabric of a comparison. Above

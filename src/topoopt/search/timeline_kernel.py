@@ -3,7 +3,8 @@
 ``arrays.py`` describes the arrays. An exchange starts when the last part of its producer ends, and ends when its last
 link does. Servers serve operators in the order in which they become ready, links serve exchanges first come, first
 served. Bytes on links, groups and memory are exact; transfers are not rounded to packets. Gradients of operators that
-are split alike go in buckets as :mod:`topoopt.simulate.gradient_buckets` fills them, in the order in which the backward
+are split alike go in buckets as :mod:`topoopt.simulation.gradient_buckets` fills them, in the order in which the
+backward
 pass ends.
 
 Against the simulator, data parallelism of the zoo's models takes 0 to 0.6 % longer; 1,200 random strategies of two
@@ -14,8 +15,8 @@ job.
 
 import numpy as np
 
+from topoopt.base.kernel import compiled, inlined, spliced, vectorized
 from topoopt.collectives import PACKET_BYTES
-from topoopt.kernel import compiled, inlined, spliced, vectorized
 from topoopt.search.arrays import (
     BACKWARD_S,
     FORWARD_S,

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.hardware import ClusterSpec
-from topoopt.job import (
+from topoopt.catalog import ClusterSpec
+from topoopt.jobs import (
     ORDER,
     Job,
     JobRequest,
@@ -19,7 +19,13 @@ from topoopt.job import (
     requested_job,
     training_job,
 )
-from topoopt.llm import (
+from topoopt.search.execution_traces import with_traces_read
+from topoopt.search.moore_hops import moore_hops
+from topoopt.search.overlooked import overlooked
+from topoopt.search.progress import Progress, silent
+from topoopt.search.training_request import CANDIDATES, TrainingRequest, is_transformer, training_request
+from topoopt.simulation import simulated_flows
+from topoopt.transformers import (
     Calibration,
     Configuration,
     ConfigurationSearch,
@@ -36,13 +42,7 @@ from topoopt.llm import (
     system_of,
     weighed_s,
 )
-from topoopt.search.execution_traces import with_traces_read
-from topoopt.search.moore_hops import moore_hops
-from topoopt.search.overlooked import overlooked
-from topoopt.search.progress import Progress, silent
-from topoopt.search.training_request import CANDIDATES, TrainingRequest, is_transformer, training_request
-from topoopt.simulate import simulated_flows
-from topoopt.transformer import count_parameters
+from topoopt.workloads.transformer import count_parameters
 
 OTHER_ORDER = "tp-cp-ep-pp-dp"
 """Stages next to each other rather than replicas: another placement where a server holds several workers."""

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from topoopt.base.errors import InvalidInput, check_known, unknown_name
+from topoopt.catalog import ClusterSpec, find_accelerator
 from topoopt.collectives import QUICKEST
-from topoopt.errors import InvalidInput, check_known, unknown_name
-from topoopt.hardware import ClusterSpec, find_accelerator
-from topoopt.job import AUTO_BUCKET, DEFAULT_CLUSTER, JobRequest
-from topoopt.llm import (
+from topoopt.jobs import AUTO_BUCKET, DEFAULT_CLUSTER, JobRequest
+from topoopt.transformers import (
     ATTENTION_KERNELS,
     FRAMEWORKS,
     Limits,
@@ -16,8 +16,8 @@ from topoopt.llm import (
     usual_batch,
     usual_precision,
 )
-from topoopt.transformer import TRANSFORMERS, TransformerModel, find_transformer, read_config
-from topoopt.workload import MODELS
+from topoopt.workloads import MODELS
+from topoopt.workloads.transformer import TRANSFORMERS, TransformerModel, find_transformer, read_config
 
 ACCELERATOR = "h100"
 """What transformers are trained on where nothing is said."""
@@ -33,17 +33,17 @@ class TrainingRequest:
     Attributes
     ----------
     fixed : mapping
-        Fields of :class:`~topoopt.llm.Configuration` that are not searched.
+        Fields of :class:`~topoopt.transformers.Configuration` that are not searched.
     calibration : str
         A name or file; empty for the accelerator's own.
     loads : str
-        Of experts, as :func:`topoopt.llm.find_loads` reads them; empty for even ones.
+        Of experts, as :func:`topoopt.transformers.find_loads` reads them; empty for even ones.
     candidates : int
         Configurations that get a network; 0 for :data:`CANDIDATES`, or fewer where each is a large simulation.
     attention : str, optional
         ``fused`` or ``eager``; what the calibration has where it is not given.
     framework : str
-        One of :data:`~topoopt.llm.FRAMEWORKS`.
+        One of :data:`~topoopt.transformers.FRAMEWORKS`.
     limits : Limits
         Of the search.
     """

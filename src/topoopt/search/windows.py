@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.hardware import ClusterSpec
+from topoopt.catalog import ClusterSpec
 from topoopt.search.earliest import LeastTimes, backwards, earliest, earliest_by_each
 from topoopt.search.moore_hops import moore_hops
-from topoopt.simulate import COLLECTIVE, COLLECTIVES, COMPUTE, TRANSFER, TaskGraph
+from topoopt.simulation import COLLECTIVE, COLLECTIVES, COMPUTE, TRANSFER, TaskGraph
 
 Floats = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from math import inf
 
 from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
-from topoopt.job import Job, job_traffic
-from topoopt.plan import SearchRecord
+from topoopt.jobs import Job, job_traffic
+from topoopt.plans import SearchRecord
 from topoopt.search.candidate import Candidate, candidate_on, fabric_for, simulated_candidate, wired_candidate
 from topoopt.search.draft import Found
 from topoopt.search.options import SearchOptions
@@ -21,8 +21,8 @@ from topoopt.search.recommended import recommended
 from topoopt.search.wiring_choice import other_wirings, splits_to_try
 from topoopt.search.worth import raced, with_rings
 from topoopt.search.worth_simulating import least_time_s, to_beat_s
-from topoopt.simulate import AtLeast
-from topoopt.strategy import ParallelStrategy
+from topoopt.simulation import AtLeast
+from topoopt.workloads.strategy import ParallelStrategy
 
 MOST_OTHERS = 4
 """Wirings of other families that are simulated, for the best layout or a traffic matrix."""

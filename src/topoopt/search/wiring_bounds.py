@@ -15,8 +15,8 @@ from topoopt.routing import Fabric
 from topoopt.search.bounds import LARGEST_TABLE, injection_bound_s
 from topoopt.search.demands import Demands
 from topoopt.search.windows import ALL_TO_ALL, Windows
-from topoopt.simulate import COLLECTIVE, Flows, TaskGraph
-from topoopt.topology import Topology, hops_from
+from topoopt.simulation import COLLECTIVE, Flows, TaskGraph
+from topoopt.topologies import Topology, hops_from
 
 Floats = NDArray[np.float64]
 

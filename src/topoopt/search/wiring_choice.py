@@ -9,18 +9,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.errors import Infeasible, NoRoute
+from topoopt.base.errors import Infeasible, NoRoute
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import LAYOUT_SPLITS, STRIDES, FinderRules, is_wiring_file, wirings_of
-from topoopt.hardware import ClusterSpec
-from topoopt.job import Job, job_traffic
+from topoopt.jobs import Job, job_traffic
 from topoopt.routing import Fabric
 from topoopt.search.candidate import WHOLE, fabric_for
 from topoopt.search.options import SearchOptions
 from topoopt.search.same_links import same_links
 from topoopt.search.worth import with_rings
-from topoopt.strategy import ParallelStrategy
-from topoopt.topology import hops_from
-from topoopt.traffic import Traffic
+from topoopt.topologies import hops_from
+from topoopt.workloads import Traffic
+from topoopt.workloads.strategy import ParallelStrategy
 
 MOST_KEPT, FEWER_KEPT, MANY = 4, 2, 256
 """Wirings of a strategy that are simulated, and fewer of more than so many servers."""

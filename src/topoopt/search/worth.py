@@ -6,16 +6,16 @@ from dataclasses import asdict, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.files import noun_from
 from topoopt.finder import lay_rings
-from topoopt.job import Job, TransformerWork, transformer_of
-from topoopt.plan import Bounds, Outcome, RoutingGap
+from topoopt.jobs import Job, TransformerWork, transformer_of
+from topoopt.plans import Bounds, Outcome, RoutingGap
 from topoopt.routing import Fabric, link_loads, max_load_s, optimal_max_load
+from topoopt.schema.files import noun_from
 from topoopt.search.bounds import lower_bounds
 from topoopt.search.demands import demands
 from topoopt.search.task_graphs import task_graph_of
 from topoopt.search.windows import windows
-from topoopt.simulate import (
+from topoopt.simulation import (
     AtLeast,
     SimResult,
     SimulationOptions,
@@ -24,8 +24,8 @@ from topoopt.simulate import (
     collective_options,
     simulate,
 )
-from topoopt.strategy import ParallelStrategy
-from topoopt.traffic import Traffic
+from topoopt.workloads import Traffic
+from topoopt.workloads.strategy import ParallelStrategy
 
 Floats = NDArray[np.float64]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import inf
 
-from topoopt.job import Job, Layout, TransformerWork
-from topoopt.simulate import analytic_flows, free_time_s
+from topoopt.jobs import Job, Layout, TransformerWork
+from topoopt.simulation import analytic_flows, free_time_s
 
 LARGE = 1_000_000
 """Flows of all layouts of a job together from which on layouts that cannot win are left out: a second of CPU time for

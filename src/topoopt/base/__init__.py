@@ -1,0 +1,1 @@
+"""The ground: errors, units, limits, arrays, compiled kernels, worker processes, provenance."""

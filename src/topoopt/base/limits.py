@@ -1,0 +1,112 @@
+"""The largest sensible value of everything that is counted: one table, at the command line and in Python.
+
+A number above its limit is refused where it comes in, before anything is allocated for it.
+"""
+
+from collections.abc import Mapping
+from math import isfinite
+from operator import index
+from typing import Final
+
+from topoopt.base.errors import InvalidInput, shown
+
+LARGEST: Final = 2**53
+"""Counts and bytes up to here are exact in every JSON reader, and fit into 64 bits."""
+
+LARGEST_NUMBER: Final = 1e30
+"""No amount of bytes, operations, seconds or money is larger; a few of them multiplied are still finite."""
+
+SMALLEST_NUMBER: Final = 1e-30
+"""What is smaller and not 0 would be infinite where something is divided by it."""
+
+MOST: Mapping[str, int] = {
+    "servers": 1_000_000,
+    "degree": 1000,
+    "accelerators": 10_000_000,
+    "accelerators_per_server": 1024,
+    "servers_per_job": 1_000_000,
+    "region_servers": 1_000_000,
+    "logical_servers": 1024,
+    "shards": 100_000,
+    "budget": 100_000_000,
+    "baseline_budget": 100_000_000,
+    "chains": 1024,
+    "rounds": 1000,
+    "candidates": 1000,
+    "processes": 1024,
+    "threads": 4096,
+    "runs": 1_000_000,
+    "jobs": 100_000,
+    "iterations": 1_000_000,
+    "repetitions": 1_000_000,
+    "warm_up": 1_000_000,
+    "top": 1_000_000,
+    "layers": 10_000,
+    "experts": 10_000,
+    "experts_per_token": 10_000,
+    "operators": 10_000,
+    **dict.fromkeys(("tables", "blocks", "doses"), 4096),
+    **dict.fromkeys(("feature_layers", "dense_layers", "bottom_layers", "top_layers"), 4096),
+    "batch_per_accelerator": 1_000_000_000,
+    "global_batch": 1_000_000_000,
+    "seq": 1_000_000_000,
+    **dict.fromkeys(("tp", "pp", "dp", "cp", "ep", "etp", "vpp"), 1_000_000),
+    **dict.fromkeys(("max_tp", "max_pp", "max_cp", "max_ep", "max_micro_batch"), 1_000_000),
+    "max_vpp": 1000,
+    "seed": LARGEST,
+    "buffer": 1_000_000_000,
+    "limit": LARGEST,
+}
+"""By the word of the Python door; the flag of the command line has hyphens."""
+
+MOST_OF_ANYTHING: Final = 1_000_000_000_000
+"""The limit of a count that is not in :data:`MOST`, such as a hidden size or samples of a batch."""
+
+
+LONGEST_DIGITS: Final = 20
+"""More are no count of anything."""
+
+
+def whole(word: str, value: object, least: int = 0, most: int | None = None) -> int:
+    """Return an integer, or refuse what is none, or lies outside ``least`` to ``most`` (by default of the table).
+
+    Examples
+    --------
+    >>> whole("servers", 16, 2)
+    16
+    >>> whole("servers", 99999999, 2)
+    Traceback (most recent call last):
+    topoopt.base.errors.InvalidInput: servers: expected an integer <= 1000000, got 99999999
+    """
+    largest = MOST.get(word.removeprefix("--").replace("-", "_"), MOST_OF_ANYTHING) if most is None else most
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InvalidInput(f"{word}: expected an integer >= {least}, got {shown(value)}")
+    number = index(value)
+    if number < least:
+        raise InvalidInput(f"{word}: expected an integer >= {least}, got {shown(number)}")
+    if number > largest:
+        raise InvalidInput(f"{word}: expected an integer <= {largest}, got {shown(number)}")
+    return number
+
+
+def whole_or_digits(word: str, value: object, least: int = 0, most: int | None = None) -> int:
+    """Return an integer that may be written as text, as ``KEY=VALUE`` of a command line is; else as :func:`whole`.
+
+    Examples
+    --------
+    >>> whole_or_digits("samples", "16", 1)
+    16
+    """
+    digits = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < LONGEST_DIGITS
+    return whole(word, int(str(value)) if digits else value, least, most)
+
+
+def finite(word: str, value: float) -> float:
+    """Return a number, or refuse what no arithmetic stands: not finite, too large, or next to nothing."""
+    if not isfinite(value):
+        raise InvalidInput(f"{word}: expected a finite number, got {value}")
+    if abs(value) > LARGEST_NUMBER:
+        raise InvalidInput(f"{word}: expected a number up to {LARGEST_NUMBER:g}, got {value:g}")
+    if 0 < abs(value) < SMALLEST_NUMBER:
+        raise InvalidInput(f"{word}: expected 0 or a number from {SMALLEST_NUMBER:g} on, got {value:g}")
+    return value

@@ -1,0 +1,114 @@
+"""The noun Accelerator, and the table of those that can be bought."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from topoopt.base.errors import InvalidInput, check_known, unknown_name
+from topoopt.catalog.tables import Row, read_nouns
+
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
+"""Number formats of the arithmetic. ``fp32`` is without tensor cores, the others are dense (no sparsity)."""
+
+BYTES_PER_ELEMENT = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "fp4": 0.5}
+"""Bytes that a number occupies in memory and on the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """One accelerator, with what its maker promises.
+
+    Attributes
+    ----------
+    name : str
+        Full name, such as ``A100-SXM4-40GB``.
+    aliases : tuple of str
+        Short names that :func:`find_accelerator` takes for it.
+    peaks : mapping of precision to FLOP/s
+        Dense peak rates; a precision that the part lacks, or whose rate is not known, is not in it.
+    memory_bytes, memory_bandwidth_bytes_per_s : float
+        Size and bandwidth of its own memory.
+    scale_up_bandwidth_bps : float or None
+        Bits per second in one direction to the other accelerators of its scale-up domain (NVLink, …).
+    scale_up_domain : str
+        How many accelerators that link joins.
+    nic_bandwidth_bps : float or None
+        Network bandwidth per accelerator in the reference system.
+    tdp_w : float or None
+        Thermal design power.
+    quality, source, note : str
+        Where the row comes from, and how sure it is.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    architecture: str
+    peaks: Mapping[str, float] = field(hash=False)
+    memory_bytes: float
+    memory_bandwidth_bytes_per_s: float
+    scale_up_link: str
+    scale_up_bandwidth_bps: float | None
+    scale_up_domain: str
+    nic_bandwidth_bps: float | None
+    tdp_w: float | None
+    quality: str
+    source: str
+    note: str = ""
+
+    def peak_flops(self, precision: str) -> float:
+        """Return the dense peak rate in FLOP/s.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no such precision, or this accelerator lacks it.
+
+        Examples
+        --------
+        >>> find_accelerator("a100").peak_flops("tf32")
+        156000000000000.0
+        """
+        check_known("precision", precision, PRECISIONS)
+        if precision not in self.peaks:
+            has = ", ".join(self.peaks) or "none of known rate"
+            raise InvalidInput(f"precision: {self.name} has no {precision}; it has {has}")
+        return self.peaks[precision]
+
+
+@cache
+def accelerators() -> tuple[Accelerator, ...]:
+    """Return every accelerator of the catalogue, in its order."""
+    return read_nouns(Accelerator, "accelerators", aliases=_aliases, peaks=_peaks)
+
+
+def find_accelerator(name: str) -> Accelerator:
+    """Return the accelerator with this name or alias; capitals do not matter.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none, with the nearest names.
+
+    Examples
+    --------
+    >>> find_accelerator("H100").name, find_accelerator("a100-sxm4-40gb").aliases
+    ('H100-SXM5-80GB', ('a100', 'a100-40gb'))
+    """
+    part = _by_name().get(name.strip().lower())
+    if part is None:
+        raise unknown_name("accelerator", name.lower(), _by_name())
+    return part
+
+
+@cache
+def _by_name() -> dict[str, Accelerator]:
+    return {name.lower(): part for part in accelerators() for name in (part.name, *part.aliases)}
+
+
+def _aliases(row: Row) -> tuple[str, ...]:
+    return tuple(row["aliases"].split(";")) if row["aliases"] else ()
+
+
+def _peaks(row: Row) -> dict[str, float]:
+    rates = {precision: row[f"{precision}_tflops"] for precision in PRECISIONS}
+    return {precision: float(rate) * 1e12 for precision, rate in rates.items() if rate}

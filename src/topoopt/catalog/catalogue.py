@@ -1,0 +1,87 @@
+"""The whole catalogue as tables of rows, and as an answer: what can be bought, with the source of every row."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from topoopt.base.door import shows_itself
+from topoopt.base.errors import check_known
+from topoopt.base.frame import Frame, frame
+from topoopt.catalog.accelerator import Accelerator, accelerators
+from topoopt.catalog.accelerator_server import AcceleratorServer, accelerator_servers
+from topoopt.catalog.efficiency import EfficiencyRow, efficiency_table
+from topoopt.catalog.optics import OpticalSwitch, optical_switches
+from topoopt.catalog.parts import (
+    CopperCable,
+    Nic,
+    PacketSwitch,
+    Transceiver,
+    copper_cables,
+    nics,
+    packet_switches,
+    transceivers,
+)
+
+CatalogueRow = (
+    Accelerator
+    | AcceleratorServer
+    | Nic
+    | Transceiver
+    | CopperCable
+    | PacketSwitch
+    | OpticalSwitch
+    | EfficiencyRow
+)
+
+CATALOGUES: Mapping[str, Callable[[], tuple[CatalogueRow, ...]]] = {
+    "accelerators": accelerators,
+    "servers": accelerator_servers,
+    "nics": nics,
+    "transceivers": transceivers,
+    "copper-cables": copper_cables,
+    "switches": packet_switches,
+    "optical-switches": optical_switches,
+    "efficiency": efficiency_table,
+}
+"""The tables of the catalogue by name; each row is a dataclass with ``quality`` and ``source``."""
+
+
+def catalogue(name: str) -> tuple[CatalogueRow, ...]:
+    """Return the rows of one table; an unknown name is an :class:`InvalidInput` with the nearest ones.
+
+    Examples
+    --------
+    >>> [row.name for row in catalogue("optical-switches")][:2]
+    ['patch-panel', 'piezo']
+    """
+    check_known("catalogue", name, CATALOGUES)
+    return CATALOGUES[name]()
+
+
+@shows_itself
+@dataclass(frozen=True, slots=True)
+class HardwareTables:
+    """One table of the catalogue, or all; ``named`` says which."""
+
+    tables: Mapping[str, tuple[CatalogueRow, ...]]
+    named: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the tables with their sources as a mapping."""
+        return {name: [asdict(row) for row in rows] for name, rows in self.tables.items()}
+
+    def to_frame(self) -> Frame:
+        """Return a row for each part, with the name of its table, as pandas has it."""
+        return frame({"table": name, **row} for name, rows in self.to_json().items() for row in rows)
+
+
+def hardware_tables(name: str | None = None) -> HardwareTables:
+    """Return one table of the catalogue, or all.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such table.
+    """
+    names = tuple(CATALOGUES) if name is None else (name,)
+    return HardwareTables({key: catalogue(key) for key in names}, named=name is not None)

@@ -1,3 +1,0 @@
-"""The command line: one verb a file; it reads arguments, calls the library and prints."""
-
-from topoopt.cli.entry import main as main

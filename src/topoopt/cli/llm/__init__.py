@@ -1,4 +1,0 @@
-"""``topoopt llm``: the verbs about transformers, one a file."""
-
-from topoopt.cli.llm.group import LLM_VERBS as LLM_VERBS
-from topoopt.cli.llm.group import llm as llm

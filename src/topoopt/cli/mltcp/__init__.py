@@ -1,4 +1,0 @@
-"""``topoopt mltcp``: the verbs about congestion control that interleaves jobs, one a file."""
-
-from topoopt.cli.mltcp.group import MLTCP_VERBS as MLTCP_VERBS
-from topoopt.cli.mltcp.group import mltcp as mltcp

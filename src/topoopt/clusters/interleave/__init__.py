@@ -1,0 +1,86 @@
+"""Jobs that share links: when each sends (CASSINI), and congestion control that finds it by itself (MLTCP)."""
+
+from topoopt.clusters.interleave.affinity import AffinityEdge as AffinityEdge
+from topoopt.clusters.interleave.affinity import AffinityGraph as AffinityGraph
+from topoopt.clusters.interleave.circle import QUANTUM_S as QUANTUM_S
+from topoopt.clusters.interleave.circle import STEP_DEG as STEP_DEG
+from topoopt.clusters.interleave.circle import UnifiedCircle as UnifiedCircle
+from topoopt.clusters.interleave.circle import fitting_quantum_s as fitting_quantum_s
+from topoopt.clusters.interleave.circle import unified_circle as unified_circle
+from topoopt.clusters.interleave.drift import job_slots_s as job_slots_s
+from topoopt.clusters.interleave.interleaving import Interleaving as Interleaving
+from topoopt.clusters.interleave.interleaving import interleave as interleave
+from topoopt.clusters.interleave.job_phases import JobPhases as JobPhases
+from topoopt.clusters.interleave.link_rotation import InterleavingRules as InterleavingRules
+from topoopt.clusters.interleave.link_rotation import LinkRotation as LinkRotation
+from topoopt.clusters.interleave.link_rotation import link_rotation as link_rotation
+from topoopt.clusters.interleave.link_sharing import SHARINGS as SHARINGS
+from topoopt.clusters.interleave.link_sharing import LinkSharing as LinkSharing
+from topoopt.clusters.interleave.link_sharing import fair_sharing as fair_sharing
+from topoopt.clusters.interleave.link_sharing import mltcp_sharing as mltcp_sharing
+from topoopt.clusters.interleave.link_sharing import static_sharing as static_sharing
+from topoopt.clusters.interleave.measured.byte_curve import ByteCurve as ByteCurve
+from topoopt.clusters.interleave.measured.counter_file import read_counters as read_counters
+from topoopt.clusters.interleave.measured.counter_file import write_counters as write_counters
+from topoopt.clusters.interleave.measured.few_phases import few_phases as few_phases
+from topoopt.clusters.interleave.measured.measured_profile import MeasuredProfile as MeasuredProfile
+from topoopt.clusters.interleave.measured.measured_profile import measured_profile as measured_profile
+from topoopt.clusters.interleave.measured.periods import find_period_s as find_period_s
+from topoopt.clusters.interleave.merging import MERGING as MERGING
+from topoopt.clusters.interleave.merging import MergedLink as MergedLink
+from topoopt.clusters.interleave.merging import merge_links as merge_links
+from topoopt.clusters.interleave.mltcp.comparison import FLUID as FLUID
+from topoopt.clusters.interleave.mltcp.comparison import SharingComparison as SharingComparison
+from topoopt.clusters.interleave.mltcp.comparison import check_ways as check_ways
+from topoopt.clusters.interleave.mltcp.comparison import compare_ways as compare_ways
+from topoopt.clusters.interleave.mltcp.course import JobCourse as JobCourse
+from topoopt.clusters.interleave.mltcp.course import SharingCourse as SharingCourse
+from topoopt.clusters.interleave.mltcp.course import offsets_s as offsets_s
+from topoopt.clusters.interleave.mltcp.packet_ways import PACKET_WAYS as PACKET_WAYS
+from topoopt.clusters.interleave.mltcp.packet_ways import PACKETS as PACKETS
+from topoopt.clusters.interleave.mltcp.packet_ways import USUAL_PACKET_WAYS as USUAL_PACKET_WAYS
+from topoopt.clusters.interleave.mltcp.packet_ways import compare_packet_ways as compare_packet_ways
+from topoopt.clusters.interleave.mltcp.prediction import SharingPrediction as SharingPrediction
+from topoopt.clusters.interleave.mltcp.prediction import predict_sharing as predict_sharing
+from topoopt.clusters.interleave.mltcp.question import SharingQuestion as SharingQuestion
+from topoopt.clusters.interleave.mltcp.question import equal_jobs as equal_jobs
+from topoopt.clusters.interleave.mltcp.theory import iterations_to_converge as iterations_to_converge
+from topoopt.clusters.interleave.mltcp.theory import loss as loss
+from topoopt.clusters.interleave.mltcp.theory import next_offset as next_offset
+from topoopt.clusters.interleave.mltcp.theory import offsets as offsets
+from topoopt.clusters.interleave.mltcp.theory import (
+    overlapped_iteration_time_s as overlapped_iteration_time_s,
+)
+from topoopt.clusters.interleave.mltcp.theory import settled_iteration_time_s as settled_iteration_time_s
+from topoopt.clusters.interleave.mltcp.theory import shift_s as shift_s
+from topoopt.clusters.interleave.mltcp.ways import SHARING_WAYS as SHARING_WAYS
+from topoopt.clusters.interleave.nearest_period import NearestPeriod as NearestPeriod
+from topoopt.clusters.interleave.periodic.periodic_job import PeriodicJob as PeriodicJob
+from topoopt.clusters.interleave.periodic.periodic_jobs import run_periodic_jobs as run_periodic_jobs
+from topoopt.clusters.interleave.periodic.periodic_packets import (
+    periodic_packet_options as periodic_packet_options,
+)
+from topoopt.clusters.interleave.periodic.periodic_packets import run_periodic_packets as run_periodic_packets
+from topoopt.clusters.interleave.periodic.periodic_run import JobIterations as JobIterations
+from topoopt.clusters.interleave.periodic.periodic_run import LinkUse as LinkUse
+from topoopt.clusters.interleave.periodic.periodic_run import PeriodicRun as PeriodicRun
+from topoopt.clusters.interleave.placement import Candidate as Candidate
+from topoopt.clusters.interleave.placement import JudgedLink as JudgedLink
+from topoopt.clusters.interleave.placement import JudgedPlacement as JudgedPlacement
+from topoopt.clusters.interleave.placement import PlacementChoice as PlacementChoice
+from topoopt.clusters.interleave.placement import choose_placement as choose_placement
+from topoopt.clusters.interleave.placement import judge_placement as judge_placement
+from topoopt.clusters.interleave.profile import CommunicationProfile as CommunicationProfile
+from topoopt.clusters.interleave.profile import Phase as Phase
+from topoopt.clusters.interleave.profile_file import profile_schema as profile_schema
+from topoopt.clusters.interleave.profile_file import profile_to_mapping as profile_to_mapping
+from topoopt.clusters.interleave.profile_file import read_profile as read_profile
+from topoopt.clusters.interleave.profile_file import write_profile as write_profile
+from topoopt.clusters.interleave.profile_of_plan import Ends as Ends
+from topoopt.clusters.interleave.profile_of_plan import busiest_uplink as busiest_uplink
+from topoopt.clusters.interleave.profile_of_plan import profiles_of_links as profiles_of_links
+from topoopt.clusters.interleave.score import compatibility_score as compatibility_score
+from topoopt.clusters.interleave.shared_link import SharedLink as SharedLink
+from topoopt.clusters.interleave.shared_link import highest_profile as highest_profile
+from topoopt.clusters.interleave.solvers.table import SOLVERS as SOLVERS
+from topoopt.clusters.interleave.unaligned import unaligned_score as unaligned_score

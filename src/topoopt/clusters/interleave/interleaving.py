@@ -1,0 +1,214 @@
+"""Interleave jobs on a link: by how much each circle is turned, and by when each job then begins."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.base.door import shows_itself
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.frame import Frame, frame
+from topoopt.base.limits import finite
+from topoopt.clusters.interleave.advice import Advice, advice
+from topoopt.clusters.interleave.circle import QUANTUM_S, STEP_DEG, UnifiedCircle, unified_circle
+from topoopt.clusters.interleave.leeway import leeway_angles, middles
+from topoopt.clusters.interleave.profile import CommunicationProfile
+from topoopt.clusters.interleave.score import compatibility_score
+from topoopt.clusters.interleave.solvers import AUTO, SOLVERS, RotationProblem, chosen_solver
+
+Floats = NDArray[np.float64]
+
+
+@shows_itself
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Interleaving:
+    """Jobs that share a link, each turned to where least of what they send together exceeds it.
+
+    Attributes
+    ----------
+    circle : UnifiedCircle
+        The jobs, as they were given.
+    capacity_bps : float
+        Of the link.
+    solver : str
+        What found the rotations.
+    shifts : tuple of int
+        By how many angles each job is turned later; the first job stays.
+    score, unrotated_score : float
+        Compatibility with the rotations and without; 1 where the link carries everything, and without a lower end.
+    """
+
+    circle: UnifiedCircle
+    capacity_bps: float
+    solver: str
+    shifts: tuple[int, ...]
+    score: float
+    unrotated_score: float
+
+    @property
+    def profiles(self) -> tuple[CommunicationProfile, ...]:
+        """The jobs."""
+        return self.circle.profiles
+
+    @property
+    def angles(self) -> int:
+        """Points at which demands were sampled."""
+        return self.circle.angles
+
+    @property
+    def period_s(self) -> float:
+        """After this everything repeats."""
+        return self.circle.period_s
+
+    @property
+    def rotations_deg(self) -> tuple[float, ...]:
+        """Of each job, from 0 to less than 360 over its copies."""
+        return tuple(360 * shift / self.angles for shift in self.shifts)
+
+    @property
+    def time_shifts_s(self) -> tuple[float, ...]:
+        """By how much later each job begins, once, before an iteration."""
+        return tuple(shift * self.circle.angle_s for shift in self.shifts)
+
+    @property
+    def leeway_s(self) -> tuple[float, ...]:
+        """By how much each job may be early or late, the others in place, and the score stays."""
+        angles = leeway_angles(_problem(self.circle, self.capacity_bps), self.shifts)
+        return tuple(each * self.circle.angle_s for each in angles)
+
+    @property
+    def demand(self) -> Floats:
+        """What all jobs send together at every angle, rotated, in bits a second."""
+        return self.circle.rotated_bps(self.shifts)
+
+    @property
+    def unrotated_demand(self) -> Floats:
+        """The same without rotations."""
+        return self.circle.rotated_bps((0,) * len(self.shifts))
+
+    @property
+    def advice(self) -> Advice:
+        """What to know before relying on it, and what would help where rotation cannot."""
+        return advice(self.circle, self.capacity_bps, self.score, float(self.demand.max()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt interleave --json``; lists are in the order of the jobs."""
+        told = self.advice
+        return {
+            "score": self.score,
+            "unrotated_score": self.unrotated_score,
+            "rotations_deg": list(self.rotations_deg),
+            "time_shifts_s": list(self.time_shifts_s),
+            "demand": self.demand.tolist(),
+            "unrotated_demand": self.unrotated_demand.tolist(),
+            "jobs": self.rows(),
+            "capacity_bps": self.capacity_bps,
+            "period_s": self.period_s,
+            "quantum_s": self.circle.quantum_s,
+            "angles": self.angles,
+            "solver": self.solver,
+            "warnings": list(told.warnings),
+            "nearest": [each.to_json() for each in told.nearest],
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what is said of each job."""
+        leeway_s = self.leeway_s
+        return [
+            {
+                "job": profile.job,
+                "iteration_time_s": profile.iteration_time_s,
+                "rounded_iteration_time_s": self.circle.iteration_times_s[number],
+                "copies": self.circle.copies[number],
+                "duty": profile.duty,
+                "peak_bps": profile.peak_bps,
+                "rotation_deg": self.rotations_deg[number],
+                "time_shift_s": self.time_shifts_s[number],
+                "leeway_s": leeway_s[number],
+            }
+            for number, profile in enumerate(self.profiles)
+        ]
+
+    def to_frame(self) -> Frame:
+        """Return a row for each job, as pandas has it."""
+        return frame(self.rows())
+
+
+def interleave(
+    profiles: Sequence[CommunicationProfile],
+    capacity_bps: float,
+    *,
+    step_deg: float = STEP_DEG,
+    solver: str = AUTO,
+    quantum_s: float = QUANTUM_S,
+    seed: int = 0,
+) -> Interleaving:
+    """Turn the circles of jobs that share a link so that their demands exceed it the least.
+
+    Of rotations with one score it takes the middle of the longest stretch of them, so that jobs may be early or late.
+
+    Parameters
+    ----------
+    capacity_bps
+        Of the link.
+    step_deg
+        Between two angles, at most.
+    solver
+        Name in :data:`~topoopt.clusters.interleave.SOLVERS`, or ``auto``.
+    quantum_s
+        Iteration times are rounded to multiples of this.
+    seed
+        Of solvers that draw.
+
+    Returns
+    -------
+    Interleaving
+
+    Raises
+    ------
+    InvalidInput
+        For a capacity or a step that cannot be, jobs whose circle would be too long, a solver that is not for them.
+
+    References
+    ----------
+    .. [1] S. Rajasekaran et al., "CASSINI", NSDI 2024, section 3.
+
+    Examples
+    --------
+    >>> from topoopt.clusters.interleave.profile import Phase
+    >>> jobs = [CommunicationProfile(f"{ms} ms", ms / 1e3, (Phase(0, 0.01, 50e9),)) for ms in (40, 60)]
+    >>> answer = interleave(jobs, 50e9)
+    >>> answer.score, round(answer.unrotated_score, 4)
+    (1.0, 0.9167)
+    """
+    if not 0 < capacity_bps < math.inf:
+        names = " and ".join(dict.fromkeys(profile.job for profile in profiles))
+        raise InvalidInput(
+            f"capacity: expected a finite rate > 0, got {capacity_bps:g} b/s; give that of the link of job {names}, "
+            "such as 50Gbps"
+        )
+    finite("capacity", capacity_bps)
+    for profile in profiles:
+        finite(f"job {profile.job}: bandwidth", profile.peak_bps)
+    check_known("solver", solver, (AUTO, *SOLVERS))  # before what may take a while or fail
+    circle = unified_circle(profiles, step_deg=step_deg, quantum_s=quantum_s)
+    problem = _problem(circle, capacity_bps)
+    name = chosen_solver(solver, problem)
+    found = SOLVERS[name](problem, seed)
+    turned = tuple((shift - found[0]) % samples for shift, samples in zip(found, circle.samples, strict=True))
+    shifts = middles(problem, turned)
+    return Interleaving(
+        circle,
+        capacity_bps,
+        name,
+        shifts,
+        compatibility_score(circle.rotated_bps(shifts), capacity_bps),
+        compatibility_score(circle.demands_bps.sum(axis=0), capacity_bps),
+    )
+
+
+def _problem(circle: UnifiedCircle, capacity_bps: float) -> RotationProblem:
+    return RotationProblem(circle.demands_bps / capacity_bps, circle.samples)

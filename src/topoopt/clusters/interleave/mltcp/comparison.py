@@ -1,0 +1,153 @@
+"""Jobs on one link under several ways of sharing it, beside what the theory says."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from topoopt.base.door import shows_itself
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.clusters.interleave.mltcp.course import SharingCourse
+from topoopt.clusters.interleave.mltcp.prediction import SharingPrediction, predict_sharing
+from topoopt.clusters.interleave.mltcp.question import SharingQuestion
+from topoopt.clusters.interleave.mltcp.ways import SHARING_WAYS
+
+FLUID = "fluid"
+"""The simulator of this room: bytes flow, nothing is a packet."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@shows_itself
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SharingComparison:
+    """The same jobs on the same link, shared in several ways.
+
+    Attributes
+    ----------
+    asked : SharingQuestion
+    simulator : str
+        ``fluid``, or ``packet``.
+    courses : tuple of SharingCourse
+        One a way.
+    prediction : SharingPrediction, optional
+        The theory, where the jobs are of its kind.
+    """
+
+    asked: SharingQuestion
+    simulator: str
+    courses: tuple[SharingCourse, ...]
+    prediction: SharingPrediction | None
+
+    @property
+    def alone_s(self) -> tuple[float, ...]:
+        """The iteration time of each job on a link of its own."""
+        return tuple(
+            profile.iteration_time_s
+            + sum(
+                phase.duration_s * max(phase.bandwidth_bps / self.asked.capacity_bps - 1.0, 0.0)
+                for phase in profile.phases
+            )
+            for profile in self.asked.profiles
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt mltcp simulate --json``; lists of times are iteration by iteration."""
+        asked, alone_s = self.asked, self.alone_s
+        return {
+            "simulator": self.simulator,
+            "capacity_bps": asked.capacity_bps,
+            "iterations": asked.iterations,
+            "offset": asked.offset,
+            "aggressiveness": {
+                "form": asked.aggressiveness.form,
+                "slope": asked.aggressiveness.slope,
+                "intercept": asked.aggressiveness.intercept,
+            },
+            "learning_iterations": asked.learning_iterations,
+            "noise": asked.noise,
+            "seed": asked.seed,
+            "jobs": [
+                {
+                    "job": profile.job,
+                    "iteration_time_s": profile.iteration_time_s,
+                    "duty": profile.duty,
+                    "size_bytes": profile.size_bytes,
+                    "dedicated_iteration_time_s": time_s,
+                }
+                for profile, time_s in zip(asked.profiles, alone_s, strict=True)
+            ],
+            "ways": [_way(course, alone_s) for course in self.courses],
+            "theory": None if self.prediction is None else self.prediction.to_json(),
+        }
+
+
+def compare_ways(
+    asked: SharingQuestion, ways: Sequence[str] = tuple(SHARING_WAYS), on_progress: Progress | None = None
+) -> SharingComparison:
+    """Let the jobs share the link in each of some ways, as fluids.
+
+    Parameters
+    ----------
+    ways
+        Names in :data:`SHARING_WAYS`, each once.
+    on_progress
+        Called with the way, how many are done and how many there are.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown name, or none.
+
+    Examples
+    --------
+    >>> from topoopt.clusters.interleave.mltcp.question import equal_jobs
+    >>> answer = compare_ways(equal_jobs((0.4, 0.4), 1.0, 50e9), ("mltcp", "fair"))
+    >>> [course.jobs[0].time_s[:3].round(3).tolist() for course in answer.courses]
+    [[1.281, 1.092, 1.014], [1.38, 1.38, 1.38]]
+    """
+    check_ways(ways, SHARING_WAYS)
+    courses = []
+    for number, way in enumerate(ways):
+        if on_progress is not None:
+            on_progress(f"simulating: {way}", number, len(ways))
+        courses.append(SHARING_WAYS[way].course(way, asked))
+    return SharingComparison(asked, FLUID, tuple(courses), predict_sharing(asked))
+
+
+def check_ways(ways: Sequence[str], known: Sequence[str] | Any) -> None:
+    """Refuse no way, an unknown one, and one that stands twice.
+
+    Raises
+    ------
+    InvalidInput
+        If so.
+    """
+    if not ways:
+        raise InvalidInput(f"ways: expected some of {', '.join(known)}, got none")
+    for way in ways:
+        check_known("way", way, known)
+    if len(set(ways)) < len(ways):
+        raise InvalidInput(f"ways: each stands once, got {','.join(ways)}")
+
+
+def _way(course: SharingCourse, alone_s: Sequence[float]) -> dict[str, Any]:
+    times_s = course.time_s
+    return {
+        "way": course.way,
+        "mean_iteration_time_s": float(times_s.mean()),
+        "p99_iteration_time_s": float(np.percentile(times_s, 99)),
+        "settled_slowdown": course.slowdown(alone_s),
+        "ecn_marks": course.ecn_marks,
+        "jobs": [
+            {
+                "job": job.job,
+                "settled_iteration_time_s": job.settled_s,
+                "iteration_time_s": job.time_s.tolist(),
+                "offset_s": job.offset_s.tolist(),
+                "ecn_marks": job.ecn_marks,
+            }
+            for job in course.jobs
+        ],
+    }

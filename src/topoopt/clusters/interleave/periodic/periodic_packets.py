@@ -1,0 +1,207 @@
+"""Jobs that repeat and share links, packet by packet: what :func:`run_periodic_jobs` does with fluids."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.base.errors import InvalidInput
+from topoopt.base.limits import whole
+from topoopt.clusters.interleave.periodic.periodic_fabric import Lane, ends_of_link, periodic_fabric
+from topoopt.clusters.interleave.periodic.periodic_job import PeriodicJob
+from topoopt.clusters.interleave.periodic.periodic_run import JobIterations, LinkUse, PeriodicRun
+from topoopt.routing import Fabric
+from topoopt.simulation import (
+    COMPUTE,
+    TRANSFER,
+    TRANSPORTS,
+    UNBOUNDED_PACKETS,
+    MergedJobs,
+    PacketOptions,
+    Report,
+    SimResult,
+    SimulationOptions,
+    TaskGraph,
+    TaskRows,
+    merge_jobs,
+    place_jobs,
+    simulate,
+    task_graph_from_edges,
+)
+
+ROUND_TRIP_S = 20e-6
+"""Of a data center, without queues."""
+
+LEAST_MARK_PACKETS = 20.0
+"""Queue above which packets are marked, at least: weights of 1 to 8 are whole packets then."""
+
+PACKET_BYTES = 9000.0
+
+
+def periodic_packet_options(
+    transport: str, capacity_bps: float, round_trip_s: float = ROUND_TRIP_S
+) -> PacketOptions:
+    """Return options for jobs that keep their connections: acknowledgments travel, and windows meet marks.
+
+    Marks begin where as many packets wait as are on their way, so that half a window still fills the link. Transports
+    that have thresholds of their own keep them.
+
+    Examples
+    --------
+    >>> periodic_packet_options("mltcp-reno", 100e9).mark_packets
+    28.0
+    """
+    mark = None
+    if TRANSPORTS[transport].mark_low_packets >= UNBOUNDED_PACKETS:
+        on_the_way = math.ceil(capacity_bps * round_trip_s / 8 / PACKET_BYTES)
+        mark = max(LEAST_MARK_PACKETS, float(on_the_way))
+    return PacketOptions(transport=transport, acks="reverse", connections="kept", mark_packets=mark)
+
+
+def run_periodic_packets(
+    jobs: Sequence[PeriodicJob],
+    capacities_bps: Sequence[float] | Floats,
+    *,
+    packets: PacketOptions,
+    iterations: int,
+    round_trip_s: float = ROUND_TRIP_S,
+    seed: int = 0,
+    on_progress: Report | None = None,
+) -> PeriodicRun:
+    """Let jobs repeat their profiles on shared links by a transport of the packet simulator.
+
+    A phase is one transfer, over a link of the phase's bandwidth and then the shared ones, in order of their numbers.
+    All of them mark. A job that has no number of iterations of its own repeats as often as fits, alone, into what the
+    longest needs.
+
+    Parameters
+    ----------
+    packets
+        The transport and all about queues; :func:`periodic_packet_options` has those of MLTCP's experiments.
+    iterations
+        The run ends when each job has done so many.
+    round_trip_s
+        Without queues.
+    seed
+        Of the noise of computing, and of draws.
+
+    Returns
+    -------
+    PeriodicRun
+        Marks of an iteration are packets that arrived with one, those of the phase's own link among them; for how long
+        a link is oversubscribed packets do not know (nan).
+
+    Raises
+    ------
+    InvalidInput
+        For what only fluids can do: coefficients other than 1, and slots.
+
+    Examples
+    --------
+    >>> from topoopt.clusters.interleave import CommunicationProfile, Phase
+    >>> profile = CommunicationProfile("a", 0.01, (Phase(0.0, 0.002, 10e9),))
+    >>> options = periodic_packet_options("reno", 10e9)
+    >>> run = run_periodic_packets([PeriodicJob(profile)], [10e9], packets=options, iterations=2)
+    >>> (run.jobs[0].time_s * 1e3).round(1).tolist()
+    [10.0, 10.0]
+    """
+    whole("iterations", iterations, 1)
+    fabric, lanes = periodic_fabric(jobs, capacities_bps, round_trip_s)
+    graphs = [_graph(job, row) for job, row in zip(jobs, lanes, strict=True)]
+    lead_s = [_wrapped_s(job) for job in jobs]
+    longest_s = max(job.profile.iteration_time_s for job in jobs)
+    repeats = [
+        job.iterations or math.ceil(iterations * longest_s / job.profile.iteration_time_s - 1e-9)
+        for job in jobs
+    ]
+    begins = [job.begin_s + more_s for job, more_s in zip(jobs, lead_s, strict=True)]
+    placement = place_jobs([graph.servers for graph in graphs], fabric.topology.servers)
+    merged = merge_jobs(graphs, placement, repeats, fabric.topology.servers, begins)
+    merged = dataclasses.replace(merged, graph=_noisy(merged.graph, jobs, seed))
+    options = SimulationOptions(seed=seed, packet=packets)
+    result = simulate("packet", merged.graph, fabric, options, on_progress)
+    ends_s = [merged.ends_s(number, result.finish_s) for number in range(len(jobs))]
+    until_s = max(float(ends[min(iterations, len(ends)) - 1]) for ends in ends_s)
+    courses = tuple(
+        _iterations(job, number, merged, result, ends_s[number], begins[number], until_s)
+        for number, job in enumerate(jobs)
+    )
+    return PeriodicRun(courses, _links(len(capacities_bps), fabric, result), until_s)
+
+
+def _wrapped_s(job: PeriodicJob) -> float:
+    """Return by how much a job's iteration begins later where its last phase wraps into it."""
+    phases = [phase for phase in job.profile.phases if phase.bandwidth_bps > 0]
+    if not phases:
+        return 0.0
+    return min(max(phases[-1].end_s - job.profile.iteration_time_s, 0.0), phases[0].start_s)
+
+
+def _graph(job: PeriodicJob, lanes: Sequence[Lane]) -> TaskGraph:
+    """Return an iteration: computing and phases, one after the other; server 0 sends, the others are ends of lanes."""
+    if job.slot_s > 0:
+        raise InvalidInput(f"job {job.profile.job}: slots: only fluids wait for them; leave slot_s at 0")
+    now_s, rows = _wrapped_s(job), []
+    sending = [phase for phase in job.profile.phases if phase.bandwidth_bps > 0]
+    for phase, lane in zip(sending, lanes, strict=True):
+        rows.append(TaskRows(COMPUTE, 1, max(phase.start_s - now_s, 0.0), server=0))
+        rows.append(TaskRows(TRANSFER, 1, src=0, dst=lane.end, size_bytes=round(phase.size_bytes)))
+        now_s = phase.end_s
+    rows.append(TaskRows(COMPUTE, 1, max(job.profile.iteration_time_s - now_s, 0.0), server=0))
+    before = np.arange(len(rows) - 1)
+    servers = 1 + max((lane.end for lane in lanes), default=0)
+    return task_graph_from_edges(servers, rows, before, before + 1)
+
+
+def _noisy(graph: TaskGraph, jobs: Sequence[PeriodicJob], seed: int) -> TaskGraph:
+    """Return the graph with other computing times, drawn for each stretch of computing of a job that has noise."""
+    noise = np.array([job.noise for job in jobs])[graph.job]
+    if not noise.any():
+        return graph
+    drawn = np.random.default_rng(seed).standard_normal(len(graph))
+    factor = np.where(graph.kind == COMPUTE, np.maximum(1.0 + noise * drawn, 0.0), 1.0)
+    return dataclasses.replace(graph, duration_s=graph.duration_s * factor)
+
+
+def _iterations(
+    job: PeriodicJob,
+    number: int,
+    merged: MergedJobs,
+    result: SimResult,
+    ends_s: Floats,
+    begin_s: float,
+    until_s: float,
+) -> JobIterations:
+    graph, packet = merged.graph, result.packet
+    assert packet is not None
+    done = int((ends_s <= until_s).sum())
+    first, tasks = merged.first_task[number], merged.job_tasks[number]
+    rows = first + np.arange(done)[:, None] * (tasks + 1) + np.arange(tasks)[None, :]
+    sends = graph.kind[rows] == TRANSFER
+    ready_s = np.where(sends, result.start_s[rows], math.inf)
+    send_s = ready_s.min(axis=1, initial=math.inf)
+    took_s = np.where(sends, result.finish_s[rows] - result.start_s[rows], 0.0)
+    return JobIterations(
+        job=job.profile.job,
+        alone_s=job.profile.iteration_time_s,
+        start_s=np.append(begin_s, ends_s)[:done],
+        end_s=ends_s[:done],
+        send_s=np.where(np.isfinite(send_s), send_s, np.append(begin_s, ends_s)[:done]),
+        communication_s=took_s.sum(axis=1),
+        marks=packet.task_marks[rows].sum(axis=1).astype(np.float64),
+        sent_bytes=float(graph.size_bytes[rows].sum()),
+        realignments=0,
+    )
+
+
+def _links(count: int, fabric: Fabric, result: SimResult) -> tuple[LinkUse, ...]:
+    """Return what the shared links carried."""
+    packet, topology = result.packet, fabric.topology
+    assert packet is not None
+    rows = [topology.link_id(*ends_of_link(topology.servers, link)) for link in range(count)]
+    carried, marks = packet.link_wire_bytes[rows].tolist(), packet.link_marks[rows].tolist()
+    return tuple(
+        LinkUse(float(size), math.nan, float(mark)) for size, mark in zip(carried, marks, strict=True)
+    )

@@ -1,0 +1,319 @@
+"""What became of the jobs of a trace on each fabric."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from topoopt.base.door import shows_itself
+from topoopt.base.frame import Frame, frame
+from topoopt.base.provenance import Provenance
+from topoopt.plans import labeled
+from topoopt.schema.files import Amount
+
+FORMAT, VERSION = "topoopt-cluster", 1
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Mean, median, tail and largest of one quantity, in its own unit."""
+
+    mean: Amount
+    p50: Amount
+    p99: Amount
+    max: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class IterationTime:
+    """Mean and tail over the iterations of one job, in seconds."""
+
+    mean: Amount
+    p99: Amount
+
+
+KEPT_UP = 1.05
+"""The last sends of a cycle may end a little after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTime:
+    """Mean and percentiles over requests, in seconds."""
+
+    mean: Amount
+    p50: Amount
+    p90: Amount
+    p99: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class ServedAnswers:
+    """How long the answers of a served model took.
+
+    Attributes
+    ----------
+    ttft_s, tpot_s : AnswerTime
+        To the first token and for each further one, beside the jobs that ran at the same time; the second is None for
+        answers of one token.
+    ttft_alone_s, tpot_alone_s : AnswerTime
+        With nobody else on the same servers.
+    in_time, in_time_alone : float or None
+        Share of the requests that meet both objectives; None where none are said.
+    overloaded : bool
+        Whether more requests come than its accelerators answer, so that they wait the longer the later they come.
+    """
+
+    ttft_s: AnswerTime
+    ttft_alone_s: AnswerTime
+    tpot_s: AnswerTime | None = None
+    tpot_alone_s: AnswerTime | None = None
+    in_time: Amount | None = None
+    in_time_alone: Amount | None = None
+    overloaded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServedRecord:
+    """How long what a served model sends was under way, from first to last byte, in seconds.
+
+    Attributes
+    ----------
+    send_time_s : IterationTime
+        Beside the jobs that ran at the same time.
+    send_time_alone_s : IterationTime
+        With a fabric of the job's own size to itself.
+    load : float
+        What the links had to carry of its load at the fullest, over what they could; 1 where they kept up.
+    answers : ServedAnswers or None
+        How long answers took; None where a scheduler gives out single workers.
+    """
+
+    send_time_s: IterationTime
+    send_time_alone_s: IterationTime
+    load: Amount = 1.0
+    answers: ServedAnswers | None = None
+
+    @property
+    def kept_up(self) -> bool:
+        """Whether the links carried all that it sent in the time in which it came."""
+        return self.load <= KEPT_UP
+
+    @property
+    def slowdown(self) -> float:
+        """Mean time of a send over that alone; 1 where nothing leaves a server."""
+        alone_s = self.send_time_alone_s.mean
+        return self.send_time_s.mean / alone_s if alone_s else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """One job on one fabric.
+
+    Attributes
+    ----------
+    job : str
+        Its id in the trace.
+    model : str
+        A model or variant of the zoo.
+    servers : tuple of int
+        Servers that it started on, in the order of the job's own.
+    arrival_s, start_s, end_s : float
+        Start is the first iteration's, after waiting and wiring.
+    queueing_s : float
+        Wait for servers.
+    rewiring_s : float
+        Wait for the wiring on servers that it had, resizes included.
+    completion_time_s : float
+        From arrival to end.
+    iterations : float
+        Done on the servers that the trace asks for; an iteration of an elastic job on half of them counts half.
+    moves : int
+        Fibers plugged in for it.
+    resizes : tuple of (float, int)
+        When an elastic job went on with another number of servers, and how many.
+    served : ServedRecord or None
+        Of a served model. Its iterations are cycles of its load, as long as they are whatever the fabric.
+    undisturbed_iteration_time_s : float or None
+        Of training: mean over its iterations as they would have been on the same servers with nobody else.
+    """
+
+    job: Annotated[str, Field(alias="id")]
+    model: str
+    servers: tuple[int, ...]
+    arrival_s: Amount
+    start_s: Amount
+    end_s: Amount
+    queueing_s: Amount
+    rewiring_s: Amount
+    completion_time_s: Amount
+    iterations: Amount
+    iteration_time_s: IterationTime
+    moves: int = 0
+    resizes: tuple[tuple[Amount, int], ...] = ()
+    served: ServedRecord | None = None
+    undisturbed_iteration_time_s: Amount | None = None
+
+    @property
+    def iteration_time_mean_s(self) -> float:
+        """Mean over its iterations."""
+        return self.iteration_time_s.mean
+
+    @property
+    def iteration_time_p99_s(self) -> float:
+        """99th percentile over its iterations."""
+        return self.iteration_time_s.p99
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledJob:
+    """What is known of a job besides where a scheduler gives out single workers.
+
+    Attributes
+    ----------
+    dedicated_iteration_time_s : float
+        Mean over its iterations, on the workers that it had, if it had had links of its own.
+    ecn_marks_per_iteration : float
+        Packets, as :class:`topoopt.clusters.interleave.LinkUse` estimates them.
+    """
+
+    dedicated_iteration_time_s: Amount
+    ecn_marks_per_iteration: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How a scheduler gave out single workers.
+
+    Attributes
+    ----------
+    scheduler : str
+        With what it is joined with: ``themis+cassini``.
+    ecn_marks_per_iteration : float
+        Of all jobs, weighed as iteration times are.
+    decisions : int
+        How often workers were given out.
+    compatibility : float or None
+        With CASSINI, the mean score of links with several jobs, over decisions.
+    jobs : tuple of ScheduledJob
+        In order of arrival.
+    """
+
+    scheduler: str
+    ecn_marks_per_iteration: Amount
+    decisions: int
+    compatibility: float | None
+    jobs: tuple[ScheduledJob, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FabricRun:
+    """A trace on one fabric.
+
+    Attributes
+    ----------
+    fabric, description : str
+        Name in the table, and where its bandwidth comes from.
+    server_bandwidth_bps : float
+        All links of a server together, each way.
+    iteration_time_s, completion_time_s, queueing_s, rewiring_s : Distribution
+        Iteration times as the result's ``weighting`` says; the others over jobs.
+    utilization : float
+        Server-seconds in which a job iterates, over all server-seconds until the last job ends.
+    moves : int
+        Fibers plugged in.
+    jobs : tuple of JobRecord
+        In order of arrival.
+    running : tuple of (float, int, float)
+        At each change: the time, how many jobs iterate, on how many servers. With logical servers, a part of a
+        server counts as that part.
+    schedule : Schedule or None
+        Where a scheduler gives out single workers. ``rewiring_s`` is then what restarts take, and ``moves`` counts
+        workers that go on on another server.
+    variant : str
+        What tells the fabric from others of its name.
+    cost_usd : float or None
+        Price of the network of the whole cluster; None where it is unknown.
+    on_front : bool or None
+        Whether no other fabric of the result beats it in price and mean iteration time; None where it has no price.
+    dominated_by : tuple of str
+        Labels of those that do, the fastest first.
+    """
+
+    fabric: str
+    description: str
+    server_bandwidth_bps: float
+    iteration_time_s: Distribution
+    completion_time_s: Distribution
+    queueing_s: Distribution
+    rewiring_s: Distribution
+    utilization: float
+    moves: int
+    jobs: tuple[JobRecord, ...]
+    running: tuple[tuple[Amount, int, float], ...]
+    schedule: Schedule | None = None
+    variant: str = ""
+    cost_usd: Amount | None = None
+    on_front: bool | None = None
+    dominated_by: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The fabric, and what tells it from others of its name."""
+        return labeled(self.fabric, self.variant)
+
+    @property
+    def trained(self) -> tuple[JobRecord, ...]:
+        """The jobs that have iterations."""
+        return tuple(job for job in self.jobs if job.served is None)
+
+    @property
+    def served(self) -> tuple[JobRecord, ...]:
+        """The models that are served."""
+        return tuple(job for job in self.jobs if job.served is not None)
+
+
+@shows_itself
+@dataclass(frozen=True, slots=True, repr=False)
+class ClusterResult:
+    """A trace on a cluster, on one or more fabrics.
+
+    Attributes
+    ----------
+    trace : str
+        Name of the file, or how it was generated.
+    servers, degree, bandwidth_bps : int, int, float
+        Of the cluster: servers, interfaces of one, bandwidth of an interface.
+    settings : mapping
+        How the cluster is run: queue, placement, switching, weighting, search.
+    skipped : tuple of (str, str)
+        Fabrics that could not be built, with the reason.
+    """
+
+    trace: str
+    seed: int
+    servers: int
+    degree: int
+    bandwidth_bps: float
+    provenance: Provenance
+    fabrics: tuple[FabricRun, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt cluster run`` in JSON, with every job."""
+        document = asdict(self)
+        document["skipped_fabrics"] = document.pop("skipped")
+        for run in document["fabrics"]:
+            run["jobs"] = [{"id": row.pop("job"), **row} for row in run["jobs"]]
+            if run["schedule"] is None:
+                del run["schedule"]
+        return {"format": FORMAT, "version": VERSION, **document}
+
+    def to_frame(self) -> Frame:
+        """Return a row for each job on each fabric; needs pandas."""
+        rows = [{"fabric": run.fabric, **asdict(job)} for run in self.fabrics for job in run.jobs]
+        for row in rows:
+            times_s = row.pop("iteration_time_s")
+            row |= {f"iteration_time_{which}_s": time_s for which, time_s in times_s.items()}
+        return frame(rows)

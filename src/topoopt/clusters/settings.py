@@ -1,0 +1,166 @@
+"""How a cluster is run: its servers, its queue, its optical switches, and how its jobs are planned."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.catalog import ClusterSpec, find_optical_switch
+from topoopt.clusters.free_servers import PLACEMENTS_OVER_TIME
+from topoopt.clusters.shared_options import DEFAULT_SHARING, SharingOptions
+from topoopt.jobs import JobSettings
+from topoopt.pricing import DEFAULT_PRICES
+from topoopt.search import SearchOptions
+from topoopt.simulation import SIMULATORS
+
+QUEUES = ("fifo", "backfill")
+"""``fifo``: servers go to jobs in order of arrival. ``backfill``: a later job may take servers that an earlier one
+waits for, or will take, if it is done before (EASY backfilling; Lifka, JSSPP 1995). What is promised is servers: the
+hands that move fibers are not kept free for anybody."""
+
+WEIGHTINGS = ("jobs", "iterations")
+"""Whether each job, or each iteration, counts the same in the iteration times of a fabric."""
+
+
+def _fiber_move_s() -> float:
+    """Return the catalogue's time to move one fiber of a patch panel."""
+    known_s = find_optical_switch("patch-panel").fiber_move_s
+    assert known_s is not None, "the catalogue has it"
+    return known_s
+
+
+@dataclass(frozen=True, slots=True)
+class PanelSettings:
+    """Patch panels of the fabric ``topoopt``.
+
+    Attributes
+    ----------
+    look_ahead : bool
+        A second set of panels behind 1×2 switches: the next job is wired while the present one runs.
+    move_s : float
+        Time in which one robot or technician moves one fiber; by default the catalogue's, which is an assumption: with
+        a robot on each panel, 30 s make 4 minutes of the wiring of 16 servers with 8 interfaces, and the sources say
+        minutes.
+    hands : int
+        Robots or technicians that work at the same time on each set; 0 for one on each of its d panels (of a logical
+        server's d). They make one wiring after another.
+    flip_s : float
+        A change of 1×2 switches; milliseconds in the sources, ten are assumed.
+    """
+
+    look_ahead: bool = True
+    move_s: float = field(default_factory=_fiber_move_s)
+    hands: int = 0
+    flip_s: float = 10e-3
+
+    def __post_init__(self) -> None:
+        for name in ("move_s", "flip_s"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise InvalidInput(f"{name}: expected seconds >= 0, got {getattr(self, name):g}")
+        if self.hands < 0:
+            raise InvalidInput(f"hands: expected an integer >= 1, got {self.hands}")
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """What the plan of a job depends on besides its shape: the cluster as jobs see it, and how they are planned."""
+
+    cluster: ClusterSpec
+    costs: JobSettings
+    search: SearchOptions
+    simulator: str
+    scale_up_bps: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """How a cluster is run.
+
+    Attributes
+    ----------
+    cluster : ClusterSpec
+        All its servers.
+    logical_servers : int
+        Logical servers that each server is divided into. Interfaces and accelerators are divided evenly, none is
+        shared; jobs then ask for logical servers, and i is part ``i % logical_servers`` of server
+        ``i // logical_servers``.
+    queue, weighting : str
+        Names in :data:`QUEUES` and :data:`WEIGHTINGS`.
+    placement : str
+        Name in :data:`PLACEMENTS_OVER_TIME`.
+    ocs : str
+        Optical circuit switch of the fabric ``topoopt-ocs``, as in ``topoopt hardware optical-switches``.
+    search, costs : SearchOptions, JobSettings
+        How each distinct job is planned. The search's seed is that of all chance.
+    simulator : str
+        Fidelity of jobs on links of their own, a name in :data:`topoopt.simulation.SIMULATORS`; where jobs share links,
+        flows do.
+    prices, accounting : str
+        Price table for the fabrics that are dimensioned by it, and what is counted.
+    sharing : SharingOptions
+        How jobs that share links are simulated; its seed is the search's.
+    scale_up_bps : float
+        Of an accelerator of a transformer to the others of its server; 0 for what the catalogue gives. Models of
+        operators have that of the cluster.
+    """
+
+    cluster: ClusterSpec = field(default_factory=lambda: ClusterSpec(432, 8, 100e9))
+    logical_servers: int = 1
+    queue: str = "fifo"
+    placement: str = "contiguous"
+    weighting: str = "jobs"
+    panels: PanelSettings = field(default_factory=PanelSettings)
+    ocs: str = "piezo"
+    search: SearchOptions = field(default_factory=SearchOptions)
+    costs: JobSettings = field(default_factory=JobSettings)
+    simulator: str = "analytic"
+    prices: str = DEFAULT_PRICES
+    accounting: str = "complete"
+    sharing: SharingOptions = DEFAULT_SHARING
+    scale_up_bps: float = 0.0
+
+    def __post_init__(self) -> None:
+        for what, value, known in (
+            ("queue", self.queue, QUEUES),
+            ("placement", self.placement, PLACEMENTS_OVER_TIME),
+            ("weighting", self.weighting, WEIGHTINGS),
+            ("simulator", self.simulator, SIMULATORS),
+        ):
+            check_known(what, value, known)
+        find_optical_switch(self.ocs)
+        parts = self.logical_servers
+        if parts < 1:
+            raise InvalidInput(f"logical_servers: expected an integer >= 1, got {parts}")
+        for name in ("degree", "accelerators_per_server"):
+            whole = getattr(self.cluster, name)
+            if whole % parts:
+                raise InvalidInput(
+                    f"logical_servers: {name} {whole} cannot be divided evenly by {parts}; use a divisor of both"
+                )
+
+    @property
+    def logical(self) -> ClusterSpec:
+        """The cluster as its jobs see it: logical servers with their share of interfaces and accelerators."""
+        parts = self.logical_servers
+        return replace(
+            self.cluster,
+            servers=self.cluster.servers * parts,
+            degree=self.cluster.degree // parts,
+            accelerators_per_server=self.cluster.accelerators_per_server // parts,
+        )
+
+    @property
+    def planning(self) -> Planning:
+        """What plans of its jobs depend on."""
+        return Planning(self.logical, self.costs, self.search, self.simulator, self.scale_up_bps)
+
+    @property
+    def seed(self) -> int:
+        """Seed of all chance."""
+        return self.search.seed
+
+    def described(self) -> Mapping[str, Any]:
+        """Return what a result says about how it was made."""
+        settings = asdict(self)
+        settings["search"].pop("processes")  # the answer does not depend on it
+        return settings

@@ -1,0 +1,219 @@
+"""One run of jobs that meet on links, from their steps to their iteration times."""
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.base.errors import InvalidInput
+from topoopt.clusters.pace import IterationTimes, SendTimes, ServedSends
+from topoopt.clusters.shared_job import SharedJob
+from topoopt.clusters.shared_links import shared_links
+from topoopt.clusters.shared_options import SharingOptions
+from topoopt.clusters.shared_run_kernel import SERVED_EVENTS, BackToBack, Rules, run_back_to_back
+from topoopt.clusters.time_scales import time_scales
+from topoopt.simulation import Sharing, TaskRun, make_links, make_sharing, make_task_run
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_SAMPLES = 256
+"""Iterations of a job that are kept one by one; the mean is over all of them."""
+
+MOST_SENDS = 4096
+"""Sends of a job that are kept one by one; the cycle of a served model has up to some thousand."""
+
+MOST_EVENTS = 50_000_000
+"""Some ten seconds: a job that repeats so often beside a longer one is a mistake."""
+
+
+def run_alone(job: SharedJob, options: SharingOptions) -> IterationTimes:
+    """Return the iteration time of a job that nobody disturbs: all its iterations are the same."""
+    return _run([job], options, 1, np.zeros(1), np.ones(1))[0]
+
+
+def run_together(
+    names: Sequence[str],
+    jobs: Sequence[SharedJob],
+    alone: Sequence[IterationTimes],
+    options: SharingOptions,
+) -> tuple[IterationTimes, ...]:
+    """Return the iteration times of jobs that run beside each other.
+
+    Short ones are run as longer ones where others are very much longer, see :func:`time_scales`.
+
+    Parameters
+    ----------
+    alone : sequence of IterationTimes
+        What :func:`run_alone` says of each; a job without length disturbs nobody.
+
+    Raises
+    ------
+    InvalidInput
+        If the jobs are so unlike in length that it would take for ever.
+    """
+    results = list(alone)
+    busy = [place for place, times in enumerate(alone) if times.mean_s > 0]
+    if len(busy) < 2:
+        return tuple(results)
+    alone_s = [alone[place].mean_s for place in busy]
+    scale = time_scales(alone_s)
+    begin_s = np.array([_phase(names[place], options) for place in busy]) * alone_s * scale
+    together = _run([jobs[place] for place in busy], options, options.iterations, begin_s, scale)
+    for place, times in zip(busy, together, strict=True):
+        results[place] = times
+    return tuple(results)
+
+
+def _phase(name: str, options: SharingOptions) -> float:
+    """Return when a job begins, as a part of its iteration."""
+    if not options.staggered:
+        return 0.0
+    return float(np.random.default_rng([options.seed, zlib.crc32(name.encode()), 1]).random())
+
+
+def _run(
+    jobs: Sequence[SharedJob], options: SharingOptions, iterations: int, begin_s: Floats, scale: Floats
+) -> list[IterationTimes]:
+    """Return the iteration times of jobs that are run ``scale`` times as long, shape (jobs,)."""
+    links = shared_links(jobs)
+    run, sharing, jobs_run = _state(jobs, begin_s, scale, links.ceiling_bytes_per_s)
+    rules = Rules(iterations, MOST_EVENTS, options.connections == "collective", float(begin_s.max()))
+    most = links.coefficient * np.repeat(links.ceiling_bytes_per_s, np.diff(links.class_first))
+    net = make_links(links.class_first, links.class_link, links.coefficient, np.ones(links.links), most=most)
+    run_back_to_back(run, sharing, net, jobs_run, rules)
+    counted = jobs_run.counted
+    if jobs_run.tally[SERVED_EVENTS] > MOST_EVENTS:
+        raise InvalidInput(
+            f"shared fabric: its jobs are so unlike in length that the shortest runs {counted.max()} times before the "
+            f"longest has run {iterations} times; run jobs of more similar length together"
+        )
+    total, sample = jobs_run.total / scale, jobs_run.sample / scale[:, None]
+    rows = zip(counted.tolist(), total.tolist(), sample, _sends(jobs_run, scale), strict=True)
+    return [
+        IterationTimes(total / count, tuple(row[:count].tolist()), sends) for count, total, row, sends in rows
+    ]
+
+
+def _sends(jobs_run: BackToBack, scale: Floats) -> list[ServedSends]:
+    """Return how long the tasks of each job sent, in whole iterations: the first ones of another are no fair sample."""
+    mean_s = jobs_run.whole_total / np.maximum(jobs_run.whole_sends, 1) / scale[:, None]
+    sample_s = jobs_run.send_sample / scale[:, None, None]
+    rows = zip(jobs_run.whole_sends.tolist(), mean_s.tolist(), sample_s, strict=True)
+    return [
+        ServedSends(
+            *(SendTimes(mean, tuple(row[:count].tolist())) for count, mean, row in zip(*kinds, strict=True))
+        )
+        for kinds in rows
+    ]
+
+
+def _state(
+    jobs: Sequence[SharedJob], begin_s: Floats, scale: Floats, ceiling_bytes_per_s: Floats
+) -> tuple[TaskRun, Sharing, BackToBack]:
+    """Return the state in which each job is about to begin its first iteration."""
+    first = np.cumsum([0, *(len(job.steps) for job in jobs)])
+    first_device = np.cumsum([0, *(job.devices for job in jobs)])
+    first_class = np.cumsum([0, *(len(job.usages) for job in jobs)])
+    steps = [step for job in jobs for step in job.steps]
+    of = np.repeat(np.arange(len(jobs)), np.diff(first))
+    device = np.array([step.device for step in steps], np.int64)
+    usage = np.array([step.usage for step in steps], np.int64)
+    lead_s = np.array([step.lead_s for step in steps]) * scale[of]
+    successor_first, successor, predecessors = _dependencies(jobs, first)
+    run = make_task_run(
+        np.where(device < 0, -1, device + first_device[of]),
+        lead_s,
+        successor_first,
+        successor,
+        predecessors,
+        int(first_device[-1]),
+        len(jobs),
+    )
+    order = np.argsort(begin_s, kind="stable")  # a sorted array is a heap
+    run.keys[: len(jobs)], run.codes[: len(jobs)] = begin_s[order], len(steps) + order
+    run.tally[:] = len(jobs), 0, 0, 0
+    sharing = make_sharing(
+        np.where(usage < 0, -1, usage + first_class[of]),
+        np.array([step.size_bytes for step in steps]) * scale[of],
+        np.ones(len(steps)),
+        int(first_class[-1]),
+        ceiling_bytes_per_s,
+    )
+    tail_s = np.array([step.tail_s for step in steps]) * scale[of]
+    roots = _roots(of, device, lead_s, predecessors)
+    steady = np.array([step.steady for step in steps], np.int64)
+    return run, sharing, _back_to_back(first, of, (tail_s, steady), predecessors, roots, int(first_class[-1]))
+
+
+def _dependencies(jobs: Sequence[SharedJob], first: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return who waits for whom, as in a task graph: ``successor_first``, ``successor`` and ``predecessors``."""
+    waits = [
+        (begin + before, begin + after)
+        for begin, job in zip(first.tolist(), jobs, strict=False)
+        for after, row in enumerate(job.waits_for)
+        for before in row
+    ]
+    before, after = np.array(sorted(waits), np.int64).reshape(-1, 2).T
+    predecessors = np.bincount(after, minlength=int(first[-1])).astype(np.int64)
+    return (
+        np.searchsorted(before, np.arange(first[-1] + 1)).astype(np.int64),
+        np.ascontiguousarray(after),
+        predecessors,
+    )
+
+
+def _roots(of: Ints, device: Ints, lead_s: Floats, predecessors: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the arrays of the kernel from ``root_first`` to ``next_timed``."""
+    timed = np.flatnonzero((predecessors == 0) & (device < 0))
+    timed = timed[np.lexsort((lead_s[timed], of[timed]))]
+    follows = np.diff(of[timed], prepend=-1) == 0
+    next_timed = np.full(len(of), -1, np.int64)
+    next_timed[timed[:-1][follows[1:]]] = timed[follows]
+    root = np.sort(np.concatenate([np.flatnonzero((predecessors == 0) & (device >= 0)), timed[~follows]]))
+    return np.searchsorted(of[root], np.arange(of[-1] + 2)).astype(np.int64), root, next_timed
+
+
+def _back_to_back(
+    first: Ints,
+    of: Ints,
+    ends: tuple[Floats, Ints],
+    predecessors: Ints,
+    roots: tuple[Ints, Ints, Ints],
+    classes: int,
+) -> BackToBack:
+    """Return jobs of which none has begun."""
+    jobs = len(first) - 1
+    root_first, root, next_timed = roots
+    tail_s, steady = ends
+    return BackToBack(
+        job_task=first,
+        job=of,
+        tail=tail_s,
+        predecessors=predecessors,
+        root_first=root_first,
+        root=root,
+        next_timed=next_timed,
+        sent=np.zeros(len(of), np.int64),
+        to_end=np.zeros(jobs, np.int64),
+        began=np.full(jobs, -1.0),
+        late=np.zeros(jobs),
+        counted=np.zeros(jobs, np.int64),
+        total=np.zeros(jobs),
+        sample=np.zeros((jobs, MOST_SAMPLES)),
+        left_at=np.zeros(len(of)),
+        steady=steady,
+        sends=np.zeros((jobs, 2), np.int64),
+        send_total=np.zeros((jobs, 2)),
+        send_sample=np.zeros((jobs, 2, MOST_SENDS)),
+        whole_sends=np.zeros((jobs, 2), np.int64),
+        whole_total=np.zeros((jobs, 2)),
+        sending=np.zeros(classes, np.int64),
+        rate=np.zeros(classes),
+        touched_at=np.zeros(classes),
+        end_time=np.full(classes, np.inf),
+        changed=np.zeros(classes, np.int64),
+        is_changed=np.zeros(classes, np.int64),
+        tally=np.array([jobs, 0, 0]),
+    )

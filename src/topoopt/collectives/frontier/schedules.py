@@ -1,0 +1,140 @@
+"""The table of schedules: for each operation, what can do it, and how that is made on a wiring."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from topoopt.collectives.broadcast_schedule import broadcast_schedule
+from topoopt.collectives.frontier.laid_moves import Routed
+from topoopt.collectives.frontier.orders import Orders, ring_orders
+from topoopt.collectives.frontier.way import Way
+from topoopt.collectives.moves import Moves, along
+from topoopt.collectives.rank_moves import rank_moves
+from topoopt.collectives.ring import all_gather, reduce_scatter, ring
+from topoopt.collectives.table import ALGORITHMS
+from topoopt.collectives.transfers import Transfers, along_orders, one_after_the_other, transfers_of
+from topoopt.routing import EcmpRoutes, balanced_routes, link_loads
+from topoopt.topologies import broadcast_steps, reversed_links
+
+MOST_RANKS = 512
+"""Trees, halving and doubling, and pairwise exchanges among more servers are left out: millions of sends."""
+MOST_BALANCED = 160
+"""Servers whose all-to-all is balanced over its ways."""
+
+_ROUNDS = {"allreduce": 2, "reduce-scatter": 1, "all-gather": 1}
+_RINGS = {"allreduce": ring, "reduce-scatter": reduce_scatter, "all-gather": all_gather}
+MakeWays = Callable[[Routed, str], list[Way]]
+
+
+def ring_ways(routed: Routed, operation: str) -> list[Way]:
+    """Return the rings that a wiring has, all at once: n - 1 steps, twice for an AllReduce."""
+    wiring, orders = routed.wiring, ring_orders(routed.wiring)
+    n, rounds = wiring.servers, _ROUNDS[operation]
+    steps, volume = n - 1, wiring.ports / (len(orders) * orders.share) * (n - 1) / n
+    rate = "" if orders.share == 1 else f", each at {orders.share:g} of a link's rate"
+    detail = (f"{len(orders)} rings" if len(orders) > 1 else "1 ring") + rate
+    if not orders.direct:
+        order = np.array(orders.orders[0])
+        around = Moves(np.zeros(n, np.int64), order, np.roll(order, -1), np.ones(n, np.int64), n)
+        hops, carried = routed.cost(around)
+        steps, volume, detail = hops * (n - 1), carried * (n - 1), "1 ring over several links"
+    make = partial(_ring_transfers, operation, orders)
+    return [Way("ring", detail, rounds * steps, rounds * volume, make)]
+
+
+def _ring_transfers(operation: str, orders: Orders) -> Transfers:
+    return along_orders(transfers_of(_RINGS[operation](len(orders.orders[0]))), orders.orders)
+
+
+def broadcast_ways(routed: Routed, operation: str) -> list[Way]:
+    """Return the breadth-first broadcast; reduce-scatters are that of the links the other way round."""
+    wiring = routed.wiring
+    gather = broadcast_steps(wiring.topology, wiring.ports)
+    back = wiring.topology if wiring.links == "duplex" else reversed_links(wiring.topology)
+    scatter = gather if wiring.links == "duplex" else broadcast_steps(back, wiring.ports)
+    parts = {"all-gather": (gather,), "reduce-scatter": (scatter,), "allreduce": (scatter, gather)}[operation]
+    chunks = max(part.chunks for part in parts)
+
+    def make() -> Transfers:
+        gathers = broadcast_schedule(wiring.topology, chunks)
+        if operation == "all-gather":
+            return gathers
+        scatters = broadcast_schedule(back, chunks).backwards()
+        return scatters if operation == "reduce-scatter" else one_after_the_other(scatters, gathers)
+
+    detail = f"shards in {chunks} chunks" if chunks > 1 else "whole shards"
+    steps, volume = sum(part.steps for part in parts), float(sum(part.volume for part in parts))
+    return [Way("bfb", detail, steps, volume, make)]
+
+
+def _laid_ways(name: str, algorithm: str, routed: Routed, operation: str) -> list[Way]:
+    """Return an algorithm between any ranks, along the rings of the wiring and in order of the servers."""
+    n = routed.wiring.servers
+    if n > MOST_RANKS:
+        return []
+    own = Orders((tuple(range(n)),), False)
+    places = {"in order of the servers": own}
+    if operation == "allreduce":
+        along_rings = ring_orders(routed.wiring)
+        if along_rings.direct:
+            places["along the rings"] = along_rings
+    ways = []
+    for make, moves in zip(ALGORITHMS[algorithm].schedules, rank_moves(algorithm, n), strict=True):
+        pieces = getattr(make, "keywords", {}).get("chunks_per_tree")
+        cut = "" if pieces is None else f"{2 * pieces} chunks, "
+        for place, orders in places.items():
+            steps, volume = routed.cost(along(moves, orders.orders))
+            ways.append(Way(name, cut + place, steps, volume, partial(_laid_transfers, make, orders)))
+    return ways
+
+
+def _laid_transfers(make: Callable[[int], object], orders: Orders) -> Transfers:
+    schedule = make(len(orders.orders[0]))
+    transfers = transfers_of(schedule)  # type: ignore[arg-type]
+    return transfers if len(orders) == 1 else along_orders(transfers, orders.orders)
+
+
+def _at_once(wiring_servers: int) -> Transfers:
+    n = wiring_servers
+    src, dst = np.divmod(np.arange(n * n), n)
+    src, dst = src[src != dst], dst[src != dst]
+    none, one = np.zeros(len(src), np.int64), np.ones(len(src), np.int64)
+    return Transfers(
+        "direct", "all-to-all", n, n * n, none, src, dst, src * n + dst, one, none.astype(np.bool_)
+    )
+
+
+def direct_ways(routed: Routed, operation: str) -> list[Way]:
+    """Return an all-to-all sent at once: over shortest ways, equally and, on fewer servers, balanced."""
+    wiring = routed.wiring
+    n, topology = wiring.servers, wiring.topology
+    demand = np.ones((n, n)) - np.eye(n)
+    ecmp = EcmpRoutes(topology)
+    routes = {"shortest ways, in equal parts": ecmp}
+    if n <= MOST_BALANCED:
+        routes["shortest ways, balanced"] = balanced_routes(topology, demand, ecmp)  # type: ignore[assignment]
+    diameter = int(routed.hops.max())
+    volumes = {
+        detail: float((link_loads(topology, way, demand) / topology.ports).max()) * wiring.ports / n
+        for detail, way in routes.items()
+    }
+    return [
+        Way("direct", detail, diameter, volume, partial(_at_once, n)) for detail, volume in volumes.items()
+    ]
+
+
+_ANY = {"ring": ring_ways, "bfb": broadcast_ways}
+SCHEDULES: Mapping[str, Mapping[str, MakeWays]] = {
+    "allreduce": {
+        **_ANY,
+        "dbt": partial(_laid_ways, "dbt", "tree"),
+        "halving-doubling": partial(_laid_ways, "halving-doubling", "halving-doubling"),
+    },
+    "all-gather": _ANY,
+    "reduce-scatter": _ANY,
+    "all-to-all": {"direct": direct_ways, "pairwise": partial(_laid_ways, "pairwise", "pairwise")},
+}
+"""By operation: schedules by name."""
+OPERATIONS = tuple(SCHEDULES)
+BEST = "best"

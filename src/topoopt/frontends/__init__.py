@@ -1,0 +1,1 @@
+"""The doors: Python verbs, the command line, and the live page over HTTP."""

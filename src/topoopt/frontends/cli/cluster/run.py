@@ -1,0 +1,56 @@
+"""``topoopt cluster run``: jobs that come over time, on shards of their own or on a fabric that they share."""
+
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.base.ahead import start_compiling_ahead
+from topoopt.frontends.cli.output_file import check_writable
+from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.render import show
+from topoopt.frontends.cli.spread import spread
+from topoopt.schema.words import ClusterWords, File, Word
+
+
+class CourseWords(TypedDict, total=False):
+    """On which fabrics."""
+
+    fabrics: Annotated[Sequence[str], Word("LIST", names=("fabric", "fabrics"))]
+    """With commas: topoopt (behind patch panels), topoopt-ocs; shared: fat-tree, oversub-fat-tree, rail,
+    ideal-switch, expander, torus, full-mesh. If not given: topoopt and the first four shared ones. With
+    --scheduler one network: cassini-24, or a shared one."""
+    prices: Annotated[str, Word("2026|2025|2022|FILE", "2026")]
+    """Price list, or a file whose rows are laid over one: 2025,mine.csv; alone over 2026."""
+
+
+class ClusterFiles(TypedDict, total=False):
+    """What is written."""
+
+    out: File
+    """Write the result as JSON, for topoopt report."""
+
+
+@spread
+def run(
+    words: ClusterWords,
+    course: CourseWords,
+    files: ClusterFiles,
+    trace: Annotated[
+        str | None,
+        Argument(metavar="TRACE.csv", show_default=False, help="A row for each job; see examples/trace.csv."),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print JSON, with every job.")] = False,
+) -> None:
+    """Run a trace of jobs on a cluster, and say how long iterations, jobs and waiting take on each fabric."""
+    out = files.get("out")
+    check_writable(out, "--out", trace)
+    check_writable(words.get("save_trace"), "--save-trace")
+    if "scheduler" not in words:
+        start_compiling_ahead()  # before all that a run imports
+    with progress("planning jobs") as report:
+        result = topoopt.cluster.run(trace, on_progress=report, **course, **words)
+    if out is not None:
+        topoopt.write_cluster_result(out, result)
+    show(result, as_json)

@@ -1,0 +1,40 @@
+"""Where the command starts: Ctrl-C is one line even while the program is still being read."""
+
+import gc
+import io
+import sys
+import warnings
+from collections.abc import Sequence
+
+LIVING = 50_000
+"""New objects between two looks for cycles: nearly all that a command makes lives as long as it, and compiling makes so
+many that looking every 700 takes a tenth of its time."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; see :func:`topoopt.frontends.cli.program.run`."""
+    try:
+        from topoopt.frontends.cli.interrupt import interrupt_when_safe
+        from topoopt.frontends.cli.program import run
+
+        if arguments is None:  # a command of its own, not a call from another program
+            gc.set_threshold(LIVING, 20, 50)
+            interrupt_when_safe()
+            _print_anything()
+        code = run(arguments)
+    except KeyboardInterrupt:
+        print("interrupted: nothing was written", file=sys.stderr)
+        code = 130
+    exec(
+        ""
+    )  # takes back CPython's note of an interrupt inside a dataclass, by which the process would end as if killed
+    return code
+
+
+def _print_anything() -> None:
+    """Print what the terminal's encoding lacks as an escape, and no warning of a library beside our own words."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")

@@ -1,0 +1,59 @@
+"""``topoopt export``: a plan as files that people, servers, switches and other programs take."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, get_type_hints
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.base.errors import InvalidInput
+from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.render import show
+from topoopt.frontends.cli.spread import spread
+from topoopt.frontends.cli.verbs import flagged
+from topoopt.schema.words import File, ForwardingWords, Switch, Word
+
+
+class ExportWords(ForwardingWords, total=False):
+    """What is written, and where."""
+
+    format: Annotated[Sequence[str], Word("NAME|all", "all", commas="names of formats with commas, or all")]
+    """Formats, with commas; all: every one that can say the plan."""
+    out: Annotated[str, Word("DIR")]
+    """The folder to be written. What an earlier export wrote there is replaced."""
+    inventory: File
+    """Which server, interface, panel, port and cable is which (YAML, TOML, JSON). What it leaves out is made up."""
+    present: Annotated[str, Word("PLAN|WIRING")]
+    """What is wired now: the patch list says the difference."""
+    keep_running: Switch
+    """A job runs on what is wired now: never cut it."""
+    panels: Annotated[str, Word("KIND")]
+    """What panels are, where no inventory says it: manual (if not given), polatis, calient or sonic-ocs."""
+
+
+@spread
+def export(
+    words: ExportWords,
+    plan: Annotated[str | None, Argument(metavar="PLAN", help="A plan file.", show_default=False)] = None,
+    list_formats: Annotated[bool, Option("--list", help="List the formats, and write nothing.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write a plan as files: what is patched where, and what servers, switches and other programs are told."""
+    if list_formats:
+        show(topoopt.export_formats(), as_json)
+        return
+    if plan is None:
+        raise InvalidInput("PLAN: missing; name a plan file, or give --list")
+    if "out" not in words:
+        raise InvalidInput("--out: missing; name a folder to be written, or give --list")
+    with progress("reading") as report:
+        answer = topoopt.export(plan, on_progress=report, **words)
+    show(answer if as_json else _with_flags(answer), as_json)
+
+
+def _with_flags(answer: "topoopt.ExportAnswer") -> "topoopt.ExportAnswer":
+    """Return the answer with the words in its reasons as flags."""
+    flags = [f"--{word.replace('_', '-')}" for word in get_type_hints(ExportWords)]
+    refused = tuple(replace(one, reason=flagged(one.reason, flags)) for one in answer.refused)
+    return replace(answer, refused=refused)

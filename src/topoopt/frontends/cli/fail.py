@@ -1,0 +1,44 @@
+"""``topoopt fail``: what a failure costs a plan, how it is repaired, and what a month of failures leaves."""
+
+from typing import Annotated, TypedDict
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.base.errors import InvalidInput
+from topoopt.frontends.cli.output_file import check_writable
+from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.render import show
+from topoopt.frontends.cli.spread import spread
+from topoopt.schema.words import FailWords, File, panel
+
+
+@panel("One failure")
+class FailFiles(TypedDict, total=False):
+    """What is written."""
+
+    out: File
+    """Write the repaired plan."""
+
+
+@spread
+def fail(
+    plan: Annotated[str, Argument(metavar="PLAN", help="A plan file.")],
+    words: FailWords,
+    files: FailFiles,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the moves.
+
+    With --availability parts fail at random, and the shares of a month at full speed, degraded and down come out, of
+    the plan's own fabric and of its baselines.
+    """
+    out = files.get("out")
+    if out is not None and words["availability"]:
+        raise InvalidInput("--out: writes the plan after one failure; it does not go with --availability")
+    check_writable(out, "--out")
+    with progress("simulating") as report:
+        answer = topoopt.fail(plan, on_progress=report, **words)
+    if out is not None and isinstance(answer, topoopt.FailureAnswer):
+        topoopt.write_plan(out, answer.repaired_plan())
+    show(answer, as_json, () if out is None else (f"The repaired plan is in {out}.",))

@@ -1,0 +1,96 @@
+"""``topoopt plan``: from a model and a cluster to a plan."""
+
+import shlex
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
+
+from typer import Argument, Exit, Option
+
+import topoopt
+from topoopt.base.ahead import start_compiling_ahead
+from topoopt.frontends.cli.failure import INTERRUPTED
+from topoopt.frontends.cli.output_file import check_writable
+from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.render import print_json, show
+from topoopt.frontends.cli.spread import spread
+from topoopt.schema.words import COLLECTIVE_FORM, File, PlanWords, Word
+
+ModelArgument = Annotated[
+    str,
+    Argument(
+        metavar="MODEL|FILE",
+        show_default=False,
+        help="A model (topoopt models), the config.json of a transformer, a program of torch.export (.pt2), a model in "
+        "ONNX, a job.yaml (also one that serves a model), operators (.yaml, .csv), a traffic matrix (.csv, .npy), what "
+        "a run has sent (NCCL's log, traces of torch.profiler or Chakra), a profile (topoopt profile, measure_*.json). "
+        "compare and traffic take a plan, too.",
+    ),
+]
+
+
+class BesideWords(TypedDict, total=False):
+    """What a plan is compared with."""
+
+    fabrics: Annotated[Sequence[str], Word("LIST")]
+    """Baselines, with commas: ideal-switch, fat-tree, oversub-fat-tree, rail, expander, torus, full-mesh, sip-ml,
+    ocs-reconfig, mixnet. If not given the first six; none for none."""
+
+
+class CollectiveWord(TypedDict, total=False):
+    """How collectives run."""
+
+    collective: Annotated[str, Word(COLLECTIVE_FORM)]
+    """How AllReduces run when the plan is simulated; it is searched with rings. auto: by group and size, the quickest
+    in closed form on the plan's links, or rings where these are faster. If not given auto, stepped with --preset paper
+    or released."""
+
+
+class PlanFiles(TypedDict, total=False):
+    """What is written."""
+
+    out: File
+    """Write the plan, for report and all other verbs."""
+
+
+@spread
+def plan(
+    source: ModelArgument,
+    words: PlanWords,
+    beside: BesideWords,
+    how: CollectiveWord,
+    files: PlanFiles,
+    as_json: Annotated[bool, Option("--json", help="Print the plan as JSON.")] = False,
+) -> None:
+    """Find strategy, topology and routing together, and say what they are worth.
+
+    Of a transformer the best configurations (tensor, pipeline, data, context and expert parallel degrees,
+    micro-batch, recomputation …) are each wired and simulated.
+    """
+    out = files.get("out")
+    check_writable(out, "--out", source)
+    start_compiling_ahead()  # before all that a plan imports
+    with progress("searching") as report:
+        answer = topoopt.plan(source, on_progress=report, **beside, **how, **words)
+    if out is not None:
+        topoopt.write_plan(out, answer)
+    if as_json:
+        print_json(topoopt.plan_to_mapping(answer))
+    else:
+        show(answer, False, _next_steps(out))
+    if answer.search.stopped_because == "interrupted":
+        raise Exit(INTERRUPTED)
+
+
+def _next_steps(out: str | None) -> tuple[str, ...]:
+    if out is None:
+        return ("To keep the plan, for pictures (topoopt report) and all other verbs: --out plan.json",)
+    path = shlex.quote(out)
+    return (
+        f"The plan is in {out}, every split and every link. Pictures of it, as a page for the browser:",
+        f"topoopt report {path}",
+        f"topoopt simulate {path} --simulator flow",
+        f"topoopt traffic {path}",
+        f"topoopt compare {path} --simulator flow",
+        f"topoopt cost {path}",
+        f"topoopt fail {path} --server 0",
+    )

@@ -1,0 +1,71 @@
+"""``topoopt profile``: every operator of a model measured on the hardware of this machine."""
+
+import shlex
+from typing import Annotated, TypedDict
+
+from typer import Argument, Exit, Option
+
+import topoopt
+from topoopt.base.errors import InvalidInput
+from topoopt.frontends.cli.failure import INTERRUPTED
+from topoopt.frontends.cli.output_file import check_writable
+from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.render import show
+from topoopt.frontends.cli.spread import spread
+from topoopt.schema.words import DeviceWords, File, SubjectWords, Switch
+
+
+class ProfileFiles(TypedDict, total=False):
+    """What is written, if anything is measured."""
+
+    out: File
+    """Write the profile, for --profile-file; what is in it is not measured again."""
+    dry_run: Switch
+    """Only say what would be measured; PyTorch is not needed."""
+
+
+@spread
+def profile(
+    source: Annotated[
+        str,
+        Argument(
+            metavar="MODEL|FILE",
+            show_default=False,
+            help="A model (topoopt models), operators (.yaml, .csv), a job.yaml, a transformer or its config.json.",
+        ),
+    ],
+    device: DeviceWords,
+    subject: SubjectWords,
+    files: ProfileFiles,
+    as_json: Annotated[bool, Option("--json", help="Print JSON, measurements included.")] = False,
+) -> None:
+    """Measure a model's operators here, at every split size that a search may choose.
+
+    Needs PyTorch: pip install "topoopt\\[torch]". After Ctrl-C, or at the time limit, the same command goes on.
+    Plan with the result: topoopt plan MODEL --profile-file FILE.
+    """
+    out = files.get("out")
+    check_writable(out, "--out", source)
+    nothing = [word for word, value in device.items() if value == ""]
+    if nothing:  # a dry run uses none of them
+        raise InvalidInput(f"{nothing[0]}: expected a value, got nothing")
+    if files["dry_run"]:
+        show(topoopt.profile_subject(source, **subject), as_json)
+        return
+    with progress("measuring", remaining=True) as report:
+        run = topoopt.profile(source, out=out, on_progress=report, **device, **subject)
+    show(run, as_json, (_next_step(run.profile.source, run.stopped_because, source, out),))
+    if run.stopped_because == "interrupted":
+        raise Exit(INTERRUPTED)
+
+
+def _next_step(kind: str, stopped_because: str, source: str, out: str | None) -> str:
+    if out is None:
+        return "To keep the measurements, and to plan with them: --out profile.json"
+    if stopped_because != "finished":
+        return f"{shlex.quote(out)} holds what was measured; the same command goes on."
+    if kind == "transformer":
+        return f"topoopt llm search {shlex.quote(source)} --accelerators 64 --calibration {shlex.quote(out)}"
+    if kind == "zoo":
+        return f"topoopt plan {shlex.quote(out)}"
+    return f"topoopt plan {shlex.quote(source)} --profile-file {shlex.quote(out)}"

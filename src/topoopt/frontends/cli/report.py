@@ -1,0 +1,52 @@
+"""``topoopt report``: a plan, a comparison or a cluster as one HTML page, and its figures for papers."""
+
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.frontends.cli.output_file import check_folder_name, check_writable
+from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.render import show
+from topoopt.frontends.cli.spread import spread
+from topoopt.schema.words import Word
+
+
+class ReportWords(TypedDict, total=False):
+    """What is written, and where."""
+
+    out: Annotated[str, Word("FILE", "report.html")]
+    """Where the page is written."""
+    figures: Annotated[str, Word("DIR")]
+    """Draw each figure for papers, too, into this folder."""
+    formats: Annotated[
+        Sequence[str], Word("LIST", "png,svg,pdf", ("format",), "png, svg or pdf, with commas")
+    ]
+    """Of these figures, with commas: png, svg, pdf."""
+
+
+@spread
+def report(
+    file: Annotated[
+        str,
+        Argument(
+            metavar="PLAN|COMPARISON|CLUSTER",
+            help="A JSON file that plan --out, compare --json or cluster run --json has written.",
+            show_default=False,
+        ),
+    ],
+    words: ReportWords,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write one interactive HTML page that needs no network.
+
+    Topology, traffic, timeline, other fabrics, bounds, search and strategy of a plan; times and prices of a
+    comparison; occupancy, iteration times and waiting of a cluster.
+    """
+    check_folder_name(words.get("figures"), "--figures")
+    check_writable(words["out"], "--out", file)
+    words["formats"] = words["formats"] or ("none",)
+    with progress("reading") as tell:
+        written = topoopt.report(file, on_progress=tell, **words)
+    show(written, as_json)

@@ -1,0 +1,105 @@
+"""``topoopt reproduce``: the paper's figures made again, ours beside the published."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypedDict
+
+from typer import Argument, Exit, Option, echo
+
+import topoopt
+from topoopt.base.errors import InvalidInput, check_known, unknown_name
+from topoopt.frontends.cli.failure import INTERRUPTED, was_interrupted
+from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.render import print_json, show_page
+from topoopt.frontends.cli.reproduce_files import check_files, write_figure
+from topoopt.frontends.cli.spread import spread
+from topoopt.schema.words import Switch, Word
+
+ALL, LIST = "all", "list"
+FIGURES = "motivation|fig10|...|fig17|testbed|table1|mixnet|cassini|mltcp|wirings|all|list"
+TABLES = ("csv", "parquet")
+
+
+class FigureWords(TypedDict, total=False):
+    """How exactly, and what is written."""
+
+    quick: Switch
+    """Fewer points and smaller searches: minutes for all figures."""
+    out: Annotated[str, Word("DIR", "reproduction")]
+    """Folder for the rows and pictures; made if it is missing."""
+    table: Annotated[str, Word("csv|parquet", "csv", ("format",))]
+    """File format of the rows."""
+    pictures: Annotated[Sequence[str], Word("LIST", "png,svg,pdf", commas="formats with commas, or none")]
+    """Picture formats, of png, svg and pdf; or none."""
+    page: Annotated[str, Word("FILE.md")]
+    """Also write all that is printed as a page, its pictures beside it."""
+    seed: Annotated[int, Word(None, 0)]
+    """For whatever is drawn: searches, random graphs."""
+
+
+@spread
+def reproduce(
+    name: Annotated[
+        str, Argument(metavar=FIGURES, help="A figure of the paper; all of them; or a list of them.")
+    ],
+    words: FigureWords,
+    as_json: Annotated[bool, Option("--json", help="Print JSON, with the rows.")] = False,
+) -> None:
+    """Make figures of the paper again: ours beside the published, rows and pictures in a folder.
+
+    All are those that are computed; testbed is measured on this machine, and needs root. The rows of a figure go to
+    DIR/NAME.csv, its pictures to DIR as well. Figures that are done when Ctrl-C is pressed stay.
+    """
+    titles = topoopt.reproducible()
+    if name == LIST:
+        _list(titles, as_json)
+        return
+    if name not in (ALL, *titles):
+        raise unknown_name("figure", name, titles)
+    _check(words)
+    quick, seed, out, page = words["quick"], words["seed"], words["out"], words.get("page")
+    names = list(topoopt.reproducible(measured=False)) if name == ALL else [name]
+    check_files(out, names, words["table"], page)
+    done: list[tuple[topoopt.Figure, tuple[str, ...]]] = []
+    try:
+        for key in names:
+            with progress(key) as report:
+                figure = topoopt.reproduce(key, quick=quick, seed=seed, on_progress=report)
+            files = write_figure(figure, out, words["table"], words["pictures"])
+            done.append((figure, files))
+            if not as_json:
+                show_page(topoopt.figure_page(figure, files))
+        if page is not None:
+            topoopt.write_figures_page([figure for figure, _ in done], page)
+    except BaseException as error:
+        if not (was_interrupted(error) and done):
+            raise
+        echo(f"interrupted: done and kept in {out}: {', '.join(row.name for row, _ in done)}", err=True)
+        raise Exit(INTERRUPTED) from None
+    if as_json:
+        figures = [_document(figure.to_json(), files) for figure, files in done]
+        print_json({"quick": quick, "seed": seed, "figures": figures})
+    elif len(done) > 1:
+        show_page(topoopt.overview_page([figure for figure, _ in done]))
+
+
+def _check(words: FigureWords) -> None:
+    if words["seed"] < 0:
+        raise InvalidInput(f"--seed: expected an integer >= 0, got {words['seed']}")
+    for picture in words["pictures"]:
+        if picture not in topoopt.FORMATS:
+            raise unknown_name("--pictures", picture, [*topoopt.FORMATS, "none"])
+    check_known("--format", words["table"], TABLES)
+
+
+def _list(titles: Mapping[str, str], as_json: bool) -> None:
+    if as_json:
+        print_json({"figures": [{"figure": name, "title": title} for name, title in titles.items()]})
+    else:
+        table = topoopt.Table("", ("figure", "what it shows"), tuple(titles.items()))
+        show_page(topoopt.Page("figures", "", "", (), (), (topoopt.Section("figures", "", "", (table,)),)))
+
+
+def _document(figure: dict[str, Any], files: tuple[str, ...]) -> dict[str, Any]:
+    """Return a figure with its files, which stand before the rows."""
+    rows = figure.pop("rows")
+    return {**figure, "files": list(files), "rows": rows}

@@ -1,0 +1,58 @@
+"""``topoopt rewire``: from the wiring of one plan to that of another with the fewest moved fibers."""
+
+from typing import Annotated, TypedDict
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.frontends.cli.output_file import check_table
+from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.render import show
+from topoopt.frontends.cli.spread import spread
+from topoopt.schema.files import write_table
+from topoopt.schema.words import File, Switch
+
+_ENDS = ("from", "to")
+COLUMNS = (
+    *("step", "action", "panel", "from_server", "from_interface", "to_server", "to_interface", "panel_name"),
+    *(f"{end}_{key}" for end in _ENDS for key in ("server_name", "interface_name", "cable", "panel_port")),
+)
+
+
+class RewireWords(TypedDict, total=False):
+    """What may be moved, and what is written."""
+
+    keep_running: Switch
+    """The job runs on meanwhile: never cut it, rename no server."""
+    no_relabel: Switch
+    """Rank r of the new plan stays on server r."""
+    interfaces_per_panel: int
+    """Interfaces of a server on one panel. The fewest that do if not given."""
+    inventory: File
+    """Which server, interface, panel, port and cable is which (YAML, TOML, JSON). What it leaves out is made up."""
+    out: File
+    """Write every move, in order, as CSV or Parquet."""
+
+
+@spread
+def rewire(
+    old: Annotated[str, Argument(metavar="OLD", help="The plan or wiring file that is wired now.")],
+    new: Annotated[str, Argument(metavar="NEW", help="The plan or wiring file that comes.")],
+    words: RewireWords,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say which fibers to move, in which order, to get from one plan or wiring to the next."""
+    out = words.get("out")
+    check_table(out, "--out")
+    with progress("looking for the fewest moves"):
+        answer = topoopt.rewire(
+            old,
+            new,
+            keep_running=words["keep_running"],
+            relabel=not words["no_relabel"],
+            interfaces_per_panel=words.get("interfaces_per_panel"),
+            inventory=words.get("inventory"),
+        )
+    if out is not None:
+        write_table(out, COLUMNS, answer.moves())
+    show(answer, as_json)

@@ -1,0 +1,118 @@
+"""``topoopt serving``: which deployment on which network answers users in time, for the least money."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypedDict
+
+from typer import Argument, Context, Option
+
+import topoopt
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.frontends.cli.output_file import check_writable
+from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.render import show
+from topoopt.frontends.cli.spread import spread
+from topoopt.schema.words import ServingWords, ShapeWords, Word, panel
+
+SHAPES = set(ShapeWords.__annotations__)
+
+
+@panel("Measured runs")
+class ServedRunsFiles(TypedDict, total=False):
+    """Tables of measured runs, instead of a model."""
+
+    runs: Annotated[str, Word("FILE.csv")]
+    """Predict every run of a table instead, and compare with what was measured."""
+    calibrate: Annotated[str, Word("FILE.csv")]
+    """Fit to a few measured runs of your own stack instead: errors before and after."""
+    calibration: Annotated[str, Word("FILE.json")]
+    """What --calibrate found, for --runs; shipped constants."""
+    out: Annotated[str, Word("OUT.json")]
+    """The calibration of --calibrate; of a model the cables, routes and traffic of topoopt as a plan, for all verbs."""
+
+
+@spread
+def serving(
+    context: Context,
+    words: ServingWords,
+    files: ServedRunsFiles,
+    model: Annotated[
+        str | None,
+        Argument(
+            metavar="MODEL", help="A transformer (topoopt models) or its config.json.", show_default=False
+        ),
+    ] = None,
+    report: Annotated[
+        str | None,
+        Option("--report", metavar="FILE", rich_help_panel="Output", help="The answer as one HTML page."),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
+) -> None:
+    """Say which deployment on which network answers users in time, for the least money.
+
+    Every split, mode and share of prefill is looked at in closed form; the most promising are simulated request by
+    request. Of several servers every fabric gets the deployment that is best on it, with its wiring, and who sends keys
+    and values to whom.
+    """
+    asked = _given(context, words)
+    if files.keys() - {"out"}:
+        given = ["MODEL"] if model is not None else []
+        given += [f"--{word.replace('_', '-')}" for word in asked]
+        given += ["--report"] if report is not None else []
+        _measured_runs(files, given, as_json)
+        return
+    if model is None and not asked.keys() & SHAPES:
+        raise InvalidInput("MODEL: missing; name a transformer (topoopt models), or give --runs FILE.csv")
+    out = files.get("out")
+    check_writable(out, "--out", model)
+    check_writable(report, "--report", model)
+    with progress("screening deployments") as tell:
+        answer = topoopt.serving(model, on_progress=tell, **asked)
+    if report is not None:
+        topoopt.report(answer, out=report)
+    unwired = _write_plan(out, answer)
+    show(answer, as_json, (), (None if unwired else out, report))
+    if unwired:
+        raise unwired
+
+
+def _write_plan(out: str | None, answer: topoopt.ServingAnswer) -> Infeasible | None:
+    """Write the plan; where nothing is sent there is none, which is said below the answer."""
+    if out is None:
+        return None
+    try:
+        topoopt.write_plan(out, topoopt.serving_plan(answer))
+    except Infeasible as nothing:
+        return nothing
+    return None
+
+
+def _given(context: Context, words: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the words that the command line says: a job's or a preset's stand above the usual values of others."""
+    sources = {word: context.get_parameter_source(word) for word in words}
+    return {word: value for word, value in words.items() if getattr(sources[word], "name", "") != "DEFAULT"}
+
+
+def _measured_runs(files: Mapping[str, Any], given: list[str], as_json: bool) -> None:
+    """Answer for a table of measured runs; every row of it says what flags say of a model."""
+    runs, calibrate, out = files.get("runs"), files.get("calibrate"), files.get("out")
+    if given:
+        raise InvalidInput(f"{given[0]}: with a table of runs, every row says its own; leave it out")
+    if runs is not None and calibrate is not None:
+        raise InvalidInput("--runs, --calibrate: give one of them")
+    if runs is not None:
+        if out is not None:
+            raise InvalidInput("--out: writes the calibration of --calibrate; leave it out")
+        with progress("predicting runs"):
+            predicted = topoopt.serving_runs(runs, calibration=files.get("calibration"))
+        show(predicted, as_json)
+        return
+    if calibrate is None:
+        raise InvalidInput("--runs, --calibrate: give one of them, a table of measured runs")
+    if files.get("calibration") is not None:
+        raise InvalidInput("--calibration: is for --runs; --calibrate starts at the shipped constants")
+    check_writable(out, "--out", calibrate)
+    with progress("fitting"):
+        fit = topoopt.calibrate_serving(calibrate)
+    if out is not None:
+        topoopt.write_serving_calibration(out, fit.calibration)
+    show(fit, as_json, written=(out,))

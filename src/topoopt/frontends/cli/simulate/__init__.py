@@ -1,0 +1,3 @@
+"""``topoopt simulate``: its files, and the verb."""
+
+from topoopt.frontends.cli.simulate.verb import simulate as simulate

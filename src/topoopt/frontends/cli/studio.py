@@ -1,0 +1,40 @@
+"""``topoopt studio``: a live page in the browser."""
+
+import json
+import sys
+from typing import Annotated
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.frontends.cli.spread import spread
+from topoopt.schema.words import StudioWords
+
+
+@spread
+def studio(
+    words: StudioWords,
+    model: Annotated[
+        str | None,
+        Argument(
+            metavar="MODEL|FILE",
+            show_default=False,
+            help="What the page opens with; llama3-70b if not given.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print the address as JSON.")] = False,
+) -> None:
+    """Open a live page: which network, how long, how much, and why, while one asks.
+
+    Estimates come at once; a plan is wired in a process of its own, shows how far it is, and can be called off. The
+    address of the page holds the question. It listens on this machine alone, if nothing else is said. Ctrl-C ends it.
+    Needs topoopt\\[studio].
+    """
+
+    def say(address: topoopt.StudioAddress) -> None:
+        if as_json:
+            print(json.dumps(address.to_json()), flush=True)
+        else:
+            print(f"The page is {address.url}\nCtrl-C ends it.", file=sys.stdout, flush=True)
+
+    topoopt.studio(model, on_ready=say, **words)

@@ -1,0 +1,68 @@
+"""``topoopt topology``: the best wiring or rings for so many servers and ports, and how far apart they leave them."""
+
+from typing import Annotated, TypedDict
+
+from typer import Argument, Exit, Option
+
+import topoopt
+from topoopt.frontends.cli.failure import INTERRUPTED
+from topoopt.frontends.cli.output_file import check_writable
+from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.render import show
+from topoopt.frontends.cli.spread import spread
+from topoopt.schema.words import File, WiringWords, Word
+
+
+class RingWords(TypedDict, total=False):
+    """Which rings."""
+
+    servers: int
+    """Servers; needed where no wiring file is given."""
+    degree: int
+    """Ports of a server; not needed with a list of strides."""
+    links: Annotated[str, Word("duplex|directed")]
+    """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex."""
+    strides: Annotated[str, Word("best|nearest|lower-bound|LIST", "best")]
+    """Rings along strides in place of any wiring: the rule that chooses them, or the strides themselves, such as
+    1,13."""
+
+
+class TopologyFiles(TypedDict, total=False):
+    """What is written."""
+
+    out: File
+    """Write the wiring, with its rings and the port of every cable end, for this verb to read."""
+    plot: Annotated[str, Word("FILE.html|png|svg|pdf")]
+    """Draw the wiring on a circle, up to 1,024 servers."""
+
+
+@spread
+def topology(
+    rings: RingWords,
+    words: WiringWords,
+    files: TopologyFiles,
+    file: Annotated[
+        str | None,
+        Argument(metavar="[FILE]", help="A wiring file, list of links or plan to read.", show_default=False),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Choose the best wiring, or AllReduce rings of all servers along strides, and show the network.
+
+    All families of wirings are compared, and unions of Hamiltonian cycles with few hops are searched for; Ctrl-C keeps
+    the best so far. With --wirings strides, a rule or a list of strides it is rings, as in the paper.
+    """
+    out, plot = files.get("out"), files.get("plot")
+    check_writable(out, "--out", file)
+    check_writable(plot, "--plot", file)
+    if plot is not None:
+        topoopt.check_chart_file(plot)
+    with progress("choosing strides") as report:
+        network = topoopt.topology(file=file, on_progress=report, **rings, **words)
+    if out is not None:
+        topoopt.write_wiring(out, network)
+    if plot is not None:
+        topoopt.write_chart(plot, topoopt.topology_chart(network))
+    show(network, as_json, written=() if as_json else (out, plot))
+    if isinstance(network, topoopt.WiringAnswer) and network.interrupted:
+        raise Exit(INTERRUPTED)

@@ -1,0 +1,162 @@
+"""The groups of verbs: a verb's module is imported when the verb is called; a misspelled one gets the nearest.
+
+A table has what the list of verbs says of each, so that ``topoopt --help`` imports none of
+them. This is the one place where the command line imports late.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from topoopt.base.errors import TopoOptError, unknown_name
+from topoopt.frontends.cli.numbers import check_numbers
+
+
+def help_of(verb: Callable[..., None]) -> str:
+    """Return the docstring with each paragraph on one line, for the terminal to wrap."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(verb.__doc__ or "").split("\n\n"))
+
+
+class Verb(TyperCommand):
+    """One verb; its help does not show a flag as if it took a value."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters, ``--help`` among them."""
+        return _plain_flags(super().get_params(ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help; in no terminal is a flag cut."""
+        import_module("topoopt.frontends.cli.help_page").print_help(ctx, self)
+
+    def make_context(self, *words: Any, **more: Any) -> Any:
+        """Read the words; a number that makes no sense is an :class:`~topoopt.base.errors.InvalidInput`."""
+        context = super().make_context(*words, **more)
+        check_numbers(context)
+        return context
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb; a mistake in a word is one in its flag here."""
+        try:
+            return super().invoke(ctx)
+        except TopoOptError as error:
+            raise type(error)(
+                flagged(str(error), [parameter.opts[0] for parameter in ctx.command.params])
+            ) from error
+
+
+class Verbs(TyperGroup):
+    """Verbs, in the order in which one uses them; make one with :func:`group`."""
+
+    package = ""
+    table: Mapping[str, str] = {}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the verbs."""
+        return list(self.table)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the verb as the list of verbs shows it, without its module.
+
+        Raises
+        ------
+        InvalidInput
+            For an unknown verb.
+        """
+        if cmd_name in self.table:
+            return TyperCommand(cmd_name, help=self.table[cmd_name])
+        if cmd_name.startswith("-"):
+            return None
+        raise unknown_name("verb", cmd_name, self.table)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the verb that was called, its module imported."""
+        _, command, rest = super().resolve_command(ctx, args)
+        name = str(getattr(command, "name", ""))
+        return name, load(self.package, name), rest
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters of the program itself, ``--help`` among them."""
+        return _plain_flags(super().get_params(ctx))
+
+    def make_context(self, *words: Any, **more: Any) -> Any:
+        """Read the words; Ctrl-C is an ``Abort`` here, too."""
+        try:
+            return super().make_context(*words, **more)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb; Ctrl-C is an ``Abort``, which the parser does not swallow."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
+
+def group(package: str, table: Mapping[str, str], text: str) -> typer.Typer:
+    """Return a group of verbs: each is in the module of its name in a package; a table has their lines."""
+    verbs = typer.Typer(
+        cls=type("Verbs", (Verbs,), {"package": package, "table": table}),
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help=text,
+    )
+    verbs.callback()(lambda: None)  # a verb that is the only one of its group stays a word of its own
+    return verbs
+
+
+def load(package: str, name: str) -> Any:
+    """Return the verb or the group of verbs that a module of a package holds by its own name."""
+    word = name.replace("-", "_")
+    verb = getattr(import_module(f"{package}.{word}"), word)
+    command: Any
+    if isinstance(verb, typer.Typer):
+        command = typer.main.get_group(verb)
+    else:
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+        alone.command(name, cls=Verb, help=help_of(verb))(verb)
+        command = typer.main.get_command(alone)
+    command.name = name
+    return command
+
+
+def flagged(message: str, names: Iterable[str]) -> str:
+    """Return a message of the library with the words of a verb as its flags.
+
+    A word is one at the beginning of the message, before ``=`` and a value, or with an underscore in it. What stands
+    in a file is no flag.
+
+    Examples
+    --------
+    >>> flagged("tp 3: does not divide 8; give tp=2, or max_vpp", ("--tp", "--max-vpp"))
+    '--tp 3: does not divide 8; give --tp 2, or --max-vpp'
+    >>> flagged("job.yaml: training.tp 3: does not divide 8; max_vpp is there, too", ("--tp", "--max-vpp"))
+    'job.yaml: training.tp 3: does not divide 8; max_vpp is there, too'
+    """
+    flags = {name.removeprefix("--").replace("-", "_"): name for name in names if name.startswith("--")}
+    message = re.sub(
+        r"""(?<![\w.{-])([a-z][a-z_]*)=(?:"([^" ]*)"|(?=['"\w{]))""",
+        lambda word: f"{flags[word[1]]} {word[2] or ''}" if word[1] in flags else word[0],
+        message,
+    )
+    if re.match(r"\S*\.\w+: ", message):  # of a file
+        return message
+    message = re.sub(
+        r"^[a-z][a-z_]*(?=[ :])(?! \S+\.[a-z]+:)", lambda word: flags.get(word[0], word[0]), message
+    )
+    return re.sub(r"(?<![\w.{-])[a-z]+(?:_[a-z]+)+\b", lambda word: flags.get(word[0], word[0]), message)
+
+
+def _plain_flags(parameters: Any) -> Any:
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""  # "<bool>" otherwise
+    return parameters

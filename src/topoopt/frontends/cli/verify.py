@@ -1,0 +1,34 @@
+"""``topoopt verify``: a plan, or a wiring, proved before anyone plugs a fiber."""
+
+from typing import Annotated, TypedDict
+
+from typer import Argument, Exit, Option, echo
+
+import topoopt
+from topoopt.frontends.cli.failure import USER_MISTAKE
+from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.render import show
+from topoopt.frontends.cli.spread import spread
+
+
+class VerifyWords(TypedDict, total=False):
+    """What a file may leave unsaid."""
+
+    degree: int
+    """Ports of a server, of a graph that does not say it and leaves some idle."""
+
+
+@spread
+def verify(
+    words: VerifyWords,
+    plan: Annotated[str, Argument(metavar="PLAN", help="A plan, or a wiring file.")],
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails, with exit code 2."""
+    with progress("verifying") as report:
+        answer = topoopt.verify(plan, on_progress=report, **words)
+    show(answer, as_json)
+    for line in answer.lines():
+        echo(f"error: {topoopt.TopoOptError(line)}", err=True)
+    if not answer.passed:
+        raise Exit(USER_MISTAKE)

@@ -1,0 +1,176 @@
+"""``topoopt.choose``: which network to buy for a mix of jobs."""
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, Unpack
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.limits import whole
+from topoopt.base.units import parse_bandwidth, parse_time
+from topoopt.frontends.verbs.ownership_terms import ownership_terms
+from topoopt.frontends.verbs.pricing import pricing
+from topoopt.frontends.verbs.progress import Progress, silent
+from topoopt.frontends.verbs.sweep import kept_crew
+from topoopt.pricing import LINK_TECHNOLOGIES
+from topoopt.schema.words import ChooseWords, amount, checked_arguments, checked_words
+from topoopt.studies.choice import (
+    USUAL_FABRICS,
+    Choice,
+    Machines,
+    Owner,
+    Question,
+    Store,
+    networks_of,
+    read_mix,
+    write_choice,
+)
+from topoopt.studies.choice import choose as choose_network
+from topoopt.transformers import usual_system
+
+SERVERS = 64
+STORE = "plans.duckdb"
+"""In the folder of an answer: every plan that was made, for ``topoopt.results`` and the next call."""
+
+T = TypeVar("T")
+
+
+@checked_arguments
+def choose(
+    jobs: str | os.PathLike[str] | Sequence[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    on_progress: Progress = silent,
+    **words: Unpack[ChooseWords],
+) -> Choice:
+    """Say which network to buy for a mix of jobs: every degree, bandwidth and fabric, money against time.
+
+    Networks are priced first. Those that may be on the front of money and time are planned, each for every job of the
+    mix, until no other can be on it. Of the front the network is taken on which a year of work costs least, or the best
+    within a limit; and what would change that is said.
+
+    Parameters
+    ----------
+    jobs
+        ``MODEL``, ``MODEL:SHARE`` or ``MODEL@SERVERS:SHARE`` of each job, a model being a name or a job file and a
+        share one of the year; or a mix file.
+    out
+        A folder for the answer, a table of all networks, and the plans: the next call with it plans only what is not
+        there.
+    on_progress
+        Called with the stage, what is done and what there is.
+    **words
+        The flags of ``topoopt choose`` with underscores: ``servers``, ``degrees``, ``bandwidths``, ``budget_usd`` …
+
+    Returns
+    -------
+    Choice
+        With ``to_frame()`` and ``to_json()``.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a value that is not allowed.
+    Infeasible
+        If no network carries every job and has a price, or none meets the limit.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> asked = {"servers": 8, "degrees": [2, 4], "bandwidths": ["100Gbps"], "fabrics": ["topoopt", "rail"]}
+    >>> found = topoopt.choose(["vgg16:0.7", "dlrm:0.3"], **asked, budget=50, processes=1)
+    >>> found.decision.point.network.name
+    'rail 4 × 100 Gb/s'
+    """
+    settings = checked_words(words, ChooseWords)
+    question = _question(jobs, settings)
+    with kept_crew(settings["processes"], settings.get("ray")) as crew:
+        if out is None:
+            with tempfile.TemporaryDirectory() as place:
+                return choose_network(question, Store(str(Path(place) / STORE), crew), on_progress)
+        folder = Path(os.fspath(out))
+        folder.mkdir(parents=True, exist_ok=True)
+        store = Store(str(folder / STORE), crew, mix_versions=settings["mix_versions"])
+        answer = choose_network(question, store, on_progress)
+    write_choice(str(folder), answer)
+    return answer
+
+
+def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, Any]) -> Question:
+    named = [os.fspath(jobs)] if isinstance(jobs, str | os.PathLike) else [str(job) for job in jobs]
+    mix = read_mix(named, _listed(words.get("weights", ()), "weights", str))
+    machines = _machines(words)
+    links = tuple(words.get("link_technologies", ("pluggable",)))
+    for name in links:
+        check_known("link_technologies", name, LINK_TECHNOLOGIES)
+    networks = networks_of(
+        machines.servers,
+        _listed(words["degrees"], "degrees", _count),
+        _listed(words["bandwidths"], "bandwidths", lambda rate: amount(parse_bandwidth, rate, "bandwidths")),
+        tuple(words.get("fabrics", USUAL_FABRICS)),
+        links,
+    )
+    search = {"budget": words["budget"], "seeds": words["seed"]}
+    deadline = words.get("deadline")
+    return Question(
+        mix,
+        networks,
+        machines,
+        _owner(words, machines),
+        words.get("budget_usd"),
+        None if deadline is None else amount(parse_time, deadline, "deadline"),
+        search,
+        words["exact"],
+    )
+
+
+def _machines(words: Mapping[str, Any]) -> Machines:
+    """Return the servers; of so many accelerators as many as hold them."""
+    accelerators = words.get("accelerators")
+    per_server = words.get("accelerators_per_server")
+    scale_up = words.get("intra_server_bandwidth")
+    system = usual_system(
+        words["accelerator"],
+        per_server,
+        None if scale_up is None else amount(parse_bandwidth, scale_up, "intra_server_bandwidth"),
+        1.0,
+        accelerators=accelerators,
+    )
+    each, servers = system.accelerators_per_server, words.get("servers")
+    if accelerators is not None:
+        if servers is not None:
+            raise InvalidInput("accelerators: servers are given, too; leave one of them out")
+        servers, rest = divmod(accelerators, each)
+        if rest or servers < 2:
+            raise InvalidInput(
+                f"accelerators {accelerators}: must be two or more servers of {each}; give accelerators_per_server, too"
+            )
+    return Machines(
+        whole("servers", SERVERS if servers is None else servers, 2),
+        words["accelerator"],
+        each,
+        system.scale_up_bandwidth_bps,
+    )
+
+
+def _owner(words: Mapping[str, Any], machines: Machines) -> Owner:
+    return Owner(
+        machines.servers,
+        pricing(words),
+        ownership_terms(words, machines.accelerator, machines.accelerators_per_server),
+        not words["network_only"],
+    )
+
+
+def _listed(values: Any, word: str, read: Callable[[Any], T]) -> tuple[T, ...]:
+    """Return the values of a list, also of a text with commas."""
+    parts = [part.strip() for part in values.split(",")] if isinstance(values, str) else list(values)
+    try:
+        return tuple(read(part) for part in parts)
+    except ValueError:
+        raise InvalidInput(f'{word}: expected numbers with commas, got "{values}"') from None
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else int(str(value))

@@ -1,0 +1,165 @@
+"""``topoopt.fail``: what a failure costs a plan, how it is repaired, and what a month of failures leaves."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.units import parse_time
+from topoopt.catalog import find_optical_switch
+from topoopt.frontends.verbs.failed_part import PARTS, check_one_part, failed_part
+from topoopt.frontends.verbs.inventory_source import inventory_of
+from topoopt.frontends.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.frontends.verbs.progress import Progress, silent
+from topoopt.plans.inventory import GivenInventory, Inventory, circuits, completed
+from topoopt.schema.words import FailureWords, FailWords, checked_arguments, checked_words, pick
+from topoopt.simulation import SIMULATORS
+from topoopt.studies.failure import (
+    DEFAULT_RATES,
+    USUAL_REPAIRER,
+    WAYS,
+    AvailabilityAnswer,
+    FailureAnswer,
+    FailureRates,
+    Prediction,
+    available_fabrics,
+    phases,
+    predict,
+    read_rates,
+    repaired_by,
+)
+
+MOST_DAYS, MOST_RUNS = 36500, 1_000_000
+
+
+@checked_arguments
+def fail(
+    plan: PlanSource, *, on_progress: Progress = silent, **words: Unpack[FailWords]
+) -> FailureAnswer | AvailabilityAnswer:
+    """Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the moves.
+
+    With ``availability`` parts fail at random, and the shares of a month at full speed, degraded and down come out, of
+    the plan's own fabric and of its baselines.
+
+    Parameters
+    ----------
+    plan
+        A plan or its file.
+    on_progress
+        Called with the stage, what is done and what there is.
+    **words
+        One of ``link`` (``(3, 4)`` or ``"3-4"``), ``cable`` (its label), ``server``, ``panel`` (number or name), or
+        ``availability=True``. ``at``: when it
+        fails (``"3h"`` or seconds), for the course of the job; ``inventory``: the file that says which server,
+        interface, panel, port and cable is which; ``without``: names of repairs to leave out; ``rates``: a file of
+        failure rates; ``repaired_by`` and ``spares`` without one; ``days``, ``runs`` and ``seed`` of drawn failures;
+        ``optics``: what panels are; ``simulator``.
+
+    Returns
+    -------
+    FailureAnswer or AvailabilityAnswer
+
+    Raises
+    ------
+    InvalidInput
+        For words that do not go together, unknown names, or a part that the plan does not have.
+    Infeasible
+        If no repair is possible.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> plan = topoopt.plan("dlrm", servers=8, degree=4, fabrics=(), budget=50)
+    >>> topoopt.fail(plan, link=(0, 1)).prediction.chosen.repair.moved_fibers
+    0
+    """
+    settings = checked_words(words, FailWords)
+    simulator = settings["simulator"]
+    check_known("simulator", simulator, SIMULATORS)
+    check_one_part(settings)
+    if settings["availability"]:
+        _refuse_one_failure(settings)
+        return _month(plan, settings, on_progress)
+    for word in pick(settings, ("repaired_by", "spares")):
+        raise InvalidInput(
+            f"{word}: is for availability; one failure is simulated with every repair there is"
+        )
+    if not pick(settings, PARTS):
+        raise InvalidInput("fail: what fails? Give one of link, cable, server, panel, or availability")
+    if "rates" in settings and "at" not in settings:
+        raise InvalidInput("rates: is for availability, or with at for its restart and checkpoint times")
+    return _one(plan, settings, on_progress)
+
+
+def _one(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) -> FailureAnswer:
+    rules, left_out, simulator = _rates(words), _left_out(words.get("without", ())), words["simulator"]
+    at = words.get("at")
+    at_s = parse_time(at, "at") if isinstance(at, str) else at
+    given = inventory_of(words.get("inventory"))
+    plan, name = plan_and_name(source)
+    failure = failed_part(words, plan, given)
+    prediction = predict(plan, failure, simulator=simulator, without_ways=left_out, on_progress=on_progress)
+    course = None
+    if at_s is not None:
+        course = phases(prediction, at_s, rules.optics, rules.restart_s, rules.checkpoint_s)
+    return FailureAnswer(name, prediction, simulator, rules.optics, _names(given, prediction), course)
+
+
+def _names(given: GivenInventory, prediction: Prediction) -> Inventory:
+    """Return what everything is called, with a server after the last where the repair takes a spare one."""
+    state, repair = prediction.situation, prediction.chosen.repair
+    assert repair is not None, "a chosen repair is possible"
+    servers = state.plan.job.cluster.servers
+    given = given.named(state.plan.server_names)
+    spare = bool(repair.wiring.touching([servers]))
+    if spare and len(given.content.servers) == servers:
+        given = given.with_spare()
+    inventory = completed(state.wiring, servers + spare, given)
+    with given.placed():
+        circuits(inventory, state.wiring, (*state.wiring.patches, *repair.made))
+    return inventory
+
+
+def _month(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) -> AvailabilityAnswer:
+    seed, days, runs, simulator = words["seed"], words["days"], words["runs"], words["simulator"]
+    if seed < 0:
+        raise InvalidInput(f"seed: must be >= 0, got {seed}")
+    if not 0 < days <= MOST_DAYS:
+        raise InvalidInput(f"days: must be in 0 < days <= {MOST_DAYS}, got {days:g}")
+    if not 2 <= runs <= MOST_RUNS:
+        raise InvalidInput(f"runs: must be in 2..{MOST_RUNS}, got {runs}")
+    plan, name = plan_and_name(source)
+    rules = _rates_of_a_month(words, plan.job.cluster.servers)
+    fabrics, skipped = available_fabrics(
+        plan, rules, days=days, runs=runs, seed=seed, simulator=simulator, on_progress=on_progress
+    )
+    return AvailabilityAnswer(name, plan, fabrics, rules, simulator, skipped)
+
+
+def _rates_of_a_month(words: Mapping[str, Any], servers: int) -> FailureRates:
+    """Return the rates of a file, or the usual ones with the times of who repairs."""
+    who, rates = words.get("repaired_by"), _rates(words)
+    if "rates" in words and who is not None:
+        raise InvalidInput(f"repaired_by: {words['rates']} says how long repairs take; give one of the two")
+    if "rates" not in words:
+        rates = repaired_by(USUAL_REPAIRER if who is None else who, rates, servers)
+    spares = words.get("spares", rates.spare_servers)
+    if spares < 0:
+        raise InvalidInput(f"spares: expected an integer >= 0, got {spares}")
+    return replace(rates, spare_servers=spares)
+
+
+def _refuse_one_failure(words: Mapping[str, Any]) -> None:
+    for word in pick(words, FailureWords):
+        raise InvalidInput(f"{word}: is of one failure; availability fails parts by chance")
+
+
+def _left_out(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        check_known("without: repair", name, WAYS)
+    return tuple(names)
+
+
+def _rates(words: Mapping[str, Any]) -> FailureRates:
+    rates = read_rates(words["rates"]) if "rates" in words else DEFAULT_RATES
+    return replace(rates, optics=find_optical_switch(words["optics"]).name) if "optics" in words else rates

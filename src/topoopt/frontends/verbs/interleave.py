@@ -1,0 +1,69 @@
+"""``topoopt.interleave``: when each of several jobs that share a link begins its iterations."""
+
+from collections.abc import Sequence
+from typing import Unpack
+
+from topoopt.base.errors import InvalidInput
+from topoopt.base.units import parse_bandwidth, parse_time
+from topoopt.clusters.interleave import CommunicationProfile, Interleaving
+from topoopt.clusters.interleave import interleave as interleaved
+from topoopt.frontends.verbs.profile_source import ProfileSource, profiles_of_sources
+from topoopt.schema.words import Amount, InterleaveWords, amount, checked_arguments, checked_words
+
+
+@checked_arguments
+def interleave(
+    jobs: Sequence[ProfileSource], capacity: Amount, **words: Unpack[InterleaveWords]
+) -> Interleaving:
+    """Say when each of several jobs that share a link begins, so that they send at different times.
+
+    Parameters
+    ----------
+    jobs
+        Profiles, plans or simulations, or files of jobs, plans, task graphs and counters: of what is no profile the
+        busiest link counts, see :func:`topoopt.phases`.
+    capacity
+        Of the link, such as ``"50Gbps"`` or bits per second.
+    **words
+        The flags of ``topoopt interleave`` with underscores: ``step``, ``solver``, ``quantum``, ``seed``.
+
+    Returns
+    -------
+    Interleaving
+
+    Raises
+    ------
+    InvalidInput
+        For a file that is no job, a capacity or a step that cannot be, jobs whose circle would be too long, a solver
+        that is not for so many jobs.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> from topoopt.clusters.interleave import CommunicationProfile, Phase
+    >>> vgg16 = CommunicationProfile("vgg16", 0.255, (Phase(0.141, 0.114, 45e9),))
+    >>> answer = topoopt.interleave([vgg16, vgg16], "50Gbps")
+    >>> answer.score, answer.rotations_deg
+    (1.0, (0.0, 180.0))
+    """
+    settings = checked_words(words, InterleaveWords)
+    if not jobs:
+        raise InvalidInput("jobs: none given; give the files of those that share the link")
+    profiles = profiles_of_sources(jobs)
+    return interleaved(
+        profiles,
+        _capacity_bps(capacity, profiles),
+        step_deg=settings["step"],
+        solver=settings["solver"],
+        quantum_s=amount(parse_time, settings["quantum"], "quantum"),
+        seed=settings["seed"],
+    )
+
+
+def _capacity_bps(capacity: Amount, profiles: Sequence[CommunicationProfile]) -> float:
+    """Return bits per second; a mistake in it names the jobs, too."""
+    try:
+        return amount(parse_bandwidth, capacity, "capacity")
+    except InvalidInput as error:
+        names = " and ".join(dict.fromkeys(profile.job for profile in profiles))
+        raise InvalidInput(f"{error}; give that of the link of job {names}, such as 50Gbps") from None

@@ -1,0 +1,58 @@
+"""``topoopt.llm.calibrate``: the model of step times fitted to measured ones."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from topoopt.base.errors import InvalidInput
+from topoopt.measurements.training import CalibrationFit, FitRules, fit_to_runs
+from topoopt.schema.words import checked_arguments
+
+
+@checked_arguments
+def calibrate(
+    runs: str | os.PathLike[str],
+    *,
+    accelerator: str | Sequence[str] = (),
+    start: str | os.PathLike[str] | None = None,
+    attention: str | None = None,
+    weight: Mapping[str, float] | None = None,
+    strength: float | None = None,
+    seed: int = 0,
+) -> CalibrationFit:
+    """Fit a calibration to measured step times, and say how far it is off on runs that it has not seen.
+
+    A handful of runs is enough: what they have no say in stays as it starts.
+
+    Parameters
+    ----------
+    runs
+        A CSV file of measured runs, a row each; see :func:`topoopt.measurements.training.read_runs`.
+    accelerator
+        Whose runs are taken, names, also with commas; the calibration is for the first. Those with most runs where
+        not given.
+    start
+        Where the fit starts, and what it is held back to: ``neutral``, a name or a file; the accelerator's own
+        calibration where not given.
+    attention
+        ``auto``, ``fused`` or ``eager``, of the runs that do not say; as the start has it where not given.
+    weight
+        How much each data set counts; 1 for those not named.
+    strength
+        Of the start; chosen by cross-validation where not given.
+    seed
+        Of the held-out parts.
+
+    Returns
+    -------
+    CalibrationFit
+
+    Raises
+    ------
+    InvalidInput
+        If the file is no table of runs, has too few of them, or a word has no value that it may have.
+    """
+    if start == "":
+        raise InvalidInput("start: expected neutral, a name or a file, got nothing")
+    names = tuple(accelerator.split(",")) if isinstance(accelerator, str) else tuple(accelerator)
+    begin = "" if start is None else os.fspath(start)
+    return fit_to_runs(os.fspath(runs), FitRules(names, begin, attention, weight, strength, seed))

@@ -1,0 +1,98 @@
+"""``topoopt.llm.estimate``: time and memory of one way of training a transformer, or of every run of a table."""
+
+import os
+from dataclasses import replace
+from typing import Unpack
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.frontends.verbs.llm.owned import cluster_of
+from topoopt.frontends.verbs.llm.words import (
+    ESTIMATORS,
+    Transformer,
+    calibration_of,
+    check_attention,
+    configuration_of,
+    loads_of,
+    model_of,
+    system_of,
+)
+from topoopt.measurements.training import PredictedRuns, predict_runs, read_runs
+from topoopt.schema.words import EstimateWords, checked_arguments, checked_words
+from topoopt.transformers import Estimate, estimate_configuration, named_calibration
+
+
+@checked_arguments
+def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estimate:
+    """Estimate the time of one training iteration, where it goes, and the memory that it needs.
+
+    Parameters
+    ----------
+    model
+        A transformer's name, the ``config.json`` of Hugging Face, or a model; none for shapes by hand.
+    **words
+        The flags of ``topoopt llm estimate`` with underscores: ``accelerators``, ``tp``, ``pp``, ``seq`` …
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a configuration that is not valid, with the nearest valid values.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> found = topoopt.llm.estimate("llama3-70b", accelerators=512, tp=8, pp=4)
+    >>> found.configuration.dp, found.fits
+    (16, False)
+    """
+    settings = checked_words(words, EstimateWords)
+    law, attention = settings["estimator"], settings.get("attention")
+    check_known("estimator", law, ESTIMATORS)
+    check_attention(attention)
+    if law == "apnet24" and "calibration" in settings:
+        raise InvalidInput("calibration: the published formula apnet24 takes none; leave it out")
+    if law == "apnet24" and "loads" in settings:
+        raise InvalidInput("loads: the published formula apnet24 has no term for experts; leave it out")
+    transformer, system = model_of(model, settings), system_of(settings)
+    configuration = configuration_of(transformer, settings)
+    calibration = None if law == "apnet24" else calibration_of(settings, system.accelerator)
+    cluster = cluster_of(settings, system, configuration.accelerators)
+    answer = estimate_configuration(
+        transformer,
+        configuration,
+        system,
+        calibration,
+        attention,
+        settings.get("framework", "megatron"),
+        loads_of(transformer, settings),
+    )
+    return replace(answer, cluster=cluster)
+
+
+@checked_arguments
+def estimate_runs(
+    runs: str | os.PathLike[str], calibration: str | os.PathLike[str] | None = None
+) -> PredictedRuns:
+    """Estimate every run of a table, and compare with the times in it.
+
+    Parameters
+    ----------
+    runs
+        A CSV file, a run in each row; see :func:`topoopt.measurements.training.read_runs`.
+    calibration
+        For the runs of its accelerator; the accelerators' own where not given.
+
+    Returns
+    -------
+    PredictedRuns
+
+    Raises
+    ------
+    InvalidInput
+        If a file cannot be read.
+    """
+    named = None if calibration is None else named_calibration(os.fspath(calibration))
+    return predict_runs(read_runs(os.fspath(runs)), named, os.fspath(runs))

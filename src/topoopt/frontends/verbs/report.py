@@ -1,0 +1,66 @@
+"""``topoopt.report``: an answer as one HTML page, and its figures for papers."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from topoopt.frontends.verbs.progress import Progress, silent
+from topoopt.jobs import expecting
+from topoopt.pages import (
+    FORMATS,
+    WrittenReport,
+    check_formats,
+    draw_charts,
+    make_page,
+    read_subject,
+    write_report,
+)
+from topoopt.schema.words import checked_arguments
+
+
+@checked_arguments
+def report(
+    answer: Any,
+    out: str | os.PathLike[str] = "report.html",
+    *,
+    figures: str | os.PathLike[str] | None = None,
+    formats: Sequence[str] = tuple(FORMATS),
+    on_progress: Progress = silent,
+) -> WrittenReport:
+    """Write one interactive HTML page that needs no network.
+
+    Topology, traffic, timeline, other fabrics, bounds, search and strategy of a plan; times and prices of a
+    comparison; occupancy, iteration times and waiting of a cluster; what any other answer says.
+
+    Parameters
+    ----------
+    answer
+        What a verb has answered, or a JSON file of a plan, a comparison or a cluster.
+    out
+        Where the page is written.
+    figures
+        A folder into which each figure is drawn for papers, too.
+    formats
+        Of these figures.
+    on_progress
+        Called with the stage, what is done and what there is.
+
+    Returns
+    -------
+    WrittenReport
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be read or holds something else, or the page cannot be written.
+    """
+    suffixes = check_formats(tuple(formats))
+    file = os.fspath(answer) if isinstance(answer, (str, os.PathLike)) else None
+    with expecting(file, "plan", "comparison", "cluster-result"):
+        subject = answer if file is None else read_subject(file)
+    page = make_page(subject)
+    drawn = (
+        () if figures is None else tuple(draw_charts(page.charts, os.fspath(figures), suffixes, on_progress))
+    )
+    place = os.fspath(out)
+    return WrittenReport(file, page, place, write_report(place, page), drawn)

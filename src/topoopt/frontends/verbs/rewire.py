@@ -1,0 +1,96 @@
+"""``topoopt.rewire``: from one wiring to another, of plans or of wiring files, with the fewest moved fibers."""
+
+from topoopt.base.errors import InvalidInput
+from topoopt.finder.rewiring import Joined, order_moves, rewiring_times, wired_in_room
+from topoopt.finder.rewiring import rewire as fewest_moves
+from topoopt.frontends.verbs.inventory_source import InventorySource, inventory_of
+from topoopt.frontends.verbs.joined_source import JoinedSource, joined_and_name
+from topoopt.plans.inventory import GivenInventory, RewiringAnswer, circuits, completed, fitting
+from topoopt.schema.words import checked_arguments
+
+
+@checked_arguments
+def rewire(
+    old: JoinedSource,
+    new: JoinedSource,
+    *,
+    keep_running: bool = False,
+    relabel: bool = True,
+    interfaces_per_panel: int | None = None,
+    inventory: InventorySource | None = None,
+) -> RewiringAnswer:
+    """Say which fibers to move, in which order, to get from one plan to the next.
+
+    Parameters
+    ----------
+    old, new
+        What is wired now and what comes: a plan or its file, or a wiring file. Ports that a wiring file says are
+        those in which the old cables are.
+    keep_running
+        The job runs on meanwhile: never cut it, rename no server.
+    relabel
+        Whether rank r of the new plan may sit on another server than r.
+    interfaces_per_panel
+        Interfaces of a server on one panel; the fewest that do where not given.
+    inventory
+        Which server, interface, panel, port and cable is which, or the file that says it; the rest is made up.
+
+    Returns
+    -------
+    RewiringAnswer
+
+    Raises
+    ------
+    InvalidInput
+        If the two have different kinds of links, servers that hang on switches, or do not go together otherwise;
+        for mistakes in the inventory, with the line.
+    Infeasible
+        If what is to be joined goes to different panels of the inventory.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> plan = topoopt.plan("dlrm", servers=8, degree=4, fabrics=(), budget=20)
+    >>> topoopt.rewire(plan, plan).rewiring.moved_fibers
+    0
+    """
+    (before, old_name), (after, new_name) = joined_and_name(old), joined_and_name(new)
+    _check(before, old_name, after, new_name, keep_running)
+    given = inventory_of(inventory).named(before.names)
+    names = (old_name, new_name)
+    how = (keep_running, relabel and not keep_running)
+    if interfaces_per_panel is not None:
+        with given.placed():
+            return _answer(names, (before, after), given, interfaces_per_panel, how)
+    degree = max(before.degree, after.degree)
+    return fitting(given, degree, lambda width: _answer(names, (before, after), given, width, how))
+
+
+def _answer(
+    names: tuple[str, str],
+    both: tuple[Joined, Joined],
+    given: GivenInventory,
+    interfaces_per_panel: int | None,
+    how: tuple[bool, bool],
+) -> RewiringAnswer:
+    wiring, topology, room = wired_in_room(*both, interfaces_per_panel)
+    inventory = completed(wiring, room, given)
+    circuits(inventory, wiring, wiring.patches)
+    keep_running, free = how
+    rewiring = fewest_moves(wiring, topology, relabel=free)
+    circuits(inventory, rewiring.old, rewiring.made)
+    order = order_moves(rewiring, keep_running)
+    times = rewiring_times(order, rewiring.old, room)
+    return RewiringAnswer(*names, rewiring, order, times, free, inventory)
+
+
+def _check(was: Joined, old: str, comes: Joined, new: str, keep_running: bool) -> None:
+    if was.links != comes.links:
+        raise InvalidInput(
+            f"{new}: links are {comes.links}, those of {old} {was.links}; plan with links={was.links}"
+        )
+    if keep_running and was.servers != comes.servers:
+        raise InvalidInput(
+            f"keep_running: {old} has {was.servers} servers, {new} {comes.servers}; a job that runs on "
+            "keeps its servers"
+        )

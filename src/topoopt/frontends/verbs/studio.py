@@ -1,0 +1,113 @@
+"""``topoopt.studio``: a live page in the browser, served until it is interrupted."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Unpack
+
+from topoopt.frontends.web import (
+    Question,
+    StudioAddress,
+    StudioAnswer,
+    answer_question,
+    check_installed,
+    question_of,
+)
+from topoopt.schema.files import is_file
+from topoopt.schema.words import (
+    QuestionWords,
+    StudioWords,
+    checked_arguments,
+    checked_words,
+    pick,
+    refuse_empty,
+)
+
+
+def silent(address: StudioAddress) -> None:
+    """Say nothing."""
+
+
+@checked_arguments
+def studio(
+    model: str | None = None,
+    *,
+    on_ready: Callable[[StudioAddress], None] = silent,
+    **words: Unpack[StudioWords],
+) -> StudioAddress:
+    """Serve a page that answers while one asks: which network, how long, how much, and why.
+
+    Parameters
+    ----------
+    model
+        What the page opens with: a model's name, or a file that a plan takes.
+    on_ready
+        Called with the address, once it listens.
+    **words
+        The flags of ``topoopt studio`` with underscores: ``servers``, ``degree``, ``host``, ``port`` …
+
+    Returns
+    -------
+    StudioAddress
+        Where it was, after it has been interrupted.
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot listen there, its libraries are not installed, or a word of the question is wrong.
+    """
+    check_installed()
+    from topoopt.frontends.web import serve  # noqa: PLC0415 - its libraries are an extra
+
+    settings = checked_words(words, StudioWords)
+    refuse_empty(settings)
+    first, files = _question(model, pick(settings, QuestionWords))
+    return serve(
+        first,
+        files,
+        host=settings["host"],
+        port=settings["port"],
+        token=settings.get("token"),
+        browser=settings["browser"],
+        longest_s=settings.get("seconds"),
+        on_ready=on_ready,
+    )
+
+
+@checked_arguments
+def studio_answer(model: str | None = None, **words: Unpack[QuestionWords]) -> StudioAnswer:
+    """Return what the page says of a question: every fabric at once, in closed form, with its price.
+
+    Parameters
+    ----------
+    model
+        A model's name, or a file that a plan takes; ``llama3-70b`` if not given.
+    **words
+        The words of the question: ``servers``, ``degree``, ``bandwidth`` …
+
+    Returns
+    -------
+    StudioAnswer
+        With ``to_json()``, which is what the page's server answers.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a value that is not allowed.
+    Infeasible
+        If no way of training fits in memory.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> found = topoopt.studio_answer("llama3-8b", servers=16, degree=4, bandwidth="400Gbps")
+    >>> found.best in [row.fabric for row in found.fabrics]
+    True
+    """
+    return answer_question(_question(model, words)[0])
+
+
+def _question(model: str | None, words: Mapping[str, Any]) -> tuple[Question, frozenset[str]]:
+    """Return the question, and the files that it names."""
+    said = {**words, **({} if model is None else {"model": model})}
+    refuse_empty(said)
+    files = frozenset(one for one in (model, words.get("prices")) if one is not None and is_file(one))
+    return question_of(said, files=files), files

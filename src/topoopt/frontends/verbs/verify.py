@@ -1,0 +1,96 @@
+"""``topoopt.verify``: a plan, or a wiring, proved before anyone plugs a fiber."""
+
+import os
+from collections.abc import Callable
+
+from topoopt.base.errors import InvalidInput
+from topoopt.frontends.verbs.plan_source import PlanSource
+from topoopt.frontends.verbs.wiring_source import with_rings
+from topoopt.jobs import expecting
+from topoopt.plans import Plan, plan_from_mapping
+from topoopt.schema.files import checked, parse_json, read_text
+from topoopt.schema.words import checked_arguments
+from topoopt.studies.verification import (
+    Subject,
+    VerificationAnswer,
+    subject_of_plan,
+    subject_of_wiring,
+    unread,
+    verified,
+)
+from topoopt.topologies.wirings import read_wiring_file
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+@checked_arguments
+def verify(
+    plan: PlanSource,
+    *,
+    degree: int | None = None,
+    on_progress: Callable[[str, int, int], None] = _silent,
+) -> VerificationAnswer:
+    """Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails.
+
+    Ports and panels, connectivity with and without any one cable, routes hop by hop, forwarding tables, rings,
+    schedules, the bytes of every link and the stated numbers are looked at anew.
+
+    Parameters
+    ----------
+    plan
+        A plan or its file; or a wiring file, of which only the wiring can be looked at.
+    degree
+        Ports of a server, of a graph that does not say it and leaves some idle.
+    on_progress
+        Called with what is looked at, how many checks are done, and how many there are.
+
+    Returns
+    -------
+    VerificationAnswer
+
+    Raises
+    ------
+    InvalidInput
+        If the file is neither plan nor wiring.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> plan = topoopt.plan("dlrm", servers=8, degree=4, fabrics=(), budget=20)
+    >>> topoopt.verify(plan).passed
+    True
+    """
+    on_progress("reading", 0, 0)
+    subject = _subject(plan, degree)
+    return subject if isinstance(subject, VerificationAnswer) else verified(subject, on_progress)
+
+
+def _subject(source: PlanSource, degree: int | None) -> Subject | VerificationAnswer:
+    """Return what is verified; of a plan file that contradicts itself the answer, for there is no more to look at."""
+    if isinstance(source, Plan):
+        _refuse_degree("this", degree)
+        return subject_of_plan(source)
+    path = os.fspath(source)
+    with expecting(path, "plan", "wiring"):
+        return _subject_of_file(path, degree)
+
+
+def _subject_of_file(path: str, degree: int | None) -> Subject | VerificationAnswer:
+    text = read_text(path)
+    document = parse_json(text, path, foreign=True) if text.lstrip().startswith("{") else None
+    if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("topoopt-plan/"):
+        made, ports = read_wiring_file(path, degree=degree)
+        whole = with_rings(made)
+        return subject_of_wiring(whole, ports, path, rings_found=len(whole.rings) > len(made.rings))
+    _refuse_degree(path, degree)
+    try:
+        return subject_of_plan(plan_from_mapping(checked(document, path), path), path, document)
+    except InvalidInput as error:
+        return unread(path, str(error).removeprefix(f"{path}: "))
+
+
+def _refuse_degree(name: str, degree: int | None) -> None:
+    if degree is not None:
+        raise InvalidInput(f"degree: {name} is a plan, which says it; leave it out")

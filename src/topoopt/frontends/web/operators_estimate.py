@@ -1,0 +1,112 @@
+"""A graph of operators on every fabric in closed form: a few strategies, by the search's estimate of ports.
+
+One switch of as many ports is the least that a network can take; so of all strategies only those are weighed on another
+fabric that are faster on the switch than the best so far is there.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from topoopt.frontends.web.closed_form import ClosedForm
+from topoopt.frontends.web.fabric_rules import DIRECT, OWN, FabricRule
+from topoopt.frontends.web.port_networks import port_networks
+from topoopt.frontends.web.question import Question, machines_of, request_of_question
+from topoopt.jobs import Job
+from topoopt.search import PortEstimate, few_strategies, job_of, port_estimate
+from topoopt.workloads.strategy import ParallelStrategy
+
+SWITCH = "ideal-switch"
+MANY, FEW = 256, 2
+"""Servers above which only so many strategies are weighed on each fabric: those that are the fastest on one switch."""
+LAYER_DIMS = ("in", "out")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EstimatedJob:
+    """A job and its few strategies, by what they are called.
+
+    Attributes
+    ----------
+    parts : tuple of int
+        In how many each strategy splits layers at most.
+    free_s : tuple of float
+        What each takes where servers reach each other in no time.
+    """
+
+    job: Job
+    names: tuple[str, ...]
+    parts: tuple[int, ...]
+    free_s: tuple[float, ...]
+    estimate: PortEstimate
+
+    @property
+    def bound_s(self) -> float:
+        """What no network goes below with these strategies."""
+        return min(self.free_s)
+
+
+def estimated_job(question: Question) -> EstimatedJob:
+    """Return the job of a question with its strategies; what prices and years change is not in it.
+
+    Raises
+    ------
+    InvalidInput
+        If the model and the machines do not go together.
+    Infeasible
+        If memory is enforced and nothing fits.
+    """
+    return _job(machines_of(question))
+
+
+@lru_cache(maxsize=64)
+def estimated_times(found: EstimatedJob, rules: tuple[FabricRule, ...]) -> Mapping[str, ClosedForm]:
+    """Return the best of the strategies on each fabric, by the key of its rule."""
+    switch = next(rule for rule in rules if rule.key == SWITCH)
+    least_s = [_time_s(found, index, switch) for index in range(len(found.names))]
+    return {rule.key: _best(found, rule, least_s) for rule in rules}
+
+
+def _best(found: EstimatedJob, rule: FabricRule, least_s: Sequence[float]) -> ClosedForm:
+    best, best_s = -1, float("inf")
+    for index in _suited(found, rule, sorted(range(len(least_s)), key=least_s.__getitem__)):
+        if least_s[index] >= best_s:
+            break
+        time_s = least_s[index] if rule.key == SWITCH else _time_s(found, index, rule)
+        if time_s < best_s:
+            best, best_s = index, time_s
+    free_s = min(found.free_s[best], best_s)
+    return ClosedForm(
+        best_s, best_s, {"compute_s": free_s, "communication_s": best_s - free_s}, found.names[best]
+    )
+
+
+def _suited(found: EstimatedJob, rule: FabricRule, order: Sequence[int]) -> Sequence[int]:
+    """Leave out what is slow on one switch, of many servers, and layers in parts where servers are joined at random.
+
+    No ports are kept there for what the parts exchange. Simulated they were never faster there than data parallelism,
+    and up to eight times slower than an even load of all links would be.
+    """
+    whole = [index for index in order if found.parts[index] == 1]
+    if whole and rule.key in DIRECT and rule.key != OWN:
+        return whole[:1] if found.job.cluster.servers > MANY else whole
+    return order[:FEW] if found.job.cluster.servers > MANY else order
+
+
+def _time_s(found: EstimatedJob, index: int, rule: FabricRule) -> float:
+    networks = port_networks(rule, found.job.cluster, found.parts[index])
+    times_s = (found.estimate.iteration_time_s(index, network) for network in networks)
+    return min(times_s, default=float("inf"))
+
+
+@lru_cache(maxsize=32)
+def _job(question: Question) -> EstimatedJob:
+    job = job_of(request_of_question(question))
+    known = few_strategies(job)
+    estimate = port_estimate(job, tuple(known.values()))
+    free_s = tuple(estimate.free_time_s(index) for index in range(len(known)))
+    return EstimatedJob(job, tuple(known), tuple(map(_parts, known.values())), free_s, estimate)
+
+
+def _parts(strategy: ParallelStrategy) -> int:
+    return max((one.channel_degree for one in strategy.splits if one.channel_dim in LAYER_DIMS), default=1)

@@ -1,0 +1,230 @@
+"""Where pages ask for plans: one at a time is made, in a process of its own; each can be called off."""
+
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from topoopt.base.errors import InvalidInput
+from topoopt.base.provenance import digest
+from topoopt.frontends.web.plan_process import make_plan_alone
+from topoopt.frontends.web.plan_state import CANCELLED, DONE, FAILED, RUNNING, WAITING, PlanState, UnknownPlan
+from topoopt.frontends.web.question import Question
+
+MOST_KEPT = 24
+"""Plans that are kept with their files; the oldest go first."""
+LOOK_S, ABANDONED_S = 0.5, 60.0
+"""Between two looks at who looks; after which a plan that nobody looks at makes room for others."""
+MOST_WAITING = 20
+"""Plans that may wait."""
+
+
+class PlanDesk:
+    """Plans by their keys, made one after the other; close it to end the process that makes one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._states: dict[str, PlanState] = {}
+        self._watchers: dict[str, int] = {}
+        self._seen_s: dict[str, float] = {}
+        self._queue: deque[str] = deque()
+        self._process: BaseProcess | None = None
+        self._is_open = True
+        self._awake = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def ask(self, question: Question, search: Mapping[str, Any]) -> PlanState:
+        """Put a plan on the desk and return its state; one that is there already is not made twice.
+
+        Raises
+        ------
+        InvalidInput
+            If too many wait.
+        """
+        words = {"model": question.model, **question.plan_words, **search}
+        key = digest(repr(sorted(words.items())).encode())[7:23]
+        with self._lock:
+            known = self._states.get(key)
+            if known is not None and known.status in (WAITING, RUNNING, DONE):
+                return known
+            if len(self._queue) >= MOST_WAITING:
+                raise InvalidInput(
+                    f"plans: {len(self._queue)} wait already; call one off, or try again later"
+                )
+            version = 0 if known is None else known.version + 1
+            state = PlanState(key, question, dict(search), version=version)
+            self._states.pop(key, None)
+            self._states[key] = state
+            self._queue.append(key)
+            self._seen_s[key] = time.monotonic()
+            self._forget_oldest()
+        self._awake.set()
+        return state
+
+    def state(self, key: str) -> tuple[PlanState, int]:
+        """Return a plan's state, and how many are made before it.
+
+        Raises
+        ------
+        UnknownPlan
+            If there is none of that key.
+        """
+        with self._lock:
+            known = self._known(key)
+            self._seen_s[key] = time.monotonic()
+            ahead = self._queue.index(key) + (self._process is not None) if key in self._queue else 0
+            return known, ahead
+
+    def cancel(self, key: str) -> PlanState:
+        """Call a plan off, unless other pages watch it, too.
+
+        Raises
+        ------
+        UnknownPlan
+            If there is none of that key.
+        """
+        with self._lock:
+            state = self._known(key)
+            if state.is_over or self._watchers.get(key, 0) > 1:
+                return state
+            self._put(replace(state, status=CANCELLED, stage="", message="called off"))
+            if key in self._queue:
+                self._queue.remove(key)
+            elif self._process is not None:
+                self._process.kill()
+            return self._states[key]
+
+    @contextmanager
+    def watched(self, key: str) -> Iterator[None]:
+        """Count somebody who watches a plan."""
+        with self._lock:
+            self._watchers[key] = self._watchers.get(key, 0) + 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._watchers[key] -= 1
+
+    def file(self, key: str, name: str) -> Path:
+        """Return where a file of a plan is.
+
+        Raises
+        ------
+        UnknownPlan
+            If there is no such plan, or it has no files (yet).
+        """
+        state, _ = self.state(key)
+        if state.status != DONE:
+            raise UnknownPlan(key)
+        return self._folder / key / name
+
+    def close(self) -> None:
+        """End what is going on."""
+        with self._lock:
+            self._is_open = False
+            self._queue.clear()
+            if self._process is not None:
+                self._process.kill()
+        self._awake.set()
+        self._thread.join(timeout=10)
+
+    def _known(self, key: str) -> PlanState:
+        if key not in self._states:
+            raise UnknownPlan(key)
+        return self._states[key]
+
+    def _work(self) -> None:
+        while self._is_open:
+            self._awake.wait(1.0)
+            self._awake.clear()
+            while (key := self._next()) is not None:
+                self._make(key)
+
+    def _next(self) -> str | None:
+        with self._lock:
+            return self._queue.popleft() if self._queue and self._is_open else None
+
+    def _make(self, key: str) -> None:
+        """Make one plan in a process, and note what it says until it ends."""
+        folder = self._folder / key
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        context = get_context("spawn")  # forking a process that has threads is not safe
+        ours, theirs = context.Pipe(duplex=False)
+        with self._lock:
+            state = self._states[key]
+            if state.is_over:
+                return
+            question = state.question
+            words = {**question.plan_words, **state.search}
+            process = context.Process(
+                target=make_plan_alone, args=(theirs, question.model, words, str(folder)), daemon=True
+            )
+            process.start()
+            self._process = process
+            self._put(replace(state, status=RUNNING, stage="starting"))
+        theirs.close()
+        try:
+            self._listen(key, ours)
+        finally:
+            process.join()
+            ours.close()
+            with self._lock:
+                self._process = None
+                if not self._states[key].is_over:
+                    how = f"exit code {process.exitcode}"
+                    lost = f"the process that made it ended ({how}); is there enough memory?"
+                    self._put(replace(self._states[key], status=FAILED, message=lost))
+
+    def _listen(self, key: str, connection: Connection) -> None:
+        while True:
+            try:
+                if not connection.poll(LOOK_S):
+                    self._leave_abandoned(key)
+                    continue
+                kind, *said = connection.recv()
+            except (EOFError, OSError):
+                return
+            with self._lock:
+                state = self._states[key]
+                if state.is_over:
+                    return
+                if kind == "progress":
+                    stage, done, total = said
+                    self._put(replace(state, stage=stage, done=done, total=total))
+                elif kind == "draft":
+                    self._put(replace(state, draft={**said[0], "number": state.drafts + 1}))
+                elif kind == "done":
+                    self._put(replace(state, status=DONE, stage="", result=said[0]))
+                else:
+                    self._put(replace(state, status=FAILED, stage="", message=said[0]))
+
+    def _leave_abandoned(self, key: str) -> None:
+        """End a plan that nobody has looked at for a while, if others wait for theirs."""
+        with self._lock:
+            unseen_s = time.monotonic() - self._seen_s[key]
+            if self._queue and unseen_s > ABANDONED_S and not self._states[key].is_over:
+                self._put(
+                    replace(self._states[key], status=CANCELLED, stage="", message="nobody looked at it")
+                )
+                if self._process is not None:
+                    self._process.kill()
+
+    def _put(self, state: PlanState) -> None:
+        self._states[state.key] = replace(state, version=self._states[state.key].version + 1)
+
+    def _forget_oldest(self) -> None:
+        over = [key for key, state in self._states.items() if state.is_over]
+        for key in over[: max(len(self._states) - MOST_KEPT, 0)]:
+            del self._states[key], self._seen_s[key]
+            shutil.rmtree(self._folder / key, ignore_errors=True)

@@ -1,0 +1,191 @@
+"""The noun Question: what a page of the studio asks, the same words as of a plan."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from math import isfinite
+from typing import Any
+
+from topoopt.base.errors import InvalidInput, check_known, shown
+from topoopt.base.limits import whole
+from topoopt.base.units import parse_bandwidth
+from topoopt.catalog import find_accelerator
+from topoopt.jobs import JobRequest, request_of
+from topoopt.pricing import LINK_TECHNOLOGIES, PRICE_TABLES
+from topoopt.schema.words import QuestionWords, amount, described
+from topoopt.workloads import MODELS
+from topoopt.workloads.transformer import TRANSFORMERS
+
+FIRST_MODEL = "llama3-70b"
+"""What a page asks about where nothing is said."""
+RANGE = ("low", "typical", "high")
+"""Names of the catalogue's prices of a server."""
+RUNNING: Mapping[str, str] = {
+    "years": "years",
+    "utilization": "utilization",
+    "electricity_price": "electricity_usd_per_kwh",
+    "interest": "interest_rate",
+    "colocation": "colocation_usd_per_kw_month",
+    "maintenance": "maintenance_rate",
+    "staff": "staff_usd_per_year",
+    "storage": "storage_usd",
+}
+"""Words of how a cluster is run, and what the fields of the noun are called."""
+_LEAST = {"servers": 2, "seq": 1, "degree": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A model, machines, ports and prices; None is what a plan takes where nothing is said.
+
+    Attributes
+    ----------
+    bandwidth_bps : float
+        Of one port.
+    years, utilization, electricity_price, interest, colocation, maintenance, staff, storage, server_price
+        As words of ownership, see :func:`topoopt.plan`.
+    """
+
+    model: str = FIRST_MODEL
+    servers: int = 128
+    degree: int = 8
+    bandwidth_bps: float = 400e9
+    accelerator: str | None = None
+    accelerators_per_server: int | None = None
+    global_batch: int | None = None
+    seq: int | None = None
+    batch_per_accelerator: int | None = None
+    prices: str | None = None
+    link_technology: str | None = None
+    years: float | None = None
+    utilization: float | None = None
+    electricity_price: float | None = None
+    interest: float | None = None
+    colocation: float | None = None
+    maintenance: float | None = None
+    staff: float | None = None
+    storage: float | None = None
+    server_price: str | float | None = None
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """What was said, as words of a plan."""
+        said = {name: value for name, value in asdict(self).items() if value is not None}
+        said["bandwidth"] = f"{said.pop('bandwidth_bps') / 1e9:.10g}Gbps"
+        return said
+
+    @property
+    def plan_words(self) -> dict[str, Any]:
+        """The words that a plan takes beside the model."""
+        return {name: value for name, value in self.words.items() if name != "model"}
+
+
+def question_of(words: Mapping[str, Any], *, files: frozenset[str] = frozenset()) -> Question:
+    """Return the question that words ask: text as in an address, or values as in JSON; empty text is not said.
+
+    Parameters
+    ----------
+    files
+        Names of files that may be asked about: those that the studio was started with. Whoever asks over a network
+        names no others.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a value of the wrong kind.
+
+    Examples
+    --------
+    >>> question_of({"servers": "64", "bandwidth": "800Gbps", "seq": ""}).bandwidth_bps
+    800000000000.0
+    """
+    kinds = {word.name: word.kind for word in described(QuestionWords)}
+    said: dict[str, Any] = {}
+    for name, value in words.items():
+        check_known("word", name, ("model", *kinds))
+        if value is not None and value != "":
+            said[name] = _value(name, value, kinds.get(name, str))
+    if "bandwidth" in said:
+        said["bandwidth_bps"] = said.pop("bandwidth")
+    question = Question(**said)
+    if question.model not in files:
+        check_known("model", question.model, known_models())
+    if question.prices is not None and question.prices not in files:
+        check_known("prices", question.prices, PRICE_TABLES)
+    if question.link_technology is not None:
+        check_known("link_technology", question.link_technology, LINK_TECHNOLOGIES)
+    if question.accelerator is not None:
+        find_accelerator(question.accelerator)
+    return question
+
+
+def known_models() -> tuple[str, ...]:
+    """Return the names of the models that a page may ask about without a file."""
+    return (*TRANSFORMERS, *MODELS)
+
+
+def machines_of(question: Question) -> Question:
+    """Return the question without money: what it says of model, machines and network."""
+    no_money: Mapping[str, Any] = dict.fromkeys(RUNNING)
+    return replace(
+        question,
+        prices=None,
+        link_technology=None,
+        server_price=None,
+        **no_money,
+    )
+
+
+def request_of_question(question: Question) -> JobRequest:
+    """Return the request that a plan of the question starts from."""
+    cluster = {
+        "servers": question.servers,
+        "degree": question.degree,
+        "link_bandwidth_bps": question.bandwidth_bps,
+        "accelerator": question.accelerator,
+        "accelerators_per_server": question.accelerators_per_server,
+    }
+    training = {"global_batch": question.global_batch, "seq": question.seq}
+    return request_of(question.model).overlaid(
+        JobRequest(
+            cluster=_given(cluster),
+            training=_given(training),
+            batch_per_accelerator=question.batch_per_accelerator or 0,
+        )
+    )
+
+
+def _given(words: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in words.items() if value is not None}
+
+
+def _value(name: str, value: Any, kind: Any) -> Any:
+    if name == "bandwidth":
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            raise InvalidInput(f"bandwidth: expected a rate such as 400Gbps, got {shown(value)}")
+        return amount(parse_bandwidth, value, name)
+    if kind is int:
+        return whole(name, _integer(name, value), _LEAST.get(name, 1))
+    if kind is float or (name == "server_price" and value not in RANGE):
+        return _number(name, value)
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name}: expected text, got {shown(value)}")
+    return value
+
+
+def _integer(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:
+            raise InvalidInput(f"{name}: expected an integer, got {shown(value)}") from None
+    return value
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name}: expected a number, got {shown(value)}") from None
+    if not isfinite(number) or isinstance(value, bool):
+        raise InvalidInput(f"{name}: expected a number, got {shown(value)}")
+    return number

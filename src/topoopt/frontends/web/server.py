@@ -1,0 +1,121 @@
+"""The server of the studio: it listens, answers until it is interrupted, and takes its plans with it."""
+
+import asyncio
+import socket
+import tempfile
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from topoopt.base.errors import InvalidInput
+from topoopt.frontends.web.access import is_loopback, new_token
+from topoopt.frontends.web.address import StudioAddress
+from topoopt.frontends.web.app import Studio, make_app
+from topoopt.frontends.web.plan_desk import PlanDesk
+from topoopt.frontends.web.question import Question
+
+LEAST_PORT, MOST_PORT = 0, 65535
+SHORTEST_TOKEN = 8
+LONGEST_S = 1e8
+"""Three years."""
+GRACE_S = 1
+"""For answers under way, once it is interrupted."""
+
+
+def serve(
+    first: Question,
+    files: frozenset[str],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8321,
+    token: str | None = None,
+    browser: bool = False,
+    longest_s: float | None = None,
+    on_ready: Callable[[StudioAddress], None] = lambda address: None,
+) -> StudioAddress:
+    """Serve the page until somebody interrupts; return where it was.
+
+    Parameters
+    ----------
+    files
+        Names of files that the page may ask about.
+    token
+        That has to be shown; where others can reach the address one is made if none is given.
+    longest_s
+        After which it ends by itself.
+    on_ready
+        Called once it listens.
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot listen there.
+    """
+    if token is not None and len(token) < SHORTEST_TOKEN:
+        raise InvalidInput(
+            f"token: expected {SHORTEST_TOKEN} characters or more, got {len(token)}; leave it out for one by chance"
+        )
+    if token is None and not is_loopback(host):
+        token = new_token()
+    if longest_s is not None and not 0 < longest_s <= LONGEST_S:
+        raise InvalidInput(f"seconds: expected a number above 0, at most {LONGEST_S:g}, got {longest_s:g}")
+    listening = _listening(host, port)
+    port = listening.getsockname()[1]
+    name = f"[{host}]" if ":" in host else host
+    url = f"http://{name}:{port}/" + (f"?token={token}" if token else "")
+    address = StudioAddress(url, host, port, token)
+    with tempfile.TemporaryDirectory(prefix="topoopt-studio-") as folder:
+        desk = PlanDesk(Path(folder))
+        app = make_app(Studio(desk, first, files, token))
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S, lifespan="off"
+        )
+        server = _Server(config, longest_s, lambda: _say(address, browser, on_ready))
+        try:
+            server.run(sockets=[listening])
+        except KeyboardInterrupt:  # how it is meant to end
+            pass
+        finally:
+            desk.close()
+            listening.close()
+    return address
+
+
+class _Server(uvicorn.Server):
+    """Says when it listens, and may end by itself."""
+
+    def __init__(self, config: uvicorn.Config, longest_s: float | None, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._longest_s = longest_s
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        if self._longest_s is not None:
+            asyncio.get_running_loop().call_later(self._longest_s, self._end)
+        self._on_ready()
+
+    def _end(self) -> None:
+        self.should_exit = True
+
+
+def _say(address: StudioAddress, browser: bool, on_ready: Callable[[StudioAddress], None]) -> None:
+    on_ready(address)
+    if browser:
+        webbrowser.open(address.url)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    if not LEAST_PORT <= port <= MOST_PORT:
+        raise InvalidInput(f"port: expected an integer from {LEAST_PORT} to {MOST_PORT}, got {port}")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InvalidInput(
+            f"port {port}: cannot listen on {host} ({why}); give another, or 0 for a free one"
+        ) from None

@@ -1,0 +1,231 @@
+"""Time to the first token and for each further one, on a fabric, in closed form, at any rate of requests."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.inference.network.kv_transfer import TransferLaw, exposed_s
+from topoopt.inference.network.load import RequestLoad
+from topoopt.inference.network.reach import Reach, Served
+from topoopt.inference.network.waiting import late_wait_s, place_wait_s, prompt_wait_s
+from topoopt.inference.step_table import StepTable
+
+_MOST_ITERATIONS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLaws:
+    """How fast pools are without a network, and how much they hold.
+
+    Attributes
+    ----------
+    prefill : StepTable
+        Of the pool that reads prompts.
+    decode : StepTable
+    places : int
+        Requests that a replica of the decode pool holds.
+    transfer : TransferLaw
+    by_layer : bool
+        Whether keys and values move while later layers are still computed.
+    """
+
+    prefill: StepTable
+    decode: StepTable
+    places: int
+    transfer: TransferLaw
+    by_layer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a request meets on the average.
+
+    Attributes
+    ----------
+    ttft_s, tpot_s : float
+        Infinite where requests pile up.
+    ttft_late_s : float
+        What nine of ten requests wait for their first token, at most.
+    prompt_wait_s, prompt_s, kv_s, place_wait_s : float
+        The parts of the first: waiting, reading the prompt, what keys and values add, waiting for a place.
+    prompt_network_s, token_network_s : float
+        The network's part of ``prompt_s``, and of ``tpot_s``.
+    token_hops_s : float
+        What trips of more than one hop take of that.
+    batch : float
+        Requests that a decode replica answers at once.
+    prefill_busy, decode_busy, network_busy : float
+        Shares of time, of places, and of the busiest link's time.
+    """
+
+    ttft_s: float
+    tpot_s: float
+    ttft_late_s: float
+    prompt_wait_s: float
+    prompt_s: float
+    kv_s: float
+    place_wait_s: float
+    prompt_network_s: float
+    token_network_s: float
+    token_hops_s: float
+    batch: float
+    prefill_busy: float
+    decode_busy: float
+    network_busy: float
+
+    @property
+    def kv_share(self) -> float:
+        """Of the time to the first token, what keys and values add."""
+        return self.kv_s / self.ttft_s if math.isfinite(self.ttft_s) else math.nan
+
+    @property
+    def hop_share(self) -> float:
+        """Of the time of a token, what trips of more than one hop add."""
+        return self.token_hops_s / self.tpot_s if math.isfinite(self.tpot_s) else math.nan
+
+
+def expected(served: Served, laws: PoolLaws, way: Reach, load: RequestLoad) -> Expected:
+    """Return what requests meet at a load.
+
+    One pool that does both stops answering while it reads, so that a token takes longer by the share of its time that
+    prompts take.
+    """
+    rate, deployment = load.requests_per_s, served.deployment
+    others = np.minimum(rate * way.kv_busy, 1.0)
+    readers, step = deployment.prefill or deployment.decode, way.prefill if deployment.prefill else way.decode
+    side_by_side = readers.parallelism.attention_data  # copies of attention read a prompt each
+    tokens = load.prompt_tokens * side_by_side
+    prompt_s = laws.prefill.prefill_s(tokens, side_by_side, step.step_s(tokens, others))
+    prompt_network_s = prompt_s - laws.prefill.prefill_s(tokens, side_by_side)
+    queues = readers.replicas * side_by_side
+    stages = laws.prefill.stages
+    prefill_busy = rate / queues * prompt_s / stages
+    stolen = 0.0 if deployment.prefill else min(prefill_busy, 1 - 1e-9)
+    token_s = _token_law(served, laws, way, load, others, 1 / (1 - stolen))
+    arriving = rate / deployment.decode.replicas * load.answer_tokens
+    batch = _batch(token_s, arriving, laws.places)
+    tpot_s = token_s(batch)
+    held = arriving * tpot_s
+    pool = max(_choices(way), 1.0)
+    parts = (
+        prompt_wait_s(rate, prompt_s, stages, queues),
+        prompt_s,
+        _kv_s(way, laws, rate, prompt_s, served) if deployment.prefill else 0.0,
+        place_wait_s(pool * laws.places, pool * held, load.answer_tokens * tpot_s),
+    )
+    network_busy = rate * way.busiest_s
+    piles_up = network_busy >= 1 or prefill_busy >= 1 or held >= laws.places
+    drafts, accepted = 1 + deployment.settings.drafted_tokens, deployment.settings.accepted_tokens
+    return Expected(
+        math.inf if piles_up else sum(parts),
+        math.inf if piles_up else tpot_s,
+        math.inf if piles_up else sum(parts[1:]) + max(parts[0], late_wait_s(rate, prompt_s, stages, queues)),
+        *parts,
+        prompt_network_s,
+        _token_network_s(laws, way, load, others, (max(batch, 1.0), drafts)) / accepted,
+        way.decode.hop_s / accepted,
+        batch,
+        prefill_busy,
+        held / laws.places,
+        network_busy,
+    )
+
+
+def largest_rate(
+    served: Served, laws: PoolLaws, way: Reach, load: RequestLoad, ttft_s: float, tpot_s: float
+) -> tuple[float, str]:
+    """Return the largest rate at which nine of ten first tokens and the mean token come in time, and what binds.
+
+    That is a pool's time (``prefill``, ``decode``), the busiest link (``network``), an objective (``ttft``, ``tpot``),
+    or ``nothing``.
+
+    Zero with ``ttft`` or ``tpot`` where not even the first request is answered in time. Both grow with the rate.
+    """
+
+    def at(rate: float) -> Expected:
+        return expected(served, laws, way, RequestLoad(rate, load.prompt_tokens, load.answer_tokens))
+
+    def fits(one: Expected) -> bool:
+        return one.ttft_late_s <= ttft_s and one.tpot_s <= tpot_s
+
+    idle = at(0.0)
+    if not fits(idle):
+        return 0.0, "tpot" if idle.tpot_s > tpot_s else "ttft"
+    low, high = 0.0, 1.0
+    while fits(at(high)):
+        low, high = high, 2 * high
+        if high > 1e9:
+            return low, "nothing"
+    for _ in range(_MOST_ITERATIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(at(middle)) else (low, middle)
+        if high - low <= 1e-4 * high:
+            break
+    return low, _binding(at(low), at(high), ttft_s, tpot_s)
+
+
+def _binding(below: Expected, above: Expected, ttft_s: float, tpot_s: float) -> str:
+    """Return what is too much just above a rate, the cause before the symptom."""
+    busy = {"network": below.network_busy, "prefill": below.prefill_busy, "decode": below.decode_busy}
+    fullest = max(busy, key=lambda name: busy[name])
+    if busy[fullest] > 0.97:
+        return fullest
+    return "tpot" if above.tpot_s > tpot_s else "ttft"
+
+
+def _token_law(
+    served: Served, laws: PoolLaws, way: Reach, load: RequestLoad, busy: Floats, slower: float
+) -> Callable[[float], float]:
+    """Return the law of the time of a token by how many requests are answered at once."""
+    settings = served.deployment.settings
+    length = load.prompt_tokens + load.answer_tokens / 2
+    drafts = 1 + settings.drafted_tokens
+
+    def token_s(batch: float) -> float:
+        at_once = max(batch, 1.0)
+        network_s = way.decode.step_s(at_once * drafts, busy)
+        step_s = laws.decode.decode_s(at_once * drafts, at_once * length, network_s)
+        return slower * step_s / settings.accepted_tokens
+
+    return token_s
+
+
+def _token_network_s(
+    laws: PoolLaws, way: Reach, load: RequestLoad, busy: Floats, rows: tuple[float, int]
+) -> float:
+    """Return what the network adds to a step of so many requests, of so many rows each: what no other half hides."""
+    tokens, cached = rows[0] * rows[1], rows[0] * (load.prompt_tokens + load.answer_tokens / 2)
+    with_s = laws.decode.decode_s(tokens, cached, way.decode.step_s(tokens, busy))
+    return with_s - laws.decode.decode_s(tokens, cached)
+
+
+def _batch(token_s: Callable[[float], float], tokens_per_s: float, most: int) -> float:
+    """Return how many requests are answered at once: as many as come in the time that one takes, ``most`` at most."""
+    if tokens_per_s * token_s(most) >= most:
+        return float(most)
+    low, high = 0.0, float(most)
+    for _ in range(_MOST_ITERATIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tokens_per_s * token_s(middle) >= middle else (low, middle)
+        if high - low <= 1e-6 * most:
+            break
+    return high
+
+
+def _choices(way: Reach) -> float:
+    return float((way.shares > 1e-9).sum(axis=1).mean()) if way.shares.size else 1.0
+
+
+def _kv_s(way: Reach, laws: PoolLaws, rate: float, prompt_s: float, served: Served) -> float:
+    """Return what keys and values add to the first token: alone on links that all else shares with them, by PS."""
+    busy = np.where(way.kv_on_way, np.minimum(rate * way.busy, 1 - 1e-9), 0.0).max(axis=-1, initial=0.0)
+    moving_s = way.kv_s / (1 - busy) / laws.transfer.efficiency
+    layers, start_s = served.model.layers, laws.transfer.start_s
+    whole = [
+        exposed_s(start_s + one, prompt_s, layers, laws.by_layer, start_s)
+        for one in moving_s.ravel().tolist()
+    ]
+    return float(np.dot(np.array(whole), way.shares.ravel()))

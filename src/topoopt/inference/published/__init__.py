@@ -1,0 +1,1 @@
+"""Published orderings of deployments and fabrics, beside what is computed here."""

@@ -1,0 +1,232 @@
+"""The noun ServingAnswer: fabrics and deployments with goodput, times, price and what binds; the front."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from topoopt.base.door import shows_itself
+from topoopt.base.frame import Frame, frame
+from topoopt.base.provenance import Provenance
+from topoopt.catalog import find_accelerator
+from topoopt.inference.search.deployment_file import deployment_json, words_of
+from topoopt.inference.search.evaluated import Evaluated
+from topoopt.inference.search.fabric_row import fabric_row
+from topoopt.inference.search.network_question import NetworkQuestion
+from topoopt.inference.search.on_fabrics import OnOneFabric
+from topoopt.inference.search.pareto import ParetoPoint
+from topoopt.inference.search.question import USUAL_ROUTER, Question
+from topoopt.inference.search.relief import RELIEFS
+from topoopt.inference.simulator import ServingRun
+from topoopt.inference.simulator.result import spread_of
+
+
+def user_tokens_per_s(run: ServingRun) -> float:
+    """Return the tokens a second that a user sees on average, after the first; NaN where there is none."""
+    tpot_s = spread_of(run.tpot_s).mean
+    return 1 / tpot_s if tpot_s > 0 else float("nan")
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False)
+class ServingAnswer:
+    """What ``topoopt serving`` says.
+
+    Attributes
+    ----------
+    deployments : tuple of Evaluated
+        The one of the highest goodput first; of several servers on a network that takes no time.
+    front : tuple of ParetoPoint
+        In closed form, from the fastest for a user on.
+    splits, screened : int
+        Ways of splitting a replica that fit, and deployments of them that meet the objectives in closed form.
+    fabrics : tuple of OnOneFabric
+        Of several servers: every network, with the deployment that is best on it.
+    skipped : tuple of (fabric, reason)
+    """
+
+    question: Question
+    deployments: tuple[Evaluated, ...]
+    front: tuple[ParetoPoint, ...]
+    splits: int
+    screened: int
+    fabrics: tuple[OnOneFabric, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def best(self) -> Evaluated:
+        """The deployment of the highest goodput; of several servers that on the winning fabric."""
+        winner = self.winner
+        return self.deployments[0] if winner is None else winner.evaluated
+
+    @property
+    def winner(self) -> OnOneFabric | None:
+        """The fabric that meets the objectives at the rate asked for with the least money a token.
+
+        Where no rate is asked for, at the goodput; where none meets them, the one of the highest goodput. None of a
+        single server.
+        """
+        if not self.fabrics:
+            return None
+        meeting = [row for row in self.fabrics if self._meets(row.evaluated)]
+        if not meeting:
+            return max(self.fabrics, key=lambda row: row.evaluated.goodput_per_s)
+        return min(meeting, key=lambda row: (self._usd(row) or math.inf, -row.evaluated.goodput_per_s))
+
+    @property
+    def meets(self) -> bool:
+        """Whether enough requests meet the objectives at the rate that was asked for."""
+        return self._meets(self.best)
+
+    @property
+    def matters(self) -> bool:
+        """Whether a first token or a token is 5 % longer on any fabric than on a network that takes no time."""
+        return any(row.served.worth.matters for row in self.fabrics)
+
+    def row_of(self, fabric: str) -> OnOneFabric | None:
+        """Return the row of a fabric, if it is there."""
+        return next((row for row in self.fabrics if row.name == fabric), None)
+
+    def _meets(self, one: Evaluated) -> bool:
+        return one.run.attainment(self.question.objectives) >= self.question.objectives.share
+
+    def _usd(self, row: OnOneFabric) -> float | None:
+        return usd_per_million(row.served.usd_per_hour, row.evaluated.run.output_tokens_per_s)
+
+    @property
+    def accelerator(self) -> str:
+        """The accelerator, as the catalogue calls it."""
+        return find_accelerator(self.question.machine.accelerator).name
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """What all machines cost: servers and, of several, the winning network; None where a part has no price."""
+        if self.winner is not None:
+            return self.winner.served.usd_per_hour
+        return self.question.owned.usd_per_hour if self.question.owned else None
+
+    def usd_per_million(self, tokens_per_s: float) -> float | None:
+        """Return what a million tokens of answers cost at so many a second, all machines being paid for."""
+        return usd_per_million(self.usd_per_hour, tokens_per_s)
+
+    def row(self, one: Evaluated, usd_per_hour: float | None = None) -> dict[str, Any]:
+        """Return a deployment as plain values, a name for each.
+
+        Parameters
+        ----------
+        usd_per_hour
+            Of the machines it is on; of a single server known, and else that of its fabric.
+        """
+        if not self.fabrics:
+            usd_per_hour = self.usd_per_hour
+        question, run = self.question, one.run
+        deployment, answer = one.candidate.deployment, question.demand.answer
+        goodput, gains = one.goodput_per_s, one.binding.gains
+        return {
+            "deployment": deployment_json(deployment),
+            "accelerators": deployment.accelerators,
+            "goodput_per_s": goodput,
+            "goodput_per_accelerator_per_s": goodput / deployment.accelerators,
+            "stable_per_s": one.stable_per_s,
+            "attainment": run.attainment(question.objectives),
+            **_named("ttft", run.ttft_s),
+            **_named("tpot", run.tpot_s),
+            **_named("queue", run.queue_s),
+            "prefill_mean_s": float(run.prefill_s.mean()),
+            "transfer_mean_s": float(run.transfer_s.mean()),
+            "output_tokens_per_s": run.output_tokens_per_s,
+            "accelerator_tokens_per_s": one.accelerator_tokens_per_s(run),
+            "user_tokens_per_s": _finite(user_tokens_per_s(run)),
+            "accelerator_tokens_per_s_at_goodput": one.accelerator_tokens_per_s(one.at_goodput),
+            "user_tokens_per_s_at_goodput": _finite(user_tokens_per_s(one.at_goodput)),
+            "usd_per_million_tokens": usd_per_million(usd_per_hour, run.output_tokens_per_s),
+            "usd_per_million_tokens_at_goodput": usd_per_million(usd_per_hour, goodput * answer),
+            "preempted": int(run.preempted.sum()),
+            "prefix_hit_share": run.hit_share,
+            "peak_cache_share": float(run.peak_share.max()),
+            "binds": one.binding.what,
+            "binds_because": one.binding.words,
+            **{f"gain_{relief.what.replace(' ', '_').lower()}": gains.get(relief.what) for relief in RELIEFS},
+        }
+
+    def fabric_row(self, row: OnOneFabric) -> dict[str, Any]:
+        """Return a fabric as plain values: the deployment on it, simulated, and what the network takes."""
+        return {
+            "fabric": row.name,
+            **self.row(row.evaluated, row.served.usd_per_hour),
+            **fabric_row(row.served, row.rate_per_s),
+        }
+
+    def to_frame(self) -> Frame:
+        """Return a row for each fabric, or of a single server for each deployment, as a pandas table.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is not installed.
+        """
+        rows = map(self.fabric_row, self.fabrics) if self.fabrics else map(self.row, self.deployments)
+        return frame({**row, "deployment": words_of(row["deployment"])} for row in rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain values; ``deployment`` is what ``deployment=FILE`` takes."""
+        question = self.question
+        objectives, demand, network = question.objectives, question.demand, question.network
+        winner = self.winner
+        return {
+            "model": question.machine.model.name,
+            "accelerator": self.accelerator,
+            "accelerators": question.limits.accelerators,
+            "engine": question.machine.engine,
+            "requests": len(demand.requests),
+            "requests_words": demand.words,
+            "rate_per_s": demand.rate_per_s,
+            "input_tokens_mean": demand.prompt,
+            "output_tokens_mean": demand.answer,
+            "objectives": asdict(objectives),
+            "router": question.router or USUAL_ROUTER,
+            "settings": asdict(question.machine.settings),
+            "meets": self.meets,
+            "splits": self.splits,
+            "screened": self.screened,
+            "usd_per_hour": self.usd_per_hour,
+            "deployment": deployment_json(self.best.candidate.deployment),
+            "best": self.row(self.best, self.usd_per_hour),
+            **(network_json(network) if network else {}),
+            "winner": winner.name if winner else None,
+            "network_matters": self.matters if self.fabrics else None,
+            "fabrics": [self.fabric_row(row) for row in self.fabrics],
+            "skipped_fabrics": [{"fabric": name, "reason": why} for name, why in self.skipped],
+            "deployments": [self.row(one) for one in self.deployments],
+            "pareto": [asdict(point) for point in self.front],
+            "provenance": asdict(Provenance(seed=question.seed)),
+        }
+
+
+def usd_per_million(usd_per_hour: float | None, tokens_per_s: float) -> float | None:
+    """Return what a million tokens cost at so many a second; None where a price is unknown, or there are none."""
+    if usd_per_hour is None or not tokens_per_s > 0:
+        return None
+    return usd_per_hour / 3600 / tokens_per_s * 1e6
+
+
+def network_json(network: NetworkQuestion) -> dict[str, Any]:
+    """Return what is asked of networks as plain values."""
+    cluster = network.cluster
+    return {
+        "servers": cluster.servers,
+        "accelerators_per_server": cluster.accelerators_per_server,
+        "degree": cluster.degree,
+        "link_bandwidth_bps": cluster.link_bandwidth_bps,
+        "link_latency_s": cluster.link_latency_s,
+        "prices": network.priced.pricing.name,
+    }
+
+
+def _named(name: str, values: np.ndarray[Any, Any]) -> dict[str, float | None]:
+    return {f"{name}_{key}": value for key, value in spread_of(values).to_json().items()}
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

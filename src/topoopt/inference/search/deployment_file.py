@@ -1,0 +1,132 @@
+"""A deployment as a file: its pools, by mode, replicas and degrees, as people write it and as answers say it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.inference.deployment import MODES, Deployment, Parallelism, Pool
+from topoopt.inference.search.split_words import split_words
+from topoopt.schema.files import Strict, read_yaml, validated
+
+
+class PoolPart(Strict):
+    """A pool in a file."""
+
+    replicas: int | None = Field(None, ge=1, le=1_000_000)
+    tensor: int = Field(1, ge=1, le=1_000_000)
+    pipeline: int = Field(1, ge=1, le=1_000_000)
+    expert: int = Field(1, ge=1, le=1_000_000)
+    attention_data: int = Field(1, ge=1, le=1_000_000)
+
+    @property
+    def split(self) -> Parallelism:
+        """How a replica is split."""
+        return Parallelism(self.tensor, self.pipeline, self.expert, self.attention_data)
+
+
+class DeploymentPart(Strict):
+    """A deployment in a file.
+
+    Where ``replicas`` are not given they are searched. What a step takes at most is not of a pool but of every copy of
+    attention in it: ``max_batch`` requests, ``token_budget`` tokens.
+    """
+
+    mode: str | None = None
+    decode: PoolPart
+    prefill: PoolPart | None = None
+    max_batch: int | None = Field(None, ge=1, le=1_000_000)
+    token_budget: int | None = Field(None, ge=1, le=1_000_000)
+    accelerators: int | None = Field(None, ge=1, le=1_000_000)
+
+    @property
+    def needed(self) -> int | None:
+        """Accelerators of all replicas; None where replicas are searched."""
+        pools = [self.decode, *([self.prefill] if self.prefill else [])]
+        if any(pool.replicas is None for pool in pools):
+            return None
+        return sum(pool.split.accelerators * (pool.replicas or 0) for pool in pools)
+
+    def check(self, place: str) -> None:
+        """Refuse a mode that does not go with the pools, or a number of accelerators that is not theirs.
+
+        Raises
+        ------
+        InvalidInput
+            With what is allowed.
+        """
+        if self.mode is not None:
+            check_known("mode", self.mode, MODES)
+        if self.mode is not None and (self.mode == "disaggregated") != (self.prefill is not None):
+            raise InvalidInput(
+                f"{place}: mode {self.mode}: a prefill pool of its own is for disaggregated, and disaggregated has one"
+            )
+        needed = self.needed
+        if None not in (self.accelerators, needed) and self.accelerators != needed:
+            raise InvalidInput(f"{place}: accelerators {self.accelerators}: its pools have {needed}")
+
+
+class _DeploymentFile(Strict):
+    deployment: DeploymentPart
+
+
+def read_deployment(path: str) -> DeploymentPart:
+    """Return the deployment of a YAML or JSON file: by itself, under ``deployment``, or in an answer of ``serving``.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is none; with file and key.
+    """
+    content = read_yaml(path)
+    if isinstance(content, Mapping) and "deployment" in content:
+        answer = "deployments" in content and "pareto" in content
+        inner = {"deployment": content["deployment"]} if answer else content
+        found = validated(_DeploymentFile, inner, path).deployment
+    else:
+        found = validated(DeploymentPart, content, path)
+    found.check(path)
+    return found
+
+
+def deployment_json(one: Deployment) -> dict[str, Any]:
+    """Return a deployment as a mapping, as a file has it."""
+    return {
+        "mode": one.mode,
+        "prefill": _pool_json(one.prefill) if one.prefill else None,
+        "decode": _pool_json(one.decode),
+        "max_batch": one.decode.max_batch // one.decode.parallelism.attention_data,
+        "token_budget": one.decode.token_budget // one.decode.parallelism.attention_data,
+        "accelerators": one.accelerators,
+    }
+
+
+def _pool_json(pool: Pool) -> dict[str, int]:
+    split = pool.parallelism
+    return {
+        "replicas": pool.replicas,
+        "tensor": split.tensor,
+        "pipeline": split.pipeline,
+        "expert": split.expert,
+        "attention_data": split.attention_data,
+    }
+
+
+def words_of(deployment: Mapping[str, Any]) -> str:
+    """Return a deployment of an answer in short, prefill before decode.
+
+    Examples
+    --------
+    >>> words_of(deployment_json(Deployment("chunked", Pool(Parallelism(tensor=8), 2))))
+    'chunked, 2 × TP8'
+    """
+    decode = _pool_words(deployment["decode"])
+    if deployment["prefill"] is None:
+        return f"{deployment['mode']}, {decode}"
+    return f"{_pool_words(deployment['prefill'])} : {decode}"
+
+
+def _pool_words(pool: Mapping[str, int]) -> str:
+    split = Parallelism(*(pool[name] for name in ("tensor", "pipeline", "expert", "attention_data")))
+    return f"{pool['replicas']} × {split_words(split)}"

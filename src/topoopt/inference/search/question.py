@@ -1,0 +1,129 @@
+"""The noun Question: a model, machines, requests and objectives, and what is given of a deployment."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from topoopt.base.errors import Infeasible
+from topoopt.inference.deployment import Deployment
+from topoopt.inference.kv_cache import cache_bytes_per_token, cache_copies
+from topoopt.inference.network.kv_transfer import TransferLaw, transfer_law
+from topoopt.inference.network.placement import place
+from topoopt.inference.objectives import Objectives
+from topoopt.inference.search.candidates import Candidate, Limits
+from topoopt.inference.search.demand import Demand
+from topoopt.inference.search.network_question import NetworkQuestion
+from topoopt.inference.search.splits import Machine
+from topoopt.inference.simulator import Failure, Fleet, Replicas, RoleRule, uniform_transfer
+from topoopt.pricing import Ownership
+
+USUAL_ROUTER = "least-loaded"
+
+FREE_BYTES_PER_S = 1e18
+"""Of a network that takes no time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How caches get from pool to pool.
+
+    Attributes
+    ----------
+    bytes_per_s : float
+        Of one accelerator, as built; those of a replica send side by side. Between servers a fabric says it.
+    law : TransferLaw
+        What a transfer takes before its first byte, and the share of those bytes a second that it reaches.
+    layerwise : bool
+        Whether layers are sent while others are read.
+    """
+
+    bytes_per_s: float
+    law: TransferLaw = field(default_factory=transfer_law)
+    layerwise: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFailure:
+    """A server that is down for a while, with all replicas that have an accelerator on it, and its links."""
+
+    server: int
+    begin_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What is asked.
+
+    Attributes
+    ----------
+    fixed, fixed_prefill : mapping of str to int
+        Degrees that are given, of replicas that answer or do everything, and of those that read prompts alone.
+    router : str or None
+        Who gets a request; None for the usual one.
+    failures, server_failures : sequences of Failure, ServerFailure
+    owned : Ownership or None
+        What the machines of one server cost.
+    network : NetworkQuestion or None
+        Of several servers; None where all accelerators are in one.
+    top : int
+        Deployments that are simulated for each mode, and shown.
+    """
+
+    machine: Machine
+    demand: Demand
+    objectives: Objectives
+    limits: Limits
+    way: Way
+    fixed: Mapping[str, int] = field(default_factory=dict)
+    fixed_prefill: Mapping[str, int] = field(default_factory=dict)
+    router: str | None = None
+    failures: Sequence[Failure] = ()
+    server_failures: Sequence[ServerFailure] = ()
+    roles: RoleRule | None = None
+    owned: Ownership | None = None
+    network: NetworkQuestion | None = None
+    top: int = 3
+    seed: int = 0
+
+    def fleet(self, one: Candidate) -> Fleet:
+        """Return a candidate as the simulator takes it; of several servers on a network that takes no time."""
+        deployment, settings, model = one.deployment, self.machine.settings, self.machine.model
+        router = self.router or USUAL_ROUTER
+
+        def pages(tokens: int) -> int:
+            return tokens // settings.page_tokens
+
+        failures = self._failures(deployment)
+        decode = Replicas(deployment.decode, one.decode.table, pages(one.decode.cache_tokens))
+        if deployment.prefill is None:
+            return Fleet(deployment.mode, decode, None, settings, router, failures=failures)
+        prefill = Replicas(deployment.prefill, one.prefill.table, pages(one.prefill.cache_tokens))
+        reader, answerer = deployment.prefill.parallelism, deployment.decode.parallelism
+        transfer = uniform_transfer(
+            prefill.pool.replicas + decode.pool.replicas,
+            self.way.law.start_s,
+            self.way.bytes_per_s * self.way.law.efficiency * min(reader.accelerators, answerer.accelerators),
+            cache_bytes_per_token(model, settings.kv_precision) * cache_copies(model, reader.tensor),
+            model.layers if self.way.layerwise else 1,
+        )
+        return Fleet("disaggregated", decode, prefill, settings, router, transfer, failures, self.roles)
+
+    def _failures(self, deployment: Deployment) -> tuple[Failure, ...]:
+        """Return when replicas are down, by themselves or with a server."""
+        if not self.server_failures:
+            return tuple(self.failures)
+        size = self.machine.accelerators_per_server
+        try:
+            placed = place(deployment, size, -(-self.machine.accelerators // size))
+        except Infeasible:  # replicas are not torn apart
+            placed = place(deployment, size, deployment.accelerators)
+        homes = [*placed.prefill.tolist(), *placed.decode.tolist()]
+        return (
+            *self.failures,
+            *(
+                Failure(replica, one.begin_s, one.end_s)
+                for one in self.server_failures
+                for replica, home in enumerate(homes)
+                if one.server in home
+            ),
+        )

@@ -1,0 +1,231 @@
+"""The noun Fleet: all that the simulator knows of a deployment, by replica: step times, pages, transfers, routers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from topoopt.base.arrays import Flags, Floats, Ints
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.inference.deployment import MODES, EngineSettings, Pool
+from topoopt.inference.requests import BLOCK_TOKENS
+from topoopt.inference.step_table import StepTable
+
+ROUTERS = ("round-robin", "least-loaded", "prefix-aware", "network-aware")
+"""Who gets a request: the next one; who has the fewest tokens in its caches and its queue; who has the fewest tokens
+to read, less those of the prompt that it has cached; and of those that answer and have room, who gets the cache
+first."""
+
+
+SHORTEST_LOOK_S = 0.1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replicas:
+    """The replicas of a pool.
+
+    Attributes
+    ----------
+    pool : Pool
+        How many there are, and what a step of one takes at most.
+    table : StepTable
+    pages : int
+        Pages of keys and values that a replica has room for.
+    """
+
+    pool: Pool
+    table: StepTable
+    pages: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TransferRoutes:
+    """The links of a fabric that caches cross, which transfers share max-min fairly.
+
+    Attributes
+    ----------
+    pair_first : array (replicas * replicas + 1,) of int
+        Where the links of a pair begin: of ``source`` and ``end`` at ``source * replicas + end``.
+    link : array (entries,) of int
+    share : array (entries,) of float
+        Bytes on that link for a byte of the cache.
+    capacity_bytes_per_s : array (links,) of float
+    """
+
+    pair_first: Ints
+    link: Ints
+    share: Floats
+    capacity_bytes_per_s: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transfer:
+    """How caches get from replicas that read to those that answer.
+
+    Attributes
+    ----------
+    setup_s, bytes_per_s : array (replicas, replicas) of float
+        Of each ordered pair, those that read numbered before those that answer; the second of a transfer that is
+        alone.
+    cache_bytes_per_token : float
+        Of all layers.
+    layers : int
+        That are sent one by one while others are read; 1 where the whole cache is sent when all are.
+    routes : TransferRoutes or None
+        Without any, the network is an ideal switch, at whose ends one transfer goes after the other.
+    allowed : array (replicas, replicas) of bool, or None
+        To whom a replica may send while one of them is up; to all where not given.
+    """
+
+    setup_s: Floats
+    bytes_per_s: Floats
+    cache_bytes_per_token: float
+    layers: int = 1
+    routes: TransferRoutes | None = None
+    allowed: Flags | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A replica that is down for a while: its caches are lost, and its requests are read anew elsewhere."""
+
+    replica: int
+    begin_s: float
+    end_s: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Links of a fabric that carry nothing for a while, such as those of a server; transfers on them wait."""
+
+    links: tuple[int, ...]
+    begin_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRule:
+    """When a replica goes over to the other pool; it finishes what it has first, one replica after the other.
+
+    Attributes
+    ----------
+    every_s : float
+        How often the pools are looked at.
+    turn_s : float
+        Seconds that a replica without requests takes to change.
+    unread_tokens : float
+        Tokens that wait to be read for each replica that reads, above which another one should.
+    full, empty : float
+        Share of the pages of those that answer above which another one should, and below which one may go.
+    """
+
+    every_s: float
+    turn_s: float
+    unread_tokens: float
+    full: float = 0.8
+    empty: float = 0.4
+
+    def __post_init__(self) -> None:
+        if not (self.every_s >= SHORTEST_LOOK_S and self.turn_s >= 0 and self.unread_tokens >= 0):
+            raise InvalidInput(f"autoscale: expected a look every {SHORTEST_LOOK_S:g} s or more seldom")
+        if not 0 <= self.empty <= self.full:
+            raise InvalidInput(
+                f"autoscale: expected shares empty <= full, got {self.empty:g} and {self.full:g}"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fleet:
+    """Replicas, by number: those that read prompts, if they are a pool of their own, before those that answer.
+
+    Attributes
+    ----------
+    mode : str
+        One of :data:`~topoopt.inference.MODES`.
+    decode : Replicas
+    prefill : Replicas or None
+    settings : EngineSettings
+        Of which pages, prefixes and speculation are of concern here.
+    router : str
+        One of :data:`ROUTERS`.
+    transfer : Transfer or None
+        Of two pools.
+    failures : sequence of Failure
+    roles : RoleRule or None
+        Of two pools whose replicas may change.
+    outages : sequence of Outage
+        Of the links of transfers.
+    """
+
+    mode: str
+    decode: Replicas
+    prefill: Replicas | None = None
+    settings: EngineSettings = field(default_factory=EngineSettings)
+    router: str = "least-loaded"
+    transfer: Transfer | None = None
+    failures: Sequence[Failure] = ()
+    roles: RoleRule | None = None
+    outages: Sequence[Outage] = ()
+
+    def __post_init__(self) -> None:
+        check_known("mode", self.mode, MODES)
+        check_known("router", self.router, ROUTERS)
+        apart = self.mode == "disaggregated"
+        if apart != (self.prefill is not None) or apart != (self.transfer is not None):
+            raise InvalidInput(f"mode {self.mode}: a prefill pool and transfers are for disaggregated alone")
+        if self.roles is not None and not apart:
+            raise InvalidInput(f"mode {self.mode}: replicas change pools where there are two")
+        if self.settings.prefix_cache and BLOCK_TOKENS % self.settings.page_tokens:
+            page = self.settings.page_tokens
+            raise InvalidInput(f"page_tokens {page}: prefixes are kept in blocks of {BLOCK_TOKENS} tokens")
+        links = self.links
+        for outage in self.outages:
+            if not 0 <= outage.begin_s < outage.end_s or not all(0 <= one < links for one in outage.links):
+                raise InvalidInput(f"outage: expected links of 0 to {links - 1} and a begin before its end")
+        for failure in self.failures:
+            if not 0 <= failure.replica < self.replicas or not 0 <= failure.begin_s < failure.end_s:
+                raise InvalidInput(
+                    f"failure of replica {failure.replica}: expected one of 0 to {self.replicas - 1}, that begins "
+                    f"before it ends, got {failure.begin_s:g} to {failure.end_s:g} s"
+                )
+
+    @property
+    def replicas(self) -> int:
+        """Replicas of both pools."""
+        return self.decode.pool.replicas + (self.prefill.pool.replicas if self.prefill else 0)
+
+    @property
+    def links(self) -> int:
+        """Links that transfers cross, as far as they are known."""
+        routes = self.transfer.routes if self.transfer else None
+        return 0 if routes is None else len(routes.capacity_bytes_per_s)
+
+    @property
+    def pools(self) -> tuple[Replicas, Replicas]:
+        """Those that read prompts, and those that answer; in modes of one pool that one twice."""
+        return self.prefill or self.decode, self.decode
+
+    def check_fits(self, most_tokens: int) -> None:
+        """Refuse requests that a replica could never hold.
+
+        Raises
+        ------
+        InvalidInput
+            With the most tokens that a request may have.
+        """
+        room = min(kind.pages for kind in self.pools) * self.settings.page_tokens
+        if most_tokens > room:
+            raise InvalidInput(
+                f"requests: one has {most_tokens:,} tokens with its answer, but a replica's memory holds {room:,} of "
+                "them; use more accelerators a replica, or shorter requests"
+            )
+
+
+def uniform_transfer(
+    replicas: int, setup_s: float, bytes_per_s: float, cache_bytes_per_token: float, layers: int = 1
+) -> Transfer:
+    """Return transfers that are alike between all replicas."""
+    if not (setup_s >= 0 and bytes_per_s > 0):
+        raise InvalidInput(f"transfer: expected {setup_s:g} s >= 0 and {bytes_per_s:g} bytes/s > 0")
+    shape = (replicas, replicas)
+    return Transfer(np.full(shape, setup_s), np.full(shape, bytes_per_s), cache_bytes_per_token, layers)

@@ -1,0 +1,202 @@
+"""Queues before replicas, and who is asked: a request comes to a replica, waits there, and leaves it."""
+
+from topoopt.base.kernel import compiled
+from topoopt.inference.simulator.kernel.law import step_under_way
+from topoopt.inference.simulator.kernel.layout import (
+    IDLE,
+    NETWORK_AWARE,
+    NEVER,
+    PREFIX_AWARE,
+    ROUND_ROBIN,
+    STAYS,
+    WAITING,
+    Clock,
+    Count,
+    Number,
+    Pool,
+    Replica,
+    Request,
+    State,
+)
+from topoopt.inference.simulator.kernel.pages import matched, tokens_after
+from topoopt.inference.simulator.kernel.rows import commit, shorten
+from topoopt.inference.simulator.kernel.transfers import crossing_s, has_fabric
+
+MOST_GROUP = 99
+
+
+@compiled
+def known_tokens(s: State, q: int) -> float:
+    """Return the tokens that the cache of a request would hold."""
+    return s.request[q, Request.INPUT] + s.number[Number.ACCEPTED] * s.request[q, Request.STEPS]
+
+
+@compiled
+def aim(s: State, q: int) -> None:
+    """Say what of a request without a cache is to be read: its prompt, and what was answered already."""
+    if s.request[q, Request.BEGUN] == 0:
+        s.request[q, Request.TARGET] = s.request[q, Request.INPUT]
+    else:
+        s.request[q, Request.TARGET] = tokens_after(s, q, s.request[q, Request.STEPS]) + 1
+    s.request[q, Request.READ] = 0
+
+
+@compiled
+def join(s: State, r: int, q: int, now: float) -> None:
+    """Let a request come to a replica, at the end of its queue."""
+    s.request[q, Request.STATE] = WAITING
+    s.request[q, Request.REPLICA] = r
+    s.request[q, Request.BEHIND] = -1
+    if s.replica[r, Replica.WAITING] == 0:
+        s.replica[r, Replica.HEAD] = q
+        if s.replica[r, Replica.RUNNING] < s.pool[s.replica[r, Replica.POOL], Pool.BATCH]:
+            shorten(s, r, now)
+    else:
+        s.request[s.replica[r, Replica.TAIL], Request.BEHIND] = q
+    s.replica[r, Replica.TAIL] = q
+    s.replica[r, Replica.WAITING] += 1
+    s.replica[r, Replica.UNREAD] += s.request[q, Request.TARGET] - s.request[q, Request.READ]
+    s.clock[r, Clock.LOAD] += known_tokens(s, q)
+    s.replica[r, Replica.MARKED] = 1
+
+
+@compiled
+def put_first(s: State, r: int, q: int) -> None:
+    """Put a request that lost its pages before all others of its replica."""
+    s.request[q, Request.STATE] = WAITING
+    s.request[q, Request.BEHIND] = s.replica[r, Replica.HEAD]
+    if s.replica[r, Replica.WAITING] == 0:
+        s.request[q, Request.BEHIND] = -1
+        s.replica[r, Replica.TAIL] = q
+    s.replica[r, Replica.HEAD] = q
+    s.replica[r, Replica.WAITING] += 1
+
+
+@compiled
+def take_first(s: State, r: int) -> int:
+    """Take the first request out of a queue."""
+    q = s.replica[r, Replica.HEAD]
+    s.replica[r, Replica.HEAD] = s.request[q, Request.BEHIND]
+    s.replica[r, Replica.WAITING] -= 1
+    return q
+
+
+@compiled
+def leave(s: State, r: int, q: int) -> None:
+    """Count a request no more among those of a replica."""
+    s.clock[r, Clock.LOAD] -= known_tokens(s, q)
+    s.replica[r, Replica.UNREAD] -= s.request[q, Request.TARGET] - s.request[q, Request.READ]
+
+
+@compiled
+def load_of(s: State, r: int, now: float) -> float:
+    """Return the tokens of all requests of a replica, those on their way to it too, with answers up to now."""
+    load = s.clock[r, Clock.LOAD]
+    if s.replica[r, Replica.BUSY] != IDLE and s.replica[r, Replica.ROW] > 1:
+        over = step_under_way(s, r, now) - 1
+        load += s.number[Number.ACCEPTED] * s.replica[r, Replica.ANSWERED] * over
+    return load
+
+
+@compiled
+def sent_at(s: State, source: int, r: int, q: int, end: float) -> float:
+    """Return when the cache of a request would be there that is read at ``end``; both ends do one transfer at a time.
+
+    Layers that were read are sent while others are: the last one is left, and what could not be sent in that time. In
+    a line of two machines that is exact: with ``b`` the seconds of all bytes and ``p`` those of the step, the last of
+    ``l`` layers leaves ``max(b / l, b - p (l - 1) / l)`` after the step.
+    """
+    size = s.number[Number.CACHE_BYTES] * known_tokens(s, q)
+    bytes_s = size / s.bytes_per_s[source, r]
+    exposed_s = bytes_s
+    layers = s.tally[Count.LAYERS]
+    if layers > 1:
+        exposed_s = max(
+            bytes_s / layers, bytes_s - (end - s.clock[source, Clock.BEGIN]) * ((layers - 1) / layers)
+        )
+    ready = max(
+        end + exposed_s, s.clock[source, Clock.SENDING] + bytes_s, s.clock[r, Clock.RECEIVING] + bytes_s
+    )
+    return ready + s.setup_s[source, r]
+
+
+@compiled
+def choose(s: State, pool: int, q: int, source: int, end: float, now: float) -> int:
+    """Return the replica of a pool that gets a request, of one that comes from a source and was read at ``end``.
+
+    Of equal ones the first. If none takes requests, one that will, or that must after all.
+    """
+    router = s.tally[Count.ROUTER]
+    if router == ROUND_ROBIN:
+        return _next_in_turn(s, pool, source)
+    best, best_group, best_cost, best_load = -1, MOST_GROUP, NEVER, NEVER
+    for r in range(len(s.replica)):
+        if s.replica[r, Replica.POOL] != pool:
+            continue
+        group = _group(s, r, source)
+        load = load_of(s, r, now)
+        cost = load
+        if router == PREFIX_AWARE and pool == 0:
+            commit_up_to(s, r, now)
+            blocks = matched(s, r, q)
+            hit = blocks * s.tally[Count.BLOCK_PAGES] * s.tally[Count.PAGE]
+            cost = 1.0 * (s.replica[r, Replica.UNREAD] - hit)
+        elif router == NETWORK_AWARE and pool == 1:
+            if load + known_tokens(s, q) > s.pool[pool, Pool.PAGES] * s.tally[Count.PAGE]:
+                group += 1
+            else:
+                cost = _arrival(s, source, r, q, end, now)
+        if group < best_group or (
+            group == best_group and (cost < best_cost or (cost == best_cost and load < best_load))
+        ):
+            best, best_group, best_cost, best_load = r, group, cost, load
+    return best
+
+
+@compiled
+def commit_up_to(s: State, r: int, now: float) -> None:
+    """Take the pages of the steps that a replica has begun."""
+    if s.replica[r, Replica.BUSY] != IDLE and s.replica[r, Replica.ROW] > 1:
+        commit(s, r, step_under_way(s, r, now))
+
+
+@compiled
+def _arrival(s: State, source: int, r: int, q: int, end: float, now: float) -> float:
+    """Return when the cache of a request would be there, on links as they are in use now or at idle ends."""
+    if not has_fabric(s):
+        return sent_at(s, source, r, q, end)
+    bytes_s = crossing_s(s, source, r, s.number[Number.CACHE_BYTES] * known_tokens(s, q), now)
+    layers = s.tally[Count.LAYERS]
+    ready = end + bytes_s
+    if layers > 1:
+        ready = max(now + (end - now) / layers + bytes_s, end + bytes_s / layers)
+    return ready + s.setup_s[source, r]
+
+
+@compiled
+def _group(s: State, r: int, source: int) -> int:
+    """Return 0 for a replica that takes requests, more for those that are asked only if there is no other."""
+    group = 0 if s.replica[r, Replica.TURNING] == STAYS else 2
+    if source >= 0 and not s.allowed[source, r]:
+        group += 4
+    return group if s.replica[r, Replica.UP] == 1 else group + 8
+
+
+@compiled
+def _next_in_turn(s: State, pool: int, source: int) -> int:
+    counter = Count.TURN if pool == 0 else Count.TURN_OF_ANSWERS
+    replicas = len(s.replica)
+    best, best_group = -1, MOST_GROUP
+    for i in range(replicas):
+        r = (s.tally[counter] + i) % replicas
+        if s.replica[r, Replica.POOL] == pool and _group(s, r, source) < best_group:
+            best, best_group = r, _group(s, r, source)
+    s.tally[counter] = best + 1
+    return best
+
+
+@compiled
+def come(s: State, q: int, now: float) -> None:
+    """Let a request without a cache come to whom the router says."""
+    aim(s, q)
+    join(s, choose(s, 0, q, -1, now, now), q, now)

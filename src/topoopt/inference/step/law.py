@@ -1,0 +1,217 @@
+"""The law of a step: seconds of a decoding step and of reading prompts, over columns of configurations.
+
+Products of activations with weights take ``(c^3 + m^3)^(1/3)``, where ``c`` is their arithmetic and ``m`` the reading
+of weights; experts are read if any token touches them; caches are read whole; accelerators of a server sum their parts
+twice a layer; the engine adds its own for each layer, step and request. Where two halves of a batch overlap, one
+computes while what the other sends is on its way.
+"""
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.inference.experts import busiest_over_mean, touched_experts, touched_ranks
+from topoopt.inference.network.expert_exchange import exchange_law
+from topoopt.inference.step.constants import Constants, Number
+from topoopt.inference.step.replica import Replica
+
+ACTIVATION_BYTES = 2.0
+"""Of a number that accelerators send each other; experts' inputs go in 8 bits with a scale of 4 bytes for 128."""
+
+MICRO_BATCH_TOKENS = 1024.0
+"""Prompts flow through pipeline stages in pieces of at least so many tokens; smaller ones read weights too often."""
+
+DISPATCH_BYTES = 1 + 4 / 128
+
+
+def decode_step_s(one: Replica, law: Constants, requests: Number, cached: Number) -> Floats:
+    """Return the seconds of a step in which every request gets its next token.
+
+    Parameters
+    ----------
+    requests
+        Of a whole replica.
+    cached
+        Mean tokens of a request in the caches.
+    """
+    own = np.maximum(requests / one.attention_data, 1.0)
+    layers = token_s(one, law, requests, True, own * cached_s(one, law, cached))
+    return layers + head_s(one, law, own) + engine_s(one, law, requests)
+
+
+def engine_s(one: Replica, law: Constants, requests: Number) -> Floats:
+    """Return what an engine adds to a decoding step with so many requests of a replica.
+
+    Every host prepares the requests of its own accelerators, while others prepare theirs.
+    """
+    return np.asarray(law.step_s + law.request_s * requests / one.hosts)
+
+
+def prompt_step_s(one: Replica, law: Constants, tokens: Number, prompts: Number = 1.0) -> Floats:
+    """Return the seconds in which prompts of so many tokens together, and of equal length, are read.
+
+    Prompts of copies of attention are read side by side.
+    """
+    own = tokens / np.minimum(prompts, one.attention_data)
+    pairs = prompt_pairs_s(one, law, tokens / prompts) * np.maximum(prompts / one.attention_data, 1.0)
+    base = token_s(one, law, own * one.attention_data, False, pairs) - pairs
+    floor = law.prompt_layer_s * one.layers
+    flowing = np.clip(tokens / MICRO_BATCH_TOKENS, 1.0, one.pipeline)
+    filled = (one.pipeline + flowing - 1) / (one.pipeline * flowing)
+    return np.asarray(
+        (smooth(base, floor) + pairs) * filled
+        + head_s(one, law, np.maximum(prompts / one.attention_data, 1.0))
+        + law.prompt_step_s
+    )
+
+
+def token_s(
+    one: Replica, law: Constants, tokens: Number, decoding: bool, attention_s: Number = 0.0
+) -> Floats:
+    """Return the seconds of all layers for so many tokens of a replica.
+
+    Parameters
+    ----------
+    attention_s
+        Seconds of attention's caches, or of a prompt's pairs, that are part of it.
+    """
+    alone = layers_s(one, law, tokens, decoding) + attention_s + exchange_s(one, law, tokens, decoding)
+    if not np.any(one.overlaps):
+        return np.asarray(alone)
+    works, sends = halves_s(one, law, tokens, decoding)
+    return np.where(one.overlaps > 0, np.minimum(alone, overlapped_s(one, works + attention_s, sends)), alone)
+
+
+def halves_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> tuple[Floats, Floats]:
+    """Return the seconds that two halves of a batch compute, and those in which what they send is on its way.
+
+    Both halves read the weights, so that together they compute longer than the batch as a whole.
+    """
+    half = tokens / 2
+    return 2 * layers_s(one, law, half, decoding), 2 * exchange_s(one, law, half, decoding)
+
+
+def overlapped_s(one: Replica, works: Floats, sends: Floats) -> Floats:
+    """Return the longer of both, and of the shorter what no other half covers: that of one half in one layer."""
+    return np.asarray(np.maximum(works, sends) + np.minimum(works, sends) / (2 * one.layers))
+
+
+def layers_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
+    """Return the seconds that all layers compute: without attention's caches, and without what goes to experts."""
+    own = tokens / one.attention_data
+    compute = law.dense_compute * (law.decode_compute if decoding else 1.0)
+    rate, reading = one.dense_flops * compute, one.memory_bytes_per_s * law.dense_memory
+    attention = smooth(
+        2 * one.attention_weights * own / rate, one.attention_weights * one.attention_bytes / reading
+    )
+    mlp_rate = one.expert_flops * compute
+    mlp = smooth(2 * one.mlp_weights * own / mlp_rate, one.mlp_weights * one.mlp_bytes / reading)
+    sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, law, own)
+    if np.any(one.adapters):
+        sums = sums + adapters_s(one, law, tokens, decoding)
+    return np.asarray(sums + boundary_s(one, law, own) + (law.layer_s * one.layers if decoding else 0.0))
+
+
+def expert_s(one: Replica, law: Constants, tokens: Number) -> Floats:
+    """Return the seconds of the routed experts of all layers."""
+    mean = tokens * one.experts_per_token / one.expert_ranks
+    uneven = busiest_over_mean(np.maximum(mean, 1.0), one.expert_ranks)
+    touched = touched_experts(one.experts, one.experts_per_token, tokens) * one.experts_held / one.experts
+    reading = touched * one.expert_weights * one.expert_bytes / (one.memory_bytes_per_s * law.expert_memory)
+    arithmetic = 2 * one.expert_weights * mean * uneven / (one.expert_flops * law.expert_compute)
+    return smooth(arithmetic, reading)
+
+
+def adapters_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
+    """Return the seconds of LoRA adapters, of which each request has one, all as often.
+
+    An adapter is read once for all requests of a step that have it (Chen et al., Punica, MLSys 2024);
+    tokens of prompts are those of one request. Shares of promised rates are those of weights, for no published run
+    has adapters.
+    """
+    own = tokens / one.attention_data
+    count = np.maximum(one.adapters, 1.0)
+    met = touched_experts(count, 1.0, own) if decoding else np.ones_like(own)
+    mean = tokens * one.experts_per_token / one.expert_ranks
+    kinds = np.maximum(met * one.experts, 1.0)
+    chosen = np.minimum(one.experts_per_token, kinds)
+    experts = touched_experts(kinds, chosen, tokens) * one.experts_held / one.experts
+    reading = one.adapter_weights * met + one.adapter_expert_weights * experts
+    arithmetic = one.adapter_weights * own + one.adapter_expert_weights * mean
+    seconds = smooth(
+        2 * arithmetic / (one.plain_flops * law.dense_compute),
+        2.0 * reading / (one.memory_bytes_per_s * law.dense_memory),
+    )
+    return np.where(one.adapters > 0, seconds, 0.0)
+
+
+def reduce_s(one: Replica, law: Constants, tokens: Number) -> Floats:
+    """Return the seconds of the sums over a tensor parallel group: two a layer, over servers where it is larger."""
+    group = one.tensor
+    inside = np.minimum(group, one.domain)
+    servers = np.maximum(group / one.domain, 1.0)
+    size = ACTIVATION_BYTES * tokens * one.hidden
+    wire = 2 * (inside - 1) / inside * size / (one.link_bytes_per_s * law.link)
+    start = law.reduce_s + law.reduce_double_s * np.log2(np.maximum(inside / 2, 1.0))
+    outside = law.network_reduce_s * np.log2(servers)
+    outside = outside + 2 * (servers - 1) / servers * size / inside / (one.network_bytes_per_s * law.network)
+    return 2 * one.layers * np.where(group > 1, start + wire + outside, 0.0)
+
+
+def exchange_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
+    """Return the seconds of bringing tokens to their experts and back, where copies of attention share these.
+
+    Inside a scale-up domain a token goes once to each rank that has experts of it. Between domains kernels for prompts
+    send it once to each that has some and hand it on inside, over links that are then the faster part; those for
+    decoding send a copy to each expert (DeepEP's normal and low-latency kernels, whose own law holds between domains:
+    no AllReduce says how fast they are).
+    """
+    own = tokens / one.attention_data
+    ranks = np.where(one.attention_data > 1, one.stage, 1.0)
+    inside = np.minimum(ranks, one.domain)
+    chosen = np.maximum(one.experts_per_token, 1.0)
+    near = touched_ranks(ranks, chosen) * (ranks - 1) / ranks
+    size = own * one.hidden * (DISPATCH_BYTES + ACTIVATION_BYTES)
+    near_s = 2 * law.exchange_s * np.log2(np.maximum(ranks, 2.0)) + near * size / (
+        one.link_bytes_per_s * law.link
+    )
+    kernels = exchange_law()
+    far = (chosen if decoding else one.domains_visited) * (1 - inside / ranks)
+    far_s = 2 * kernels.base_s + far * size * kernels.slowness / one.network_bytes_per_s
+    each_s = np.where(ranks > inside, far_s, near_s)
+    return np.asarray(one.moe_layers * np.where(ranks > 1, each_s, 0.0))
+
+
+def boundary_s(one: Replica, law: Constants, tokens: Number) -> Floats:
+    """Return the seconds of handing tokens from stage to stage, over the network where stages fill a server."""
+    away = one.stage * one.pipeline > one.domain
+    slow = np.where(away, one.network_bytes_per_s * law.network, one.link_bytes_per_s * law.link)
+    start = np.where(away, law.network_reduce_s, law.reduce_s)
+    return (one.pipeline - 1) * (start + ACTIVATION_BYTES * tokens * one.hidden / slow)
+
+
+def head_s(one: Replica, law: Constants, rows: Number) -> Floats:
+    """Return the seconds of the output layer for so many rows."""
+    return smooth(
+        2 * one.head_weights * rows / (one.plain_flops * law.dense_compute),
+        2.0 * one.head_weights / (one.memory_bytes_per_s * law.dense_memory),
+    )
+
+
+def cached_s(one: Replica, law: Constants, cached: Number) -> Floats:
+    """Return the seconds that attention of one more request takes, of so many cached tokens."""
+    seen = np.minimum(cached, one.window)
+    size = one.cache_bytes_per_token * cached + one.window_bytes_per_token * seen + one.state_bytes
+    reading = size / (one.memory_bytes_per_s * law.cache_memory)
+    return np.maximum(reading, one.cached_flops * cached / (one.plain_flops * law.pair_compute))
+
+
+def prompt_pairs_s(one: Replica, law: Constants, tokens: Number) -> Floats:
+    """Return the seconds of attention among the tokens of one prompt."""
+    seen = np.minimum(tokens, one.window)
+    pairs = one.pair_flops * tokens**2 / 2 + one.window_pair_flops * (seen * tokens - seen**2 / 2)
+    return pairs / (one.plain_flops * law.pair_compute)
+
+
+def smooth(arithmetic: Number, reading: Number) -> Floats:
+    """Return what overlapped arithmetic and reading take: a little more than the longer."""
+    return np.asarray(np.cbrt(arithmetic**3 + reading**3))

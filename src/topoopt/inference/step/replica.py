@@ -1,0 +1,219 @@
+"""The noun Replica: what one accelerator holds and moves in a step, as columns of configurations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.catalog import Accelerator
+from topoopt.inference.adapters import adapter_shape
+from topoopt.inference.deployment import EngineSettings
+from topoopt.inference.kv_cache import cache_shape
+from topoopt.inference.precision import cache_element_bytes, compute_rate, weight_format
+from topoopt.inference.weights import attention_element_bytes, weight_shape
+from topoopt.transformers import expected_places
+from topoopt.workloads.transformer import TransformerModel
+
+SERVER = 8
+"""Accelerators of a server where the catalogue's scale-up domain is no number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Degrees:
+    """Columns of how replicas are split; see :class:`~topoopt.inference.Parallelism`. Arrays (n,) of float."""
+
+    tensor: Floats
+    pipeline: Floats
+    expert: Floats
+    attention_data: Floats
+
+    @property
+    def stage_accelerators(self) -> Floats:
+        """Accelerators that work on a layer together."""
+        return self.tensor * self.attention_data
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """What one accelerator of a replica holds and moves, all layers together: columns, arrays (n,) of float.
+
+    With pipeline stages a token meets all of them one after the other; sums are over all stages.
+
+    Attributes
+    ----------
+    layers, moe_layers, hidden : of the model
+    tensor, pipeline, expert_ranks, attention_data, stage : degrees; ``stage`` accelerators share a layer
+    attention_weights, mlp_weights, head_weights : weights in products that every token meets
+    attention_bytes, mlp_bytes : of these; those of the output layer are in 16 bits
+    expert_weights : of one routed expert over all layers, the part of it that one accelerator has
+    expert_bytes : of one such weight
+    experts, experts_per_token, experts_held : of a layer, of a token, of an accelerator
+    cache_bytes_per_token : read for each cached token of the requests of an accelerator
+    window_bytes_per_token, window : the same in layers of sliding windows, which keep so many tokens
+    state_bytes : read and written for each request in recurrent layers
+    cached_flops : for each cached token: latent attention, whose cache is small and whose heads are many
+    pair_flops, window_pair_flops : for each pair of tokens when a prompt is read
+    dense_flops, expert_flops, plain_flops : peak rates in FLOP/s: of weights, of experts, of 16 bits
+    memory_bytes_per_s, link_bytes_per_s, network_bytes_per_s : of an accelerator, one way
+    domain : accelerators that the link joins
+    domains_visited : of a layer's, those that have experts of a token, on average
+    hosts : servers over which copies of attention lie
+    adapters : LoRA adapters that requests have, each one of them; 0 for none
+    adapter_weights : of one adapter, outside of experts
+    adapter_expert_weights : of one adapter of one routed expert
+    overlaps : 1 where one half of a batch computes while the other sends
+    """
+
+    layers: Floats
+    moe_layers: Floats
+    hidden: Floats
+    tensor: Floats
+    pipeline: Floats
+    expert_ranks: Floats
+    attention_data: Floats
+    stage: Floats
+    attention_weights: Floats
+    mlp_weights: Floats
+    head_weights: Floats
+    attention_bytes: Floats
+    mlp_bytes: Floats
+    expert_weights: Floats
+    expert_bytes: Floats
+    experts: Floats
+    experts_per_token: Floats
+    experts_held: Floats
+    cache_bytes_per_token: Floats
+    window_bytes_per_token: Floats
+    window: Floats
+    state_bytes: Floats
+    cached_flops: Floats
+    pair_flops: Floats
+    window_pair_flops: Floats
+    dense_flops: Floats
+    expert_flops: Floats
+    plain_flops: Floats
+    memory_bytes_per_s: Floats
+    link_bytes_per_s: Floats
+    network_bytes_per_s: Floats
+    domain: Floats
+    domains_visited: Floats
+    hosts: Floats
+    adapters: Floats
+    adapter_weights: Floats
+    adapter_expert_weights: Floats
+    overlaps: Floats
+
+
+def replica(
+    model: TransformerModel, accelerator: Accelerator, degrees: Degrees, settings: EngineSettings
+) -> Replica:
+    """Return what an accelerator holds and moves, a row for each way of splitting a model."""
+    weights, cache, adapter = weight_shape(model), cache_shape(model), adapter_shape(model)
+    stored = weight_format(settings.weight_precision)
+    element = cache_element_bytes(settings.kv_precision)
+    tensor = np.asarray(degrees.tensor, float)
+    stage, held = degrees.stage_accelerators, np.minimum(tensor, cache.shares)
+    expert_parts = stage / degrees.expert
+    index = model.indexer.head_dim * model.attention_layers if model.indexer else 0
+    sparse = cache.whole_values - index if model.indexer else 0
+    rate = compute_rate(accelerator, settings.weight_precision)
+    plain = compute_rate(accelerator, "bf16")
+    latent_attention = plain if attention_element_bytes(model, settings.weight_precision) == 2 else rate
+    columns = {
+        "layers": model.layers,
+        "moe_layers": model.moe_layers,
+        "hidden": model.hidden,
+        "tensor": tensor,
+        "pipeline": degrees.pipeline,
+        "expert_ranks": degrees.expert,
+        "attention_data": degrees.attention_data,
+        "stage": stage,
+        "attention_weights": weights.attention_split / tensor + weights.attention_whole,
+        "mlp_weights": weights.mlp / tensor + weights.whole,
+        "head_weights": weights.output / tensor,
+        "attention_bytes": attention_element_bytes(model, settings.weight_precision),
+        "mlp_bytes": stored.other_bytes,
+        "expert_weights": weights.one_expert / expert_parts,
+        "expert_bytes": stored.expert_bytes,
+        "experts": max(weights.experts, 1),
+        "experts_per_token": weights.experts_per_token,
+        "experts_held": weights.experts / degrees.expert,
+        "cache_bytes_per_token": (cache.whole_values - sparse) * element / held,
+        "window_bytes_per_token": (cache.window_values + sparse) * element / held,
+        "window": _seen(model),
+        "state_bytes": 2 * 4.0 * cache.state_values / tensor,
+        "cached_flops": _cached_flops(model) / tensor,
+        **_pair_flops(model, tensor),
+        "dense_flops": latent_attention,
+        "expert_flops": rate,
+        "plain_flops": plain,
+        **(links := _links(accelerator)),
+        "domains_visited": _domains_visited(model, stage, links["domain"]),
+        "hosts": np.where(degrees.attention_data > 1, np.maximum(stage / SERVER, 1.0), 1.0),
+        "adapters": settings.adapters,
+        "adapter_weights": settings.adapter_rank * (adapter.whole + adapter.split / tensor),
+        "adapter_expert_weights": settings.adapter_rank
+        * (adapter.one_expert_whole + adapter.one_expert_split / expert_parts),
+        "overlaps": float(settings.two_batch_overlap),
+    }
+    shape = np.broadcast_shapes(tensor.shape, *(np.shape(value) for value in columns.values()))
+    return Replica(
+        **{name: np.broadcast_to(np.asarray(value, float), shape) for name, value in columns.items()}
+    )
+
+
+def stacked(replicas: Sequence[Replica]) -> Replica:
+    """Return the rows of several one under the other."""
+    return Replica(
+        **{
+            one.name: np.concatenate([getattr(part, one.name) for part in replicas])
+            for one in fields(Replica)
+        }
+    )
+
+
+def _seen(model: TransformerModel) -> int:
+    """Return how many tokens a layer that does not look at all of them looks at."""
+    return model.window if model.window_layers else 2**31
+
+
+def _cached_flops(model: TransformerModel) -> float:
+    latent = model.latent
+    if latent is None or model.indexer is not None:
+        return 0.0
+    return 2.0 * model.heads * (2 * latent.key_value_rank + latent.rope_head_dim) * model.attention_layers
+
+
+def _pair_flops(model: TransformerModel, tensor: Floats) -> dict[str, Floats]:
+    """Return FLOP of a pair of tokens in layers that look at all, and in those of windows or sparse attention."""
+    value_dim = model.head_dim if model.latent is None else model.latent.value_head_dim
+    one = 2.0 * model.heads * (model.head_dim + value_dim)
+    looked_at = 2.0 * model.indexer.heads * model.indexer.head_dim if model.indexer else 0.0
+    whole = (model.attention_layers - model.window_layers) * one + model.attention_layers * looked_at
+    return {"pair_flops": whole / tensor, "window_pair_flops": model.window_layers * one / tensor}
+
+
+def _domains_visited(model: TransformerModel, stage: Floats, domain: float) -> Floats:
+    experts = model.experts
+    if experts is None:
+        return np.ones(np.shape(stage))
+    groups = experts.route_groups, experts.groups_per_token
+    counts, place = np.unique(np.maximum(stage / domain, 1.0), return_inverse=True)
+    visited = [expected_places(experts.count, experts.per_token, one, *groups) for one in counts.tolist()]
+    return np.asarray(np.array(visited)[place].reshape(np.shape(stage)))
+
+
+def scale_up_ranks(accelerator: Accelerator) -> int:
+    """Return how many accelerators the scale-up links join."""
+    domain = accelerator.scale_up_domain
+    return int(domain) if domain.isdigit() and int(domain) > 1 else SERVER
+
+
+def _links(accelerator: Accelerator) -> dict[str, float]:
+    return {
+        "memory_bytes_per_s": accelerator.memory_bandwidth_bytes_per_s,
+        "link_bytes_per_s": (accelerator.scale_up_bandwidth_bps or 256e9) / 8,
+        "network_bytes_per_s": (accelerator.nic_bandwidth_bps or 100e9) / 8,
+        "domain": float(scale_up_ranks(accelerator)),
+    }

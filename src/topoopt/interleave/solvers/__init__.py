@@ -1,8 +1,0 @@
-"""How the rotations of best score are found: by FFT, on a grid, by descent, as a mixed-integer program."""
-
-from topoopt.interleave.solvers.excess import excess_by_shift as excess_by_shift
-from topoopt.interleave.solvers.problem import RotationProblem as RotationProblem
-from topoopt.interleave.solvers.table import AUTO as AUTO
-from topoopt.interleave.solvers.table import SOLVERS as SOLVERS
-from topoopt.interleave.solvers.table import Solver as Solver
-from topoopt.interleave.solvers.table import chosen_solver as chosen_solver

@@ -1,0 +1,159 @@
+"""The noun Job: some work on one cluster, and how its costs are counted."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from topoopt.base.errors import InvalidInput
+from topoopt.base.memory import refuse_too_large
+from topoopt.catalog import ClusterSpec, find_accelerator
+from topoopt.jobs.operators_work import OperatorsWork, Profile, operators_work
+from topoopt.jobs.settings import JobSettings
+from topoopt.jobs.traffic_work import TrafficWork
+from topoopt.jobs.transformer_work import TransformerWork
+from topoopt.jobs.work import Work
+from topoopt.workloads import OperatorGraph, Traffic, with_pairs
+from topoopt.workloads.strategy import ParallelStrategy
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One training job on one cluster; make it with :func:`make_job`, :func:`traffic_job` or :func:`training_job`."""
+
+    work: Work
+    cluster: ClusterSpec
+    settings: JobSettings
+
+    def __post_init__(self) -> None:
+        refuse_too_many_servers(self.cluster)
+
+    @property
+    def name(self) -> str:
+        """Name of the work."""
+        return self.work.name
+
+    @property
+    def global_batch(self) -> int:
+        """Samples per iteration over all accelerators."""
+        return self.work.samples(self.cluster)
+
+
+def refuse_too_many_servers(cluster: ClusterSpec) -> None:
+    """Refuse a cluster for whose pairs of servers there is not enough memory here.
+
+    Raises
+    ------
+    Infeasible
+        With the need, and what there is.
+    """
+    needed_bytes = _BYTES_OF_A_PAIR * cluster.servers**2
+    refuse_too_large(f"servers {cluster.servers}", needed_bytes, "use fewer servers")
+
+
+_BYTES_OF_A_PAIR = 48
+"""What traffic, routes and loads take of each ordered pair of servers while a job is planned, measured."""
+
+
+def make_job(
+    graph: OperatorGraph,
+    cluster: ClusterSpec,
+    settings: JobSettings,
+    profiles: tuple[Profile, ...] = (),
+) -> Job:
+    """Return the job of training a model of operators; see :func:`topoopt.jobs.operators_work`."""
+    return Job(operators_work(graph, cluster, settings, profiles), cluster, settings)
+
+
+def traffic_job(
+    name: str,
+    traffic: Traffic,
+    cluster: ClusterSpec,
+    origin: str = "a traffic matrix",
+    compute_s: float = 0.0,
+    hidden_share: float = 0.0,
+) -> Job:
+    """Return the job of known traffic and no operators: ``origin`` is what was read, in words.
+
+    All bytes are ready at once; where an iteration computes for ``compute_s``, too, a share of each transfer may move
+    beside that and the rest after it.
+
+    Raises
+    ------
+    InvalidInput
+        If the traffic is not of the cluster's servers, or moves nothing.
+    """
+    if traffic.servers != cluster.servers:
+        raise InvalidInput(f"{name}: {traffic.servers} rows for {cluster.servers} servers")
+    demand = with_pairs(traffic)
+    if not len(demand.transfers) and not demand.allreduce:
+        raise InvalidInput(f"{name}: no server sends another one anything; there is nothing to plan")
+    return Job(TrafficWork(name, demand, origin, compute_s, hidden_share), cluster, JobSettings())
+
+
+def training_job(work: TransformerWork, cluster: ClusterSpec, precision: str) -> Job:
+    """Return the job of training a transformer.
+
+    Raises
+    ------
+    InvalidInput
+        If a layout is for another number of servers, or the accelerator lacks the precision.
+    """
+    for layout in work.layouts:
+        if layout.step.servers != cluster.servers:
+            raise InvalidInput(
+                f"{work.name}: {layout.name} is laid out over {layout.step.servers} servers, "
+                f"the cluster has {cluster.servers}"
+            )
+    find_accelerator(cluster.accelerator).peak_flops(precision)
+    return Job(work, cluster, JobSettings(compute="roofline", precision=precision))
+
+
+def job_on(job: Job, cluster: ClusterSpec) -> Job:
+    """Return the job on another cluster, as many samples on each accelerator as before.
+
+    Raises
+    ------
+    Infeasible
+        If its work is laid out for its own cluster only.
+    """
+    return Job(job.work.on(cluster, job.settings), cluster, job.settings)
+
+
+def operators_of(job: Job) -> OperatorsWork:
+    """Return the work of a job that is known to be one of operators."""
+    assert isinstance(job.work, OperatorsWork)
+    return job.work
+
+
+def transformer_of(job: Job) -> TransformerWork:
+    """Return the work of a job that is known to train a transformer."""
+    assert isinstance(job.work, TransformerWork)
+    return job.work
+
+
+LARGEST_TO_KEEP = 256
+"""Servers up to which the last traffics are kept: finder, rings and bounds ask for that of one strategy in turn. Above
+it is the last one."""
+
+
+def job_traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
+    """Return what one iteration of a job moves under a strategy."""
+    kept = job.cluster.servers <= LARGEST_TO_KEEP
+    return (_kept_traffic if kept else _last_traffic)(job, strategy)
+
+
+def _traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
+    return job.work.traffic(strategy, job.cluster, job.settings)
+
+
+_kept_traffic = lru_cache(maxsize=4)(_traffic)
+_last_traffic = lru_cache(maxsize=1)(_traffic)
+
+
+def job_mfu(job: Job, iteration_time_s: float) -> float:
+    """Return the model FLOPs utilization of a transformer's job: FLOPs of the model over what the accelerators could.
+
+    Recomputed FLOPs do not count; the peak is that of the job's precision.
+    """
+    peak_flops = find_accelerator(job.cluster.accelerator).peak_flops(job.settings.precision)
+    accelerators = job.cluster.total_accelerators
+    return transformer_of(job).model_flops / (iteration_time_s * accelerators * peak_flops)

@@ -1,1 +1,0 @@
-"""Tables of measured runs: their columns, models, memory and predictions."""

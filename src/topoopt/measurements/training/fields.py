@@ -1,0 +1,80 @@
+"""What few runs vary of a configuration: a column each, with the words that frameworks have for it."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from topoopt.base.errors import InvalidInput
+from topoopt.measurements.training.adapters import adapter_fields
+from topoopt.measurements.training.columns import SIZED, WORDS, Row, number, switched_on, text, whole
+from topoopt.measurements.training.words import is_hybrid_shard
+from topoopt.transformers import System
+
+
+def rare_fields(row: Row, tp: int, system: System) -> dict[str, Any]:
+    """Return the fields of a configuration that a row says beside its degrees; nothing of those it does not say.
+
+    Hybrid sharding without a number shares out within servers, as PyTorch's HYBRID_SHARD does.
+
+    Raises
+    ------
+    InvalidInput
+        For a word or number that a column cannot have.
+    """
+    fields = {name: read(row, name) for name, read in _READ.items() if text(row, name)} | adapter_fields(row)
+    if is_hybrid_shard(row):
+        fields.setdefault("shard", max(system.accelerators_per_server // tp, 1))
+    return fields
+
+
+def _word(row: Row, column: str) -> str:
+    plain = re.sub(r"[-_\s]+", "-", text(row, column).lower())
+    if plain not in WORDS[column]:
+        known = ", ".join(dict.fromkeys(meaning for meaning in WORDS[column].values() if meaning))
+        raise InvalidInput(f'{column}: expected one of {known}, got "{text(row, column)}"')
+    return WORDS[column][plain]
+
+
+def _count(row: Row, column: str) -> int:
+    return 0 if text(row, column) in ("0", "0.0") else whole(row, column)
+
+
+def _mean(row: Row, column: str) -> int:
+    """Return the whole number next to a mean; ``2k`` is 2,048."""
+    return whole(row, column) if SIZED.fullmatch(text(row, column)) else round(number(row, column))
+
+
+def _switch(row: Row, column: str) -> bool:
+    return switched_on(row, column, False)
+
+
+def _share(row: Row, column: str) -> float:
+    """Return a share: 0.5, 50%, or all or nothing by yes or no."""
+    cell = text(row, column).lower()
+    if cell in WORDS["switch"]:
+        return float(WORDS["switch"][cell] == "yes")
+    if cell.endswith("%"):
+        return number({column: cell[:-1]}, column) / 100
+    return number(row, column)
+
+
+_READ: Mapping[str, Callable[[Row, str], Any]] = {
+    "recompute_layers": _count,
+    "shard": _count,
+    "context": _word,
+    "schedule": _word,
+    "overlap_experts": _switch,
+    "graphs": _switch,
+    "exchange": _word,
+    "dispatch": _word,
+    "weights": _word,
+    "gradients": _word,
+    "moments": _word,
+    "activation_inputs": _word,
+    "offload_optimizer": _share,
+    "offload_activations": _share,
+    "adapter_rank": _count,
+    "adapters": _word,
+    "document": _mean,
+    "document_spread": number,
+}

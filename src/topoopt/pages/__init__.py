@@ -1,0 +1,53 @@
+"""Results as charts, and as one HTML page that needs no network."""
+
+from typing import TYPE_CHECKING
+
+from topoopt.base.lazy_face import hand_on_lazily
+
+if TYPE_CHECKING:  # a page of one room needs no other
+    from topoopt.pages.answer_page import page_of as page_of
+    from topoopt.pages.chart import Bar as Bar
+    from topoopt.pages.chart import BarChart as BarChart
+    from topoopt.pages.chart import Chart as Chart
+    from topoopt.pages.chart import CircleChart as CircleChart
+    from topoopt.pages.chart import HeatmapChart as HeatmapChart
+    from topoopt.pages.chart import LineChart as LineChart
+    from topoopt.pages.chart import RingLine as RingLine
+    from topoopt.pages.chart import Route as Route
+    from topoopt.pages.chart import Series as Series
+    from topoopt.pages.chart import TimelineChart as TimelineChart
+    from topoopt.pages.chart_files import FORMATS as FORMATS
+    from topoopt.pages.chart_files import check_chart_file as check_chart_file
+    from topoopt.pages.chart_files import check_formats as check_formats
+    from topoopt.pages.chart_files import draw_charts as draw_charts
+    from topoopt.pages.chart_files import write_chart as write_chart
+    from topoopt.pages.cost_page import cost_page as cost_page
+    from topoopt.pages.html import html as html
+    from topoopt.pages.html import write_report as write_report
+    from topoopt.pages.lines_chart import lines_chart as lines_chart
+    from topoopt.pages.llm_traffic_page import draw_rank_traffic as draw_rank_traffic
+    from topoopt.pages.llm_traffic_page import picture_format as picture_format
+    from topoopt.pages.notebook import notebook_html as notebook_html
+    from topoopt.pages.page import Facts as Facts
+    from topoopt.pages.page import Notes as Notes
+    from topoopt.pages.page import Page as Page
+    from topoopt.pages.page import Section as Section
+    from topoopt.pages.page import Table as Table
+    from topoopt.pages.page import Tile as Tile
+    from topoopt.pages.plan_network import topology_of_plan as topology_of_plan
+    from topoopt.pages.plan_traffic import heatmap as heatmap
+    from topoopt.pages.screen import figure as figure
+    from topoopt.pages.subject import make_page as make_page
+    from topoopt.pages.subject import read_subject as read_subject
+    from topoopt.pages.terminal import draw_facts as draw_facts
+    from topoopt.pages.terminal import draw_page as draw_page
+    from topoopt.pages.terminal import draw_table as draw_table
+    from topoopt.pages.terminal import draw_title as draw_title
+    from topoopt.pages.terminal import page_text as page_text
+    from topoopt.pages.wiring_circle import topology_chart as topology_chart
+    from topoopt.pages.wiring_words import wiring_words as wiring_words
+    from topoopt.pages.words import dollars as dollars
+    from topoopt.pages.words import listed as listed
+    from topoopt.pages.written_report import WrittenReport as WrittenReport
+
+__all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

@@ -1,0 +1,183 @@
+"""What an axis is of, and from where to where it goes: where the data are, in SI units whose prefix suits."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import isfinite, log10
+from typing import Final
+
+from topoopt.pages.chart import BarChart, LineChart, Value
+from topoopt.pages.words import short_number
+
+UNITS: Final[Mapping[str, tuple[str, float]]] = {
+    "s": ("s", 1.0),
+    "ms": ("s", 1e-3),
+    "µs": ("s", 1e-6),
+    "min": ("s", 60.0),
+    "h": ("s", 3600.0),
+    "bytes": ("B", 1.0),
+    "kB": ("B", 1e3),
+    "MB": ("B", 1e6),
+    "GB": ("B", 1e9),
+    "b/s": ("b/s", 1.0),
+    "Gb/s": ("b/s", 1e9),
+    "$": ("$", 1.0),
+    "$1,000": ("$", 1e3),
+    "1,000 $": ("$", 1e3),
+    "million US$": ("$", 1e6),
+    "million $": ("$", 1e6),
+    "W": ("W", 1.0),
+    "kW": ("W", 1e3),
+    "GiB": ("GiB", 1.0),
+}
+"""By what ends a label, in parentheses or after a comma: the unit of the ticks, and how much of it one is."""
+LONG: Final = (("h", 3600.0), ("min", 60.0))
+"""From two of them on, times are written in these, but for powers of ten."""
+SMALL: Final = (("m", 1e-3), ("µ", 1e-6), ("n", 1e-9), ("p", 1e-12))
+LARGE: Final = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+ROOM: Final = 0.04
+"""Of the range of the data, left free at its ends."""
+NEAR_ZERO: Final = 0.25
+"""Data that come this near to zero, as a share of the largest, are shown from there."""
+_IN_UNIT = re.compile(r"^(.*?)(?:\s*\(([^()]*)\)|,\s*(\S+))$")
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of numbers.
+
+    Attributes
+    ----------
+    words : str
+        What it is of, without a unit that its ticks bear.
+    unit : str
+        In which ticks are written, with a prefix that suits them; empty for plain numbers.
+    scale : float
+        How much of that unit a 1 of the data is.
+    low, high : float
+        From where to where, as the data are.
+    """
+
+    words: str
+    unit: str
+    scale: float
+    low: float
+    high: float
+    log: bool = False
+
+    def tick(self, value: float, most: float | None = None) -> str:
+        """Return a tick's text, with the prefix of the largest tick where that is given.
+
+        Examples
+        --------
+        >>> axis = Axis("time", "s", 1e-3, 0, 50)
+        >>> axis.tick(20), axis.tick(0.5, most=50), axis.tick(1500)
+        ('20 ms', '0.5 ms', '1.5 s')
+        """
+        if not self.unit:
+            return short_number(value)
+        shown = self.scale * (value if most is None else most)
+        prefix, scale = prefix_of(shown, self.unit, powers=self.log)
+        count = value * self.scale / scale
+        number = (f"{count:,.0f}" if abs(count) >= 1e4 else f"{count:.4g}").replace("-", "−")
+        if value == 0:
+            return "0"
+        if self.unit == "$":
+            return f"${number} {prefix}".rstrip()
+        return f"{number} {prefix}" if prefix in dict(LONG) else f"{number} {prefix}{self.unit}"
+
+    @property
+    def round_in(self) -> float:
+        """How much a tick should be a round number of, as the data are: a minute or an hour of long times."""
+        most = self.scale * max(abs(self.low), abs(self.high))
+        prefix, scale = prefix_of(most, self.unit) if self.unit else ("", 1.0)
+        return scale / self.scale if prefix in dict(LONG) else 1.0
+
+
+def prefix_of(value: float, unit: str, *, powers: bool = False) -> tuple[str, float]:
+    """Return the prefix that suits a value, and how much it is: seconds have small ones, all else large ones.
+
+    Where ``powers`` of ten are written, long times stay seconds.
+
+    Examples
+    --------
+    >>> prefix_of(0.02, "s"), prefix_of(2e9, "B"), prefix_of(1500, "s"), prefix_of(80, "GiB")
+    (('m', 0.001), ('G', 1000000000.0), ('min', 60.0), ('', 1.0))
+    """
+    size = abs(value) * (1 + 1e-9)
+    if unit == "s":
+        if value == 0 or size >= 1:
+            return next((one for one in LONG if size >= 2 * one[1] and not powers), ("", 1.0))
+        return next((one for one in SMALL if size >= one[1]), SMALL[-1])
+    if unit == "GiB":
+        return "", 1.0
+    return next((one for one in LARGE if size >= one[1]), ("", 1.0))
+
+
+def words_and_unit(label: str) -> tuple[str, str, float]:
+    """Return what a label says without its unit, the unit, and how much of that the data are in.
+
+    Examples
+    --------
+    >>> words_and_unit("iteration time (ms)"), words_and_unit("time, s"), words_and_unit("share (of all)")
+    (('iteration time', 's', 0.001), ('time', 's', 1.0), ('share (of all)', '', 1.0))
+    """
+    match = _IN_UNIT.match(label)
+    words, unit = (match[1], match[2] or match[3]) if match else ("", label)
+    if unit not in UNITS:
+        return label, "", 1.0
+    return (words, *UNITS[unit])
+
+
+def number_axis(
+    label: str, values: Iterable[Value], *, log: bool = False, from_zero: bool = False, room: float = ROOM
+) -> Axis:
+    """Return an axis from the least to the largest of the values, with some room at its ends.
+
+    It begins at zero where it is asked to, and where the values come near to it; by logarithms it never does.
+    """
+    numbers = [float(one) for one in values if not isinstance(one, str) and isfinite(one)]
+    words, unit, scale = words_and_unit(label)
+    above = [one for one in numbers if one > 0]
+    if log and above:
+        decades = max(log10(max(above) / min(above)), 0.3)
+        factor = 10 ** (room * decades)
+        return Axis(words, unit, scale, min(above) / factor, max(above) * factor, log=True)
+    low, high = min(numbers, default=0.0), max(numbers, default=1.0)
+    if low >= 0 and (from_zero or low <= NEAR_ZERO * high):
+        return Axis(words, unit, scale, 0.0, high * (1 + room) if high > 0 else 1 + room)
+    free = room * (high - low) if high > low else room * (abs(high) or 1.0)
+    return Axis(words, unit, scale, low - free, high + free)
+
+
+def line_axes(chart: LineChart) -> tuple[Axis, Axis]:
+    """Return both axes of lines; that of words has numbers that mean nothing."""
+    limits = tuple(limit.value for limit in chart.limits)
+    x = number_axis(
+        chart.x_label,
+        (x for one in chart.series for x in one.x),
+        log=chart.x_log,
+        from_zero=chart.x_from_zero,
+    )
+    y = number_axis(
+        chart.y_label,
+        (*(y for one in chart.series for y in one.y), *limits),
+        log=chart.y_log,
+        from_zero=chart.y_from_zero,
+    )
+    return x, y
+
+
+def bar_axis(chart: BarChart) -> Axis:
+    """Return the axis of values of bars: from zero, unless it is one of logarithms, to the end of the longest."""
+    ends = {word: [0.0, 0.0] for word in chart.words}
+    singles = [y for one in chart.series for y in one.y if isfinite(y)]
+    for one in chart.series:
+        for word, y in zip(one.x, one.y, strict=True):
+            if isfinite(y):
+                ends[str(word)][y >= 0] += y
+    reached = [end for both in ends.values() for end in both] if chart.stacked else singles
+    limits = [limit.value for limit in chart.limits]
+    if chart.y_log:
+        return number_axis(chart.y_label, [*reached, *limits], log=True, room=0.12)
+    return number_axis(chart.y_label, [0.0, *reached, *limits], from_zero=True)

@@ -1,0 +1,247 @@
+"""The nouns of a chart: what is drawn, not how; every renderer reads the same ones.
+
+A chart holds numbers and words only. One renderer draws it for the screen, another for paper.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from topoopt.pages.polar_chart import PolarChart
+from topoopt.pages.stages_chart import StagesChart
+
+Value = float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line, cloud of points or row of bars.
+
+    Attributes
+    ----------
+    x, y : tuple
+        Equally long. NaN in ``y`` leaves a gap; x may be words.
+    published : bool
+        A figure of a paper, not one of ours: drawn hollow, so that nobody mistakes one for the other.
+    joined : bool
+        Whether points are joined by a line.
+    stepped : bool
+        Whether the line keeps a value until the next point, as a cumulative distribution does.
+    marked : bool
+        Whether points of a line have marks; a line that only guides the eye has none.
+    labels : tuple of str
+        What to say of each point when asked; empty for nothing.
+    """
+
+    name: str
+    x: tuple[Value, ...]
+    y: tuple[float, ...]
+    published: bool = False
+    joined: bool = True
+    stepped: bool = False
+    labels: tuple[str, ...] = ()
+    marked: bool = True
+
+    def __post_init__(self) -> None:
+        assert len(self.x) == len(self.y), f"series {self.name}: {len(self.x)} x for {len(self.y)} y"
+        assert len(self.labels) in (0, len(self.x)), f"series {self.name}: {len(self.labels)} labels"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A value that data are compared with, such as the memory that an accelerator has: a line across the chart."""
+
+    value: float
+    name: str
+
+
+def categories(series: Sequence[Series]) -> list[str]:
+    """Return the words on the x axis in the order in which they are first met."""
+    return list(dict.fromkeys(str(x) for one in series for x in one.x))
+
+
+@dataclass(frozen=True, slots=True)
+class LineChart:
+    """Lines and points over two axes.
+
+    Attributes
+    ----------
+    name : str
+        Stem of the file that it is drawn to.
+    x_label, y_label : str
+        With the unit of the data in parentheses or after a comma; ticks have it with the prefix that suits them.
+    x_from_zero, y_from_zero : bool
+        Whether an axis that is not logarithmic begins at zero, though the data do not.
+    limits : tuple of Limit
+        On the y axis.
+    """
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    x_log: bool = False
+    y_log: bool = False
+    note: str = ""
+    x_from_zero: bool = False
+    y_from_zero: bool = False
+    limits: tuple[Limit, ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """What stands below an axis of words, empty for numbers."""
+        has_words = any(isinstance(x, str) for one in self.series for x in one.x)
+        return categories(self.series) if has_words else []
+
+
+@dataclass(frozen=True, slots=True)
+class BarChart:
+    """Bars of several series beside each other, or on top of each other; x are the categories."""
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    stacked: bool = False
+    horizontal: bool = False
+    y_log: bool = False
+    note: str = ""
+    limits: tuple[Limit, ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """The categories."""
+        return categories(self.series)
+
+    @property
+    def beside(self) -> int:
+        """How many bars stand beside each other in a category."""
+        return 1 if self.stacked else max(len(self.series), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class HeatmapChart:
+    """A matrix as colors; row 0 on top.
+
+    Attributes
+    ----------
+    values : tuple of rows
+        ``values[y][x]``.
+    value_label : str
+        What a color means, with its unit.
+    """
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    value_label: str
+    values: tuple[tuple[float, ...], ...]
+    value_log: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of a timeline, in seconds.
+
+    Attributes
+    ----------
+    lane : int
+        The row, or the first of them.
+    kind : str
+        Bars of a kind have one color.
+    lanes : int
+        How many rows it is high.
+    """
+
+    lane: int
+    start_s: float
+    finish_s: float
+    kind: str
+    label: str = ""
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineChart:
+    """Bars over time, in lanes from the top down; the renderer chooses ms, s or h and says so.
+
+    Attributes
+    ----------
+    lanes : tuple of str
+        Their names; empty where they are numbered, as servers are.
+    """
+
+    name: str
+    title: str
+    y_label: str
+    lanes: tuple[str, ...]
+    bars: tuple[Bar, ...]
+    note: str = ""
+
+    @property
+    def height(self) -> int:
+        """How many lanes there are."""
+        return len(self.lanes) or max((bar.lane + bar.lanes for bar in self.bars), default=1)
+
+    @property
+    def by_kind(self) -> dict[str, list[Bar]]:
+        """The bars of each color."""
+        kinds: dict[str, list[Bar]] = {}
+        for bar in self.bars:
+            kinds.setdefault(bar.kind, []).append(bar)
+        return kinds
+
+    @property
+    def end_s(self) -> float:
+        """When the last bar ends."""
+        return max((bar.finish_s for bar in self.bars), default=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RingLine:
+    """A closed walk over the nodes of a circle, with what is said of it."""
+
+    name: str
+    walk: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where the bytes of an ordered pair go: ``(weight, nodes)`` of each path, the weights sum to 1."""
+
+    src: int
+    dst: int
+    paths: tuple[tuple[float, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CircleChart:
+    """A topology on a circle: server 0 on top, the others clockwise, switches inside; of many servers unrolled.
+
+    Attributes
+    ----------
+    links : tuple of (src, dst, ports, bytes)
+        Directed, of one iteration.
+    rings : tuple of RingLine
+        Rings of the AllReduce groups, the widest group first.
+    routes : tuple of Route
+        Of the pairs that can be asked for.
+    turned : bool
+        Whether the routes are those of server 0, and those of the others the same, turned around the circle.
+    """
+
+    name: str
+    title: str
+    servers: int
+    nodes: int
+    links: tuple[tuple[int, int, int, float], ...]
+    rings: tuple[RingLine, ...]
+    routes: tuple[Route, ...] = ()
+    turned: bool = False
+    note: str = ""
+
+
+Chart = LineChart | BarChart | HeatmapChart | TimelineChart | CircleChart | PolarChart | StagesChart

@@ -1,0 +1,172 @@
+"""A comparison of fabrics as a page."""
+
+from topoopt.base.units import format_bandwidth, format_time
+from topoopt.pages.chart import BarChart
+from topoopt.pages.fabrics import cost_against_time, fabric_notes, fabric_table, figure_table, time_by_fabric
+from topoopt.pages.facts import inputs, trust_section
+from topoopt.pages.front_words import beaten_by
+from topoopt.pages.outcome import outcome_figures, time_tiles
+from topoopt.pages.ownership_section import owned_rows, ownership_sections, ownership_tiles
+from topoopt.pages.page import Notes, Page, Section, Tile
+from topoopt.pages.rows import bars, facts, number, table, text
+from topoopt.pages.words import usd
+from topoopt.plans import ComparedFabric, Comparison, front_of_fabrics
+
+TASKS = 3
+"""Tasks of each fabric that are shown; more are in JSON."""
+
+
+def comparison_page(comparison: Comparison) -> Page:
+    """Return everything that there is to say about one job on several fabrics."""
+    rows = comparison.fabrics
+    own = rows[0].outcome
+    several = [_fidelities(comparison), _tasks(comparison)] if len(comparison.simulators) > 1 else []
+    return Page(
+        "comparison",
+        comparison.model,
+        headline(rows),
+        _tiles(rows),
+        sections=(
+            _times(comparison),
+            *ownership_sections(owned_rows(rows), comparison.terms, comparison.servers),
+            *several,
+            _network(rows),
+            _trust(comparison),
+        ),
+        key_numbers={**outcome_figures(own), "cost_usd": rows[0].cost_usd},
+        remark=f"on {comparison.servers} servers, simulator {comparison.simulators[0]}",
+        answer_first=True,
+    )
+
+
+def headline(rows: tuple[ComparedFabric, ...]) -> str:
+    """Return the answer: where the plan stands in time and in price."""
+    own, others = rows[0], rows[1:]
+    sentences = [
+        f"On {own.name} an iteration takes {format_time(own.outcome.iteration_time_s)}"
+        + (f" and the network costs {usd(own.cost_usd)}" if own.cost_usd is not None else "")
+        + f"{beaten_by(rows)}."
+    ]
+    if others:
+        fastest = min(others, key=lambda row: row.outcome.iteration_time_s)
+        slower = sum(row.outcome.iteration_time_s > own.outcome.iteration_time_s for row in others)
+        ratio = fastest.outcome.iteration_time_s / own.outcome.iteration_time_s
+        verb = "is" if slower == 1 else "are"
+        sentences.append(
+            f"{slower} of the {len(others)} other fabrics {verb} slower; the fastest of them, {fastest.name}, takes "
+            f"{format_time(fastest.outcome.iteration_time_s)}, {ratio:.2f} × as long"
+            + (f", for {usd(fastest.cost_usd)}." if fastest.cost_usd is not None else ".")
+        )
+    return " ".join(sentences)
+
+
+def _tiles(rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
+    own = rows[0]
+    tiles = [*time_tiles(own.outcome, own.name)]
+    if own.cost_usd is not None:
+        tiles.append(Tile("Price of the network", usd(own.cost_usd), "of the first fabric"))
+    tiles += ownership_tiles(rows)
+    for name in ("ideal-switch", "fat-tree"):
+        alike = [row for row in rows[1:] if row.fabric == name]
+        if alike:
+            best = min(alike, key=lambda row: row.outcome.iteration_time_s)
+            ratio = best.outcome.iteration_time_s / own.outcome.iteration_time_s
+            remark = f"as long, with {format_bandwidth(best.server_bandwidth_bps)} a server"
+            tiles.append(Tile(f"{name} takes", f"{ratio:.2f} ×", remark))
+    front = front_of_fabrics(rows)
+    if front:
+        remark = "fabrics beaten by none in price and time"
+        tiles.append(Tile("Pareto front", f"{len(front)} of {len(rows)}", remark))
+    return tuple(tiles)
+
+
+def _times(comparison: Comparison) -> Section:
+    rows = comparison.fabrics
+    priced = (cost_against_time(rows),) if front_of_fabrics(rows) else ()
+    notes = fabric_notes(rows, comparison.skipped, comparison.simulators[0])
+    notes += (Notes((f"prices: list {comparison.prices}",)),)
+    return Section(
+        "fabrics",
+        "Time and price",
+        "The same job on each network, with a strategy searched for each; lower and further left is better.",
+        (fabric_table(rows), *notes, time_by_fabric(rows), *priced, figure_table(rows)),
+    )
+
+
+def _network(rows: tuple[ComparedFabric, ...]) -> Section:
+    busiest = bars(rows, "name", {"busiest link": "outcome.link_bytes_max"}, 1e6)
+    tax = bars(rows, "name", {"bandwidth tax": "outcome.bandwidth_tax"})
+    return Section(
+        "network",
+        "What the links carry",
+        "The tax is bytes that servers put on links over bytes demanded; switches forward for free.",
+        (
+            BarChart(
+                "busiest_link",
+                "Bytes on the busiest link",
+                "",
+                "bytes (MB)",
+                busiest,
+                horizontal=True,
+                note="A link into a switch may be as fast as all ports of a server together, one between servers is a "
+                "port: more bytes need not be more time.",
+            ),
+            BarChart(
+                "bandwidth_tax", "Bandwidth tax", "", "bytes on links / bytes demanded", tax, horizontal=True
+            ),
+        ),
+        detail=True,
+    )
+
+
+def _fidelities(comparison: Comparison) -> Section:
+    rows, simulators = comparison.fabrics, comparison.simulators
+    times = {simulator: f"iteration_times_s.{simulator}" for simulator in simulators}
+    beside = table(
+        "",
+        rows,
+        text("fabric"),
+        *(number(simulator, source, format_time) for simulator, source in times.items()),
+        number("difference", "difference", "+z.2%"),
+        text("what it is", "description"),
+    )
+    title, label = "Iteration time by simulator", "iteration time (ms)"
+    chart = BarChart("fidelities", title, "", label, bars(rows, "name", times, 1e-3), horizontal=True)
+    return Section(
+        "fidelities",
+        "The same at several fidelities",
+        "Iteration times by simulator; where they agree, the cheaper one is enough.",
+        (beside, chart),
+        f"{simulators[-1]} against {simulators[0]}",
+    )
+
+
+def _tasks(comparison: Comparison) -> Section:
+    tasks = table(
+        "",
+        [{"fabric": row.fabric, "task": task} for row in comparison.fabrics for task in row.tasks[:TASKS]],
+        text("fabric"),
+        *(number(simulator, f"task.times_s.{simulator}", format_time) for simulator in comparison.simulators),
+        number("difference", "task.difference_s"),
+        text("task", "task.name"),
+    )
+    return Section(
+        "tasks",
+        "Tasks that differ most",
+        "Each from when it may begin to its last byte.",
+        (tasks,),
+        "from when they may begin to their last byte",
+    )
+
+
+def _trust(comparison: Comparison) -> Section:
+    made = comparison.provenance
+    entries = {
+        "simulator": ", ".join(comparison.simulators),
+        "collective": comparison.collective,
+        "prices": comparison.prices,
+        "seed": str(comparison.seed),
+    }
+    if made is not None:
+        entries |= {"topoopt": made.version, **inputs(made)}
+    return trust_section("comparison", facts(entries, "Made with"))

@@ -1,0 +1,202 @@
+"""What a network costs on every fabric, as a page."""
+
+from collections.abc import Sequence
+
+from topoopt.base.errors import unknown_name
+from topoopt.base.units import format_bandwidth
+from topoopt.pages.chart import BarChart
+from topoopt.pages.cost_parts import ITEMS, bill_table, built_facts, remark_facts, watts
+from topoopt.pages.cost_technologies import ratio_section, technology_section
+from topoopt.pages.fabrics import skipped_notes
+from topoopt.pages.ownership_section import OwnedRow, ownership_sections
+from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
+from topoopt.pages.rows import Entries, Source, bars, facts, number, table, text
+from topoopt.pages.words import counted, dollars, usd
+from topoopt.pricing import Bill, CostComparison
+
+WHAT_IT_IS = {
+    "topoopt": "patch panels",
+    "topoopt-ocs": "optical circuit switches in place of panels",
+    "fat-tree": "full bisection, an interface for each of topoopt's",
+    "expander": "random cables, no switch",
+    "torus": "cables to the neighbors in a grid, no switch",
+    "full-mesh": "cables to every server, no switch",
+    "ocs-reconfig": "optical circuit switches that follow the traffic",
+    "mixnet": "a fat-tree, and circuit switches for regions of servers",
+}
+"""Shorter than the note of the bill, or in place of none."""
+
+
+def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
+    """Return prices and watts, bills, what each fabric is built of, and the optical technologies.
+
+    Parameters
+    ----------
+    bill
+        Fabrics whose bill is shown in a terminal, too, ``all`` among them for all; the first if not given.
+
+    Raises
+    ------
+    InvalidInput
+        If a fabric of ``bill`` has no price.
+    """
+    cluster = costs.network.cluster
+    ports = counted(cluster.degree, f"{cluster.links} port")
+    bills = [offer.bill for offer in costs.offers]
+    return Page(
+        "cost",
+        f"Network of {cluster.servers:,} servers",
+        headline(costs),
+        tuple(Tile(one.fabric, usd(one.cost_usd), watts(one.power_w)) for one in bills),
+        costs.warnings,
+        (
+            _prices(costs),
+            *_bills(bills, _shown(bills, bill)),
+            *_ownership(costs),
+            *_equivalent(costs),
+            _built(costs),
+            technology_section(costs),
+            *([ratio_section(costs)] if costs.ratios else []),
+        ),
+        {f"{one.fabric}_usd": one.cost_usd for one in bills},
+        remark=f"{ports} of {format_bandwidth(cluster.link_bandwidth_bps)} each, without the servers",
+    )
+
+
+def headline(costs: CostComparison) -> str:
+    """Return the cheapest and the dearest fabric in a sentence."""
+    priced = [(bill.cost_usd, bill.fabric) for bill in (offer.bill for offer in costs.offers)]
+    known = sorted((row for row in priced if row[0] is not None), key=lambda row: row[0] or 0.0)
+    if not known:
+        return "No bill can be added up: the price list leaves a part of each open."
+    (first_usd, first), (last_usd, last) = known[0], known[-1]
+    if len(known) == 1:
+        return f"{first} costs {usd(first_usd)}."
+    times = f", {last_usd / first_usd:.1f} × as much" if first_usd and last_usd else ""
+    return f"The network costs from {usd(first_usd)} on {first} to {usd(last_usd)} on {last}{times}."
+
+
+def _shown(bills: Sequence[Bill], fabrics: Sequence[str] | None) -> Sequence[str]:
+    """Return the fabrics whose bill a terminal shows, too."""
+    names = [bill.fabric for bill in bills]
+    if fabrics is None:
+        return names[:1]
+    if tuple(fabrics) == ("all",):
+        return names
+    for name in fabrics:
+        if name not in names:
+            raise unknown_name("bill", name, [*names, "all", "none"])
+    return fabrics
+
+
+def _prices(costs: CostComparison) -> Section:
+    rule = costs.purchase.accounting
+    counting = {
+        "prices": f"list {costs.purchase.prices.name}{_unsure(costs, 'usd')}",
+        "counted": f"{rule.name}: {rule.words}",
+        "left open": _left_open(costs),
+        **_power_entries(costs),
+    }
+    notes = skipped_notes(costs.skipped)
+    blocks: tuple[Block, ...] = (_table(costs), *notes, facts(counting), _chart(costs))
+    return Section("prices", "Prices", "Price and watts of the network on every fabric.", blocks)
+
+
+def _left_open(costs: CostComparison) -> str:
+    """Return which bills lack the price of which parts."""
+    lacking = [(offer.bill.fabric, offer.bill.price_missing) for offer in costs.offers]
+    return "; ".join(f"{fabric}: no price of {', '.join(parts)}" for fabric, parts in lacking if parts)
+
+
+def _table(costs: CostComparison) -> Table:
+    own_usd, owned = costs.own_usd, any(offer.ownership for offer in costs.offers)
+    return table(
+        "Fabrics",
+        costs.offers,
+        text("fabric", "bill.fabric"),
+        number("price", "bill.cost_usd"),
+        number("a server", "bill.cost_per_server_usd", lambda price_usd: f"${price_usd:,.0f}"),
+        number("× topoopt", lambda offer: offer.to_json(own_usd)["over_topoopt"], ".2f"),
+        number("power", lambda offer: watts(offer.bill.power_w)),
+        *([number("an hour", "ownership.usd_per_hour", dollars)] if owned else []),
+        text("what it is", lambda offer: WHAT_IT_IS.get(offer.bill.fabric, offer.bill.note)),
+    )
+
+
+def _chart(costs: CostComparison) -> BarChart:
+    def price_of(item: str) -> Source:
+        return lambda offer: sum(line.total_usd or 0.0 for line in offer.bill.lines if line.item == item)
+
+    series = bars(costs.offers, "bill.fabric", {name: price_of(item) for item, name in ITEMS.items()}, 1e3)
+    present = tuple(part for part in series if any(part.y))
+    return BarChart("price_by_fabric", "Price by part", "fabric", "price ($1,000)", present, stacked=True)
+
+
+def _power_entries(costs: CostComparison) -> Entries:
+    """Return where the watts come from, and which are missing."""
+    missing = ", ".join(sorted({part for offer in costs.offers for part in offer.bill.power_missing}))
+    named = costs.purchase.power.name
+    source = "makers' typical figures" if named == "typical" else named
+    return {
+        "watts": f"{source}, of the parts counted{_unsure(costs, 'watts')}",
+        "missing": missing and f"no figure for {missing}; give one in a file of your own (power)",
+    }
+
+
+def _unsure(costs: CostComparison, value: str) -> str:
+    """Return which figures are not published: recalled from a paper or data sheet, or assumed."""
+    words = {"recalled": "from memory and unconfirmed", "assumed": "assumed"}
+    rows, parts = costs.sources(), []
+    for confidence, meaning in words.items():
+        items = dict.fromkeys(row["item"] for row in rows if value in row and row["confidence"] == confidence)
+        if items:
+            parts.append(f"{meaning}: {', '.join(ITEMS[item] for item in items)}")
+    return f" ({'; '.join([*parts, 'sources in JSON'])})" if parts else ""
+
+
+def _bills(bills: Sequence[Bill], shown: Sequence[str]) -> list[Section]:
+    """Return a section for each bill, those that a terminal shows first and in the order in which they are named."""
+    by_name = {bill.fabric: bill for bill in bills}
+    return [
+        Section(
+            f"bill-{name}",
+            f"Bill of {name}",
+            "",
+            (bill_table(by_name[name], folded=name not in shown),),
+            usd(by_name[name].cost_usd),
+            detail=name not in shown,
+        )
+        for name in dict.fromkeys((*shown, *by_name))
+    ]
+
+
+def _ownership(costs: CostComparison) -> list[Section]:
+    rows = [
+        OwnedRow(offer.bill.fabric, offer.ownership) for offer in costs.offers if offer.ownership is not None
+    ]
+    return ownership_sections(rows, costs.purchase.terms, costs.network.cluster.servers)
+
+
+def _equivalent(costs: CostComparison) -> list[Section]:
+    tree = costs.to_json()["cost_equivalent_fat_tree"]
+    if tree is None:
+        return []
+    published = tree["published"]
+    priced = "" if published["cost_usd"] is None else f", {usd(published['cost_usd'])}"
+    interfaces = f"{tree['interfaces']} × {format_bandwidth(tree['interface_bandwidth_bps'])}"
+    entries = {
+        "by these prices": f"{format_bandwidth(tree['server_bandwidth_bps'])} a server "
+        f"({interfaces}, {tree['note']}), d·B / {tree['ratio']:.2f}, {usd(tree['cost_usd'])}",
+        "as published": f"{format_bandwidth(published['server_bandwidth_bps'])} a server, "
+        f"d·B / {published['ratio']:g}{priced}",
+    }
+    return [Section("equivalent", "The fat-tree that the price of topoopt buys", "", (facts(entries),))]
+
+
+def _built(costs: CostComparison) -> Section:
+    problems = tuple(
+        f"{offer.bill.fabric}: {problem}" for offer in costs.offers for problem in offer.realization.problems
+    )
+    notes = (Notes(problems, warn=True),) if problems else ()
+    blocks = (built_facts(costs.offers), remark_facts(costs.offers), *notes)
+    return Section("built", "What it is built of", "", blocks)

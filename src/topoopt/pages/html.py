@@ -1,0 +1,174 @@
+"""A page as one HTML file: text, styles, figures and scripts inside, nothing fetched from anywhere.
+
+The policy in its head forbids every request and every script but those written here, so that the file stays what it is
+wherever it is opened.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from string import Template
+
+from topoopt.base.version import __version__
+from topoopt.pages.bundle import asset, bundle
+from topoopt.pages.chart import BarChart, Chart, CircleChart, HeatmapChart, TimelineChart
+from topoopt.pages.page import Block, Facts, Notes, Page, Section, Table, Tile
+from topoopt.pages.screen import UNROLLED_FROM, figure
+from topoopt.pages.stages_chart import StagesChart
+from topoopt.schema.files import write_atomically
+
+
+def write_report(path: str | Path, page: Page) -> int:
+    """Write a page as one file, whole or not at all, and return its bytes.
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be written.
+    """
+    text = html(page)
+    write_atomically(path, text)
+    return len(text.encode())
+
+
+def html(page: Page) -> str:
+    """Return the whole file; equal pages give equal text."""
+    script = bundle("page.js")
+    links = (f'<a href="#{escape(one.key)}">{escape(one.title or one.key)}</a>' for one in page.sections)
+    return Template(asset("report.html")).substitute(
+        policy=_policy(script),
+        version=escape(__version__),
+        heading=escape(page.heading),
+        styles=f"{asset('report.css')}\n{asset('charts/charts.css')}",
+        kind=escape(page.kind),
+        headline=escape(page.headline),
+        tiles="".join(map(_tile, page.tiles)),
+        warnings=lines_html(page.warnings, ' class="warnings"') if page.warnings else "",
+        links="".join(links),
+        sections="\n".join(map(_section, page.sections)),
+        figures=_figures(page),
+        script=script,
+    )
+
+
+def _tile(tile: Tile) -> str:
+    return (
+        f"<div><dt>{escape(tile.name)}</dt><dd>{escape(tile.value)}</dd>"
+        f'<dd class="remark">{escape(tile.remark)}</dd></div>'
+    )
+
+
+def _section(section: Section) -> str:
+    blocks = "\n".join(map(_block, section.blocks, widths(section.blocks)))
+    return (
+        f'<section id="{escape(section.key)}">\n<h2>{escape(section.title or section.key)}</h2>\n'
+        f'<p class="caption">{escape(section.caption)}</p>\n<div class="blocks">\n{blocks}\n</div>\n</section>'
+    )
+
+
+def widths(blocks: Sequence[Block]) -> list[str]:
+    """Return how wide each block is; a half that stands alone in its row is as wide as the page."""
+    maps = sum(isinstance(block, HeatmapChart) for block in blocks)
+    result = [_width(block, maps) for block in blocks]
+    alone = None
+    for index, width in enumerate([*result, "whole"]):
+        if width == "half":
+            alone = index if alone is None else None
+        elif alone is not None:
+            result[alone] = "whole"
+            alone = None
+    return result
+
+
+def _width(block: Block, maps: int) -> str:
+    match block:
+        case CircleChart():
+            return "circle" if block.servers < UNROLLED_FROM else "whole"
+        case TimelineChart() | StagesChart() | Notes():
+            return "whole"
+        case HeatmapChart() if maps == 3:
+            return "third"
+        case BarChart(horizontal=True) if len({x for one in block.series for x in one.x}) == 1:
+            return "whole"
+        case Table():
+            return "half" if len(block.columns) <= 4 and not block.folded else "whole"
+        case _:
+            return "half"
+
+
+def _block(block: Block, width: str) -> str:
+    match block:
+        case Table():
+            return _table(block, width)
+        case Facts():
+            return _facts(block, width)
+        case Notes():
+            return lines_html(block.lines, f' class="{"notes warnings" if block.warn else "notes"} whole"')
+        case _:
+            return _figure(block, width)
+
+
+def _figure(chart: Chart, width: str) -> str:
+    note = f"<figcaption>{escape(chart.note)}</figcaption>" if chart.note else ""
+    return (
+        f'<figure class="{width}" data-chart="{escape(chart.name)}"><h3>{escape(chart.title)}</h3>'
+        f'<div class="plot" role="group" aria-label="{escape(chart.title)}"></div>{note}</figure>'
+    )
+
+
+def _table(table: Table, width: str) -> str:
+    numbers = [' class="number"' if column in table.numbers else "" for column in table.columns]
+    inner = f'<div class="scroll">{table_html(table, numbers)}</div>'
+    if table.folded:
+        count = f'<span class="count">{len(table.rows):,} rows</span>'
+        return f'<details class="table"><summary>{escape(table.title)} {count}</summary>{inner}</details>'
+    return f'<div class="table {width}">{_heading(table.title)}{inner}</div>'
+
+
+def _heading(title: str) -> str:
+    """Return the heading of a block; none where the section's says it all."""
+    return f"<h3>{escape(title)}</h3>" if title else ""
+
+
+def table_html(table: Table, attributes: Sequence[str]) -> str:
+    """Return a table whose cells have these attributes, by column."""
+    rows = "\n".join(f"<tr>{_cells('td', row, attributes)}</tr>" for row in table.rows)
+    names = _cells("th", table.columns, [f' scope="col"{each}' for each in attributes])
+    head = f"<thead><tr>{names}</tr></thead>\n" if any(table.columns) else ""
+    return f"<table>{head}<tbody>\n{rows}\n</tbody></table>"
+
+
+def _cells(tag: str, words: Sequence[str], attributes: Sequence[str]) -> str:
+    pairs = zip(words, attributes, strict=True)
+    return "".join(f"<{tag}{attribute}>{escape(word)}</{tag}>" for word, attribute in pairs)
+
+
+def lines_html(lines: Sequence[str], attributes: str = "") -> str:
+    """Return lines as a list."""
+    return f"<ul{attributes}>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+
+
+def _facts(facts: Facts, width: str) -> str:
+    rows = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.rows if value
+    )
+    return f'<div class="facts {width}">{_heading(facts.title)}<dl>{rows}</dl></div>'
+
+
+def _figures(page: Page) -> str:
+    """Return the figures as JSON in which no tag can begin or end."""
+    figures = [figure(chart) for chart in page.charts]
+    text = json.dumps(figures, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _policy(script: str) -> str:
+    """Return the content security policy: no request at all, and no script but this."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,70 @@
+"""An answer in a notebook: its page as plain HTML, and one picture."""
+
+from collections.abc import Callable, Mapping
+from html import escape
+from types import MappingProxyType
+from typing import Any
+
+from topoopt.pages.answer_page import page_of
+from topoopt.pages.chart import Chart
+from topoopt.pages.fabrics import time_by_fabric
+from topoopt.pages.html import lines_html, table_html
+from topoopt.pages.page import Block, Facts, Notes, Section, Table
+from topoopt.pages.plan_network import topology_of_plan
+from topoopt.plans import Comparison, Plan
+
+ROW = ' style="text-align:left;vertical-align:top"'
+NUMBER = ' style="text-align:right;vertical-align:top;white-space:nowrap"'
+
+
+def _times(comparison: Comparison) -> Chart:
+    return time_by_fabric(comparison.fabrics)
+
+
+PICTURES: Mapping[type, Callable[[Any], Chart]] = MappingProxyType(
+    {Comparison: _times, Plan: topology_of_plan}
+)
+"""The chart that stands for an answer, by its kind."""
+
+
+def notebook_html(answer: Any) -> str:
+    """Return what an answer says as HTML without scripts, its picture drawn inside."""
+    page = page_of(answer)
+    picture = PICTURES.get(type(answer))
+    return "\n".join(
+        [
+            f"<h3>{escape(page.title or page.kind)} <small>{escape(page.remark)}</small></h3>",
+            f"<p>{escape(page.headline)}</p>",
+            lines_html(page.warnings) if page.warnings else "",
+            "" if picture is None else _svg(picture(answer)),
+            *(_section(section, is_first=index == 0) for index, section in enumerate(page.shown)),
+        ]
+    )
+
+
+def _section(section: Section, *, is_first: bool) -> str:
+    blocks = "".join(map(_block, section.shown))
+    opened = " open" if is_first or section.key in ("job", "network", "time", "fabrics") else ""
+    title = f"{escape(section.title or section.key)} <small>{escape(section.remark)}</small>"
+    return f"<details{opened}><summary><b>{title}</b></summary>{blocks}</details>"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Facts():
+            rows = tuple((name, value) for name, value in block.rows if value)
+            return table_html(Table("", ("", ""), rows), (ROW, ROW))
+        case Table():
+            styles = [NUMBER if column in block.numbers else ROW for column in block.columns]
+            return table_html(block, styles)
+        case Notes():
+            return lines_html(block.lines)
+        case _:
+            return ""
+
+
+def _svg(chart: Chart) -> str:
+    from topoopt.pages.paper_figure import draw  # noqa: PLC0415 - matplotlib takes a second to import
+
+    text = draw(chart, ("svg",))["svg"].decode()
+    return text[text.index("<svg") :]

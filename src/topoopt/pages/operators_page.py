@@ -1,0 +1,101 @@
+"""What the page of a plan says of a job of operators: its size, how each operator is split, how that was searched."""
+
+from dataclasses import asdict
+
+from topoopt.base.units import format_bytes, format_time
+from topoopt.catalog import find_accelerator
+from topoopt.jobs import operators_of
+from topoopt.pages.facts import facts_of
+from topoopt.pages.gradient_words import gradient_facts
+from topoopt.pages.operators_memory import memory_picture
+from topoopt.pages.page import Block, Section
+from topoopt.pages.plan_tables import memory_table, strategy_table
+from topoopt.pages.rows import Entries, facts
+from topoopt.pages.strategy_words import strategy_words
+from topoopt.pages.words import counted
+from topoopt.pages.work_page import WorkPage, cluster_words, spread_words
+from topoopt.plans import Plan
+from topoopt.search import fullest_server, time_sources
+
+
+def job_facts(plan: Plan) -> Entries:
+    """Return the model, the cluster, and what operator times rest on."""
+    job, graph = plan.job, operators_of(plan.job).graph
+    sources = "; ".join(f"{count} {source}" for source, count in time_sources(plan).most_common())
+    return {
+        "size": f"{len(graph.operators)} operators, {format_bytes(graph.parameter_bytes)} of parameters, "
+        f"{format_bytes(graph.dense_parameter_bytes)} of them outside embedding tables",
+        "batch": f"{graph.batch_per_accelerator} an accelerator, {job.global_batch} in all",
+        "cluster": cluster_words(job.cluster),
+        "operator times": f"{job.settings.precision}: {sources}",
+    }
+
+
+def strategy_sections(plan: Plan) -> tuple[Section, ...]:
+    """Return how operators are split, what that moves and what memory it takes."""
+    traffic, splits = plan.traffic(), counted(len(plan.strategy.splits), "operator")
+    strategy = {
+        "operators": strategy_words(operators_of(plan.job).graph, plan.strategy),
+        "traffic": f"{format_bytes(traffic.allreduce_bytes)} AllReduced in "
+        f"{counted(len(traffic.allreduce), 'group')}, {format_bytes(traffic.mp_bytes)} model parallel",
+        **gradient_facts(plan),
+        "memory": _memory(plan),
+    }
+    caption = (
+        f"How each of the {splits} of {plan.job.name} is split over the servers, and what a part of it costs."
+    )
+    return (Section("strategy", "Strategy", caption, (facts(strategy),)),)
+
+
+def _memory(plan: Plan) -> str:
+    use = fullest_server(plan.job, plan.strategy)
+    listed = ", ".join(f"{name} {format_bytes(size)}" for name, size in use.by_cause.items() if size)
+    available = find_accelerator(plan.job.cluster.accelerator).memory_bytes
+    return (
+        f"{format_bytes(use.total_bytes)} of {format_bytes(available)} on the fullest accelerator "
+        f"(server {use.server}: {listed})"
+    )
+
+
+def search_facts(plan: Plan) -> Entries:
+    """Return how the search went."""
+    record = plan.search
+    plain_s = plan.data_parallel.iteration_time_s
+    factor = plain_s / plan.outcome.iteration_time_s
+    gained = f"data parallel with round-robin tables takes {format_time(plain_s)}, {factor:.2f} × as long"
+    if factor < 1.0005:
+        gained = "nothing over data parallel with round-robin tables, which is the best that was found"
+    return {
+        "proposals": f"{record.proposals} in {format_time(record.cpu_s)} of CPU ({record.proposals_per_s:,.0f}/s)",
+        "stopped": record.stopped_because,
+        "gained": gained,
+        "chains": f"best of {len(record.seed_times_s)}{spread_words(plan)}; seed {plan.provenance.seed}",
+    }
+
+
+def made_by(plan: Plan) -> Entries:
+    """Return the size of the model and its batch."""
+    graph = operators_of(plan.job).graph
+    return {
+        "model": graph.name,
+        "operators": f"{len(graph.operators):,}",
+        "parameters": format_bytes(graph.parameter_bytes),
+        "batch of an accelerator": f"{graph.batch_per_accelerator:,}",
+        "batch in all": f"{plan.job.global_batch:,}",
+    }
+
+
+def strategy_details(plan: Plan) -> tuple[Block, ...]:
+    """Return every operator, the memory of the fullest server, and how both are counted."""
+    settings = facts_of("How time and memory are counted", asdict(plan.job.settings))
+    return strategy_table(plan), memory_table(plan), settings, memory_picture(plan)
+
+
+OPERATORS_PAGE = WorkPage(
+    job_facts,
+    search_facts,
+    made_by,
+    strategy_sections,
+    strategy_details,
+    compared="each with a strategy searched for it",
+)

@@ -1,0 +1,226 @@
+"""A step of reinforcement learning as a page: its phases, pools, weights on their way, networks, and what it costs."""
+
+from functools import partial
+
+from topoopt.base.units import format_bytes, format_time
+from topoopt.catalog import find_accelerator
+from topoopt.pages.chart import Bar, LineChart, Series, TimelineChart
+from topoopt.pages.ownership_section import cluster_sections
+from topoopt.pages.page import Block, Notes, Page, Section, Tile
+from topoopt.pages.rows import Entries, facts, number, table, text
+from topoopt.pages.words import counted, dollars, listed, usd
+from topoopt.reinforcement import FabricRow, RlStep
+
+HARDLY = "The network hardly matters here: twice its bandwidth would save less than 2 % of a step."
+
+
+def rl_page(step: RlStep) -> Page:
+    """Return where the time of a step goes, how pools are split, and what it does on other networks."""
+    job, part = step.job, find_accelerator(step.job.system.accelerator).name
+    tiles = [
+        Tile("Step", format_time(step.step_s), f"bound by {step.bound_by}"),
+        Tile("Tokens", f"{step.tokens_per_s_per_accelerator:,.0f}", "a second and accelerator"),
+    ]
+    if step.usd_per_step is not None:
+        tiles.append(Tile("Dollars", dollars(step.usd_per_step), "a step"))
+    return Page(
+        "rl",
+        f"{job.algorithm.upper()} of {job.model.name} on {job.accelerators} x {part}, {job.policy}",
+        f"A step takes {format_time(step.step_s)}; it is bound by {step.bound_by}.",
+        tuple(tiles),
+        sections=(
+            _time(step),
+            _pools(step),
+            _weights(step),
+            *_networks(step),
+            *cluster_sections(step.cluster, step.ownership),
+        ),
+        key_numbers={
+            "step_s": step.step_s,
+            "tokens_per_s_per_accelerator": step.tokens_per_s_per_accelerator,
+        },
+    )
+
+
+def _time(step: RlStep) -> Section:
+    job = step.job
+    entries: Entries = {
+        "step": f"{format_time(step.step_s)}, bound by {step.bound_by}",
+        "tokens": f"{step.tokens_per_s:,.0f} a second, {step.tokens_per_s_per_accelerator:,.0f} an accelerator",
+        "answers": f"{job.answers:,}, {job.prompts:,} prompts x {job.samples}; {job.lengths.mean:,.0f} tokens on "
+        f"average, {job.lengths.longest:,} the longest",
+        "cost": "" if step.usd_per_step is None else f"{dollars(step.usd_per_step)} a step",
+        "staleness": _staleness(step),
+    }
+    rows = [{"phase": name, "time_s": seconds} for name, seconds in step.phases_s.items() if seconds > 0]
+    blocks: tuple[Block, ...] = (
+        facts(entries),
+        table(
+            "Phases",
+            rows,
+            text("phase"),
+            number("time", "time_s"),
+            number("share of a step", lambda row: row["time_s"] / step.step_s, ".0%"),
+        ),
+        _timeline(step),
+        _thinning(step),
+        *((Notes((HARDLY,)),) if step.network_hardly_matters else ()),
+    )
+    caption = (
+        "What each pool does when. Phases of two pools overlap, so that their shares add up to more than one."
+    )
+    return Section("time", "Time", caption, blocks)
+
+
+def _staleness(step: RlStep) -> str:
+    if not step.job.disjoint:
+        return ""
+    mean, longest = step.turns.staleness_steps, step.turns.longest_staleness_steps
+    if step.job.policy == "one-step-off":
+        return "answers are trained on one update of the weights after they were begun"
+    return f"answers are begun {mean:.2f} updates of the weights before they are trained on, the longest {longest:.2f}"
+
+
+def _timeline(step: RlStep) -> TimelineChart:
+    pools = tuple(dict.fromkeys(span.pool for span in step.turns.spans))
+    bars = tuple(
+        Bar(pools.index(span.pool), span.start_s, span.end_s, span.phase, span.phase)
+        for span in step.turns.spans
+        if span.end_s > span.start_s
+    )
+    return TimelineChart("rl_phases", "Phases of a step", "pool", pools, bars)
+
+
+def _thinning(step: RlStep) -> LineChart:
+    played = step.rollout.played
+    series = Series("answers", tuple(played.elapsed_s.tolist()), tuple(played.alive.tolist()), marked=False)
+    return LineChart(
+        "rl_answers",
+        "Answers that a replica works on",
+        "time (s)",
+        "answers",
+        (series,),
+        x_from_zero=True,
+        y_from_zero=True,
+        note="Of the replica that has most to do; the longest answer ends last.",
+    )
+
+
+def _pools(step: RlStep) -> Section:
+    rollout, training = step.rollout, step.training.configuration
+    split, played = rollout.parallelism, rollout.played
+    parts = f"tensor {split.tensor}, pipeline {split.pipeline}, expert {split.expert}"
+    parts += f", attention data {split.attention_data}" if split.attention_data > 1 else ""
+    degrees = f"tp {training.tp}, pp {training.pp}, dp {training.dp}, cp {training.cp}, ep {training.ep}"
+    entries: Entries = {
+        "rollout": [
+            f"{step.rollout_accelerators} accelerators, {counted(rollout.replicas, 'replica')}: {parts}",
+            f"{counted(played.largest_batch, 'answer')} at once, {played.steps:,} steps of "
+            f"{format_time(rollout.time_s / max(played.steps, 1))} on average",
+            f"room for keys and values of {rollout.capacity_tokens:,.0f} tokens, {played.most_cached_tokens:,.0f} at "
+            f"the fullest"
+            + (f"; {counted(played.preempted, 'answer')} put back" if played.preempted else ""),
+        ],
+        "training": [
+            f"{step.training_accelerators} accelerators: {degrees}",
+            f"micro-batch {training.micro_batch}, recomputing {training.recompute}, ZeRO {training.zero}; answers "
+            f"packed into sequences of {training.sequence:,} tokens",
+        ],
+        "hosts": _waiting(step),
+    }
+    caption = "How the accelerators are split; what was not given is what makes a step shortest."
+    return Section("pools", "Pools", caption, (facts(entries),))
+
+
+def _waiting(step: RlStep) -> str:
+    """Return which models wait in the memory of hosts, and how much of it they take."""
+    job = step.job
+    there = {"reference": job.reference, "reward": job.reward == "model", "critic": job.algorithm == "ppo"}
+    names = [name for name, is_there in there.items() if is_there]
+    if not names:
+        return ""
+    size = format_bytes(step.waiting_bytes_per_server)
+    return f"{listed(names)} wait for their turn in the memory of hosts, {size} on each"
+
+
+def _weights(step: RlStep) -> Section:
+    traffic = step.traffic
+    moved = f"{format_bytes(traffic.total_bytes)} between servers, {format_bytes(traffic.busiest_bytes)} at the busiest"
+    entries: Entries = {
+        "weights": f"{format_bytes(step.weight_bytes)} once, sent by {traffic.way}",
+        "an accelerator": f"gets {format_bytes(traffic.accelerator_bytes)} at most"
+        if traffic.accelerator_bytes
+        else "has what it needs",
+        "network": f"{moved}: {format_time(step.network_sync_s)} at the least"
+        if traffic.total_bytes
+        else "not used",
+        "software": f"{step.transport}: {format_time(step.sync_s)} in all",
+    }
+    caption = "From those that train to those that answer."
+    return Section("weights", "Weights", caption, (facts(entries),))
+
+
+def _networks(step: RlStep) -> list[Section]:
+    if not step.fabrics:
+        return []
+    names = list(step.fabrics[0].network_s)
+    columns = [number(f"{name} needs", partial(_needs, name), format_time) for name in names]
+    rows = table(
+        "",
+        step.fabrics,
+        text("network", "fabric"),
+        number("step", "step_s"),
+        *columns,
+        text("weights by", "way"),
+        number("price", "network_usd", usd),
+        number("a step costs", "usd_per_step", dollars),
+    )
+    notes = tuple(f"{row.fabric}: {', '.join(row.unknown)}" for row in step.fabrics if row.unknown)
+    caption = (
+        "What the fullest link needs for each phase's bytes, and the step where a phase waits for what it needs longer "
+        "than on a switch that gives every server all of its bandwidth."
+    )
+    blocks: tuple[Block, ...] = (rows, *((Notes(notes),) if notes else ()), *_rewiring(step))
+    return [Section("networks", "Networks", caption, blocks)]
+
+
+def _needs(phase: str, row: FabricRow) -> float:
+    return row.network_s[phase]
+
+
+def _rewiring(step: RlStep) -> tuple[Block, ...]:
+    found = step.rewiring
+    if found is None:
+        return (Notes(("Nothing is sent between servers, so no wiring is better than another.",)),)
+    if found.gain_s <= 0:
+        return (
+            Notes(
+                (
+                    f"One wiring serves all phases as well as one for each: {format_time(found.static_s)} of network "
+                    f"time, of which a step waits {format_time(found.static_wait_s)} longer than on an ideal switch; "
+                    "changing circuits between phases never pays here.",
+                )
+            ),
+        )
+    pays = [one for one in found.technologies if one.pays]
+    verdict = (
+        f"it pays with {', '.join(one.name for one in pays)}"
+        if pays
+        else "no technology is quick enough for it to pay"
+    )
+    line = (
+        f"With one wiring for all phases a step waits {format_time(found.static_wait_s)} longer than on an "
+        f"ideal switch, with circuits that change {counted(found.changes, 'time')} a step "
+        f"{format_time(found.per_turn_wait_s)}; "
+        f"changing pays below {format_time(found.break_even_s)} each: {verdict}."
+    )
+    rows = table(
+        "Circuits that change between phases",
+        found.technologies,
+        text("technology", "name"),
+        number("a change", "delay_s"),
+        number("waited", "waited_s"),
+        number("saved", "saved_s", lambda saved: f"{'-' if saved < 0 else ''}{format_time(abs(saved))}"),
+        text("pays", "pays", lambda pays: "yes" if pays else "no"),
+    )
+    return Notes((line,), apart=True), rows

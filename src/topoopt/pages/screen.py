@@ -1,0 +1,278 @@
+"""Charts for the screen: plain mappings that the modules in ``assets/charts/`` draw, in a report and in any other page.
+
+A figure says what is drawn, from where to where its axes go, and which of the page's colors is whose; how wide it is,
+its ticks and its letters are the page's. Numbers are as in the chart, with ``scale`` to SI units.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from math import isfinite
+from typing import Any, Final
+
+import numpy as np
+
+from topoopt.pages.axis import Axis, bar_axis, line_axes, words_and_unit
+from topoopt.pages.chart import (
+    Bar,
+    BarChart,
+    Chart,
+    CircleChart,
+    HeatmapChart,
+    Limit,
+    LineChart,
+    Series,
+    TimelineChart,
+)
+from topoopt.pages.circle import places as places_on_circle
+from topoopt.pages.circle import strands
+from topoopt.pages.polar_chart import PolarChart
+from topoopt.pages.stages_chart import StagesChart
+from topoopt.pages.style import LIGHT, Style, style, styles, styles_of
+
+PLAIN: Final = "plain"
+"""The color of links that are in no ring."""
+UNROLLED_FROM: Final = 128
+"""Servers from which a circle is a thin ring, and a topology is shown unrolled."""
+
+_MANY_POINTS: Final = 40
+_MANY_STEPS: Final = 8
+"""Longer lines have no marks: they would hide them."""
+_HEIGHT: Final = 350
+_BAR_HEIGHT: Final = 26
+
+
+def figure(chart: Chart) -> dict[str, Any]:
+    """Return a chart as the page's script takes it: ``kind``, ``name``, ``title``, ``note`` and what is drawn."""
+    match chart:
+        case LineChart():
+            body = _lines(chart)
+        case BarChart():
+            body = _bars(chart)
+        case HeatmapChart():
+            body = _heatmap(chart)
+        case TimelineChart():
+            body = _timeline(chart)
+        case CircleChart():
+            body = _network(chart)
+        case PolarChart():
+            body = _polar(chart)
+        case StagesChart():
+            body = _stages(chart)
+    return {"name": chart.name, "title": chart.title, "note": chart.note, **body}
+
+
+def _lines(chart: LineChart) -> dict[str, Any]:
+    x, y = line_axes(chart)
+    looks = styles(chart.series)
+    return {
+        "kind": "lines",
+        "height": _HEIGHT,
+        "x": {"label": chart.x_label, "words": chart.words} if chart.words else _axis(x),
+        "y": _axis(y),
+        "series": [_line(one, look) for one, look in zip(chart.series, looks, strict=True)],
+        "limits": _limits(chart.limits),
+    }
+
+
+def _line(one: Series, look: Style) -> dict[str, Any]:
+    few = len(one.x) <= (_MANY_STEPS if one.stepped else _MANY_POINTS)
+    labels = {"labels": list(one.labels)} if one.labels else {}
+    return {
+        "name": one.name,
+        **_look(look, hollow=one.published),
+        "dash": look.dash,
+        "mark": look.mark,
+        "marked": not one.joined or (one.marked and few),
+        "joined": one.joined,
+        "stepped": one.stepped,
+        "x": [x if isinstance(x, str) else _number(x) for x in one.x],
+        "y": [_number(y) for y in one.y],
+        **labels,
+    }
+
+
+def _bars(chart: BarChart) -> dict[str, Any]:
+    words = chart.words
+    lying = 84 + 16 * bool(chart.limits) + _BAR_HEIGHT * len(words) * (1 + chart.beside) // 2
+    return {
+        "kind": "bars",
+        "height": (lying if len(words) * chart.beside > 1 else 112 + 16 * bool(chart.limits))
+        if chart.horizontal
+        else _HEIGHT,
+        "horizontal": chart.horizontal,
+        "stacked": chart.stacked,
+        "label": chart.x_label,
+        "words": words,
+        "value": _axis(bar_axis(chart)),
+        "series": [
+            {"name": one.name, **_look(look, hollow=one.published), **_by_word(one, words)}
+            for one, look in zip(chart.series, styles(chart.series), strict=True)
+        ],
+        "limits": _limits(chart.limits),
+    }
+
+
+def _by_word(one: Series, words: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a series in the order of the words, None where it has none."""
+    values = {str(x): _number(y) for x, y in zip(one.x, one.y, strict=True)}
+    found: dict[str, Any] = {"y": [values.get(word) for word in words]}
+    if one.labels:
+        said = {str(x): label for x, label in zip(one.x, one.labels, strict=True)}
+        found["labels"] = [said.get(word, "") for word in words]
+    return found
+
+
+def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
+    """Return the values that there are, and row by row how often which of them comes: most are zero, or alike."""
+    present = [value for row in chart.values for value in row if isfinite(value) and value > 0]
+    words, unit, scale = words_and_unit(chart.value_label)
+    rows = [[_number(value) for value in row] for row in chart.values]
+    levels = list(dict.fromkeys([0, *(value for row in rows for value in row)]))
+    place = {value: index for index, value in enumerate(levels)}
+    return {
+        "kind": "heatmap",
+        "height": 430,
+        "x_label": chart.x_label,
+        "y_label": chart.y_label,
+        "value": {"label": words, "unit": unit, "scale": scale},
+        "log": chart.value_log and bool(present) and min(present) < max(present),
+        "levels": levels,
+        "rows": [_runs([place[value] for value in row]) for row in rows],
+    }
+
+
+def _runs(numbers: Sequence[int]) -> list[int]:
+    """Return each number and how often it comes in a row: (4, 4, 0) is 4, 2, 0, 1."""
+    return [part for number, run in groupby(numbers) for part in (number, len(list(run)))]
+
+
+def _timeline(chart: TimelineChart) -> dict[str, Any]:
+    kinds = list(chart.by_kind)
+    first_s = min((bar.start_s for bar in chart.bars), default=0.0)
+    begin_s = 0.0 if first_s <= 0.25 * chart.end_s else first_s
+    times = Axis("time", "s", 1.0, begin_s, chart.end_s or 1.0)
+    return {
+        "kind": "timeline",
+        "height": 66 + 40 * chart.height if chart.lanes else 460,
+        "x": _axis(times),
+        "label": chart.y_label,
+        "lanes": list(chart.lanes),
+        "count": chart.height,
+        "kinds": [{"name": kind, **_look(look)} for kind, look in zip(kinds, styles_of(kinds), strict=True)],
+        "bars": [_lane_bar(bar, kinds.index(bar.kind)) for bar in chart.bars],
+    }
+
+
+def _lane_bar(bar: Bar, kind: int) -> list[Any]:
+    return [bar.lane, _number(bar.start_s), _number(bar.finish_s), kind, bar.label or bar.kind, bar.lanes]
+
+
+def _network(chart: CircleChart) -> dict[str, Any]:
+    """Return who is linked with whom, on a circle or, of many servers, ring by ring."""
+    rings, (others, rest) = strands(chart)
+    lines: list[tuple[str, int | str, Any]] = [
+        (name, _color(style(index)), pairs) for index, (name, pairs) in enumerate(rings)
+    ]
+    if rest:
+        lines.append((others, PLAIN, rest))
+    unrolled = chart.servers >= UNROLLED_FROM
+    return {
+        "kind": "unrolled" if unrolled else "circle",
+        "servers": chart.servers,
+        "nodes": chart.nodes,
+        **({"walks": _walks(chart)} if unrolled else {"places": _places(chart)}),
+        "rings": [{"name": name, "color": color, "cables": pairs} for name, color, pairs in lines],
+        "links": [[src, dst, ports, round(size)] for src, dst, ports, size in chart.links],
+        "turned": chart.turned,
+        "routes": _routes(chart),
+    }
+
+
+def _routes(chart: CircleChart) -> dict[int, dict[int, str]]:
+    """Return by source and destination the paths between them, ``76 5 1c;24 7``: 76 % of the bytes go over 5 and 48.
+
+    Most of a large page is this, so that it is kept short: nodes between the ends to base 36, whole percents.
+    """
+    names = [np.base_repr(node, 36).lower() for node in range(chart.nodes)]
+    texts: dict[int, dict[int, str]] = {}
+    for route in chart.routes:
+        paths = (
+            " ".join([str(round(100 * weight)), *(names[node] for node in nodes[1:-1])])
+            for weight, nodes in route.paths
+        )
+        texts.setdefault(route.src, {})[route.dst] = ";".join(paths)
+    return texts
+
+
+def _places(chart: CircleChart) -> list[list[float]]:
+    return [[round(x, 5), round(y, 5)] for x, y in places_on_circle(chart.servers, chart.nodes)]
+
+
+def _walks(chart: CircleChart) -> list[dict[str, Any]]:
+    return [
+        {"name": ring.name, "color": _color(style(index)), "walk": list(ring.walk)}
+        for index, ring in enumerate(chart.rings)
+    ]
+
+
+def _polar(chart: PolarChart) -> dict[str, Any]:
+    kinds = list(chart.by_kind)
+    return {
+        "kind": "polar",
+        "height": 430,
+        "kinds": [{"name": kind, **_look(look)} for kind, look in zip(kinds, styles_of(kinds), strict=True)],
+        "arcs": [
+            [
+                *(round(value, 5) for value in (arc.start_deg, arc.width_deg, arc.inner, arc.outer)),
+                kinds.index(arc.kind),
+                arc.label or arc.kind,
+            ]
+            for arc in chart.arcs
+        ],
+        "circles": [{"radius": round(radius, 5), "name": name} for radius, name in chart.circles],
+        "ticks": [[degrees, text] for degrees, text in chart.ticks],
+    }
+
+
+def _stages(chart: StagesChart) -> dict[str, Any]:
+    return {
+        "kind": "stages",
+        "height": 200,
+        "stages": [
+            {"name": one.name, "lines": list(one.lines), "busy_s": _number(one.busy_s)}
+            for one in chart.stages
+        ],
+        "sends": [_number(size) for size in chart.sends_bytes],
+        "back": chart.back,
+    }
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {
+        "label": axis.words,
+        "unit": axis.unit,
+        "scale": axis.scale,
+        "low": axis.low,
+        "high": axis.high,
+        "log": axis.log,
+    }
+
+
+def _limits(limits: Sequence[Limit]) -> list[dict[str, Any]]:
+    return [{"value": limit.value, "label": limit.name} for limit in limits]
+
+
+def _look(look: Style, *, hollow: bool = False) -> dict[str, Any]:
+    return {"color": _color(look), "hollow": hollow}
+
+
+def _color(look: Style) -> int:
+    return LIGHT.index(look.color)
+
+
+def _number(value: float) -> float | None:
+    """Return a value, None where JSON has no number, at the precision that a screen can show, and no longer."""
+    if not isfinite(value):
+        return None
+    shown = float(f"{value:.7g}")
+    return int(shown) if shown.is_integer() and abs(shown) < 1e15 else shown

@@ -1,0 +1,315 @@
+"""A service as a page: fabrics, the best deployments, times of requests, what binds, what it costs, a timeline."""
+
+from functools import partial
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.base.units import format_bandwidth, format_time
+from topoopt.inference import SERVING_FABRICS, ServingAnswer, ServingRun, split_words, user_tokens_per_s
+from topoopt.pages.chart import Bar, Chart, Limit, LineChart, Series, TimelineChart
+from topoopt.pages.page import Notes, Page, Section, Table, Tile
+from topoopt.pages.rows import Entries, facts, number, table, text
+from topoopt.pages.serving_network_page import mattering, network_sections
+from topoopt.pages.words import counted, dollars
+
+SAMPLE = 24
+"""Requests of the timeline, those in the middle of the run."""
+
+POINTS = 200
+"""Of a distribution."""
+
+
+def serving_page(answer: ServingAnswer) -> Page:
+    """Return the answer, the deployments beside each other, and pictures of the best one at the rate asked for."""
+    question, best = answer.question, answer.best
+    run = best.run
+    return Page(
+        "serving",
+        f"{question.machine.model.name} on {question.limits.accelerators:,} {answer.accelerator}",
+        headline=_headline(answer),
+        tiles=_tiles(answer),
+        warnings=_warnings(answer),
+        sections=(
+            Section("asked", "What was asked", "", (facts(_entries(answer)),)),
+            *network_sections(answer),
+            Section(
+                "deployments",
+                "Deployments without a network" if answer.fabrics else "Deployments",
+                "Simulated request by request" + (
+                    " on a network that takes no time, from which those of the fabrics are taken"
+                    if answer.fabrics else ""
+                ) + "; the one of the highest goodput first.",
+                (_deployments(answer), _why(answer)),
+                "simulated",
+            ),
+            *_gains(answer),
+            Section("times", _times_title(answer), "", (_times(answer),), "seconds from mean to p99"),
+            Section(
+                "distributions",
+                "How long requests wait",
+                "Each line says which share of the requests had its token within so long.",
+                (_distribution("ttft", "Time to the first token", run.ttft_s, question.objectives.ttft_s),
+                 _distribution("tpot", "Time per token after it", run.tpot_s, question.objectives.tpot_s)),
+                detail=True,
+            ),
+            Section(
+                "pareto",
+                "Tokens of an accelerator against tokens of a user",
+                "Lines: no deployment is better in both, in closed form. Points are simulated, at their goodput.",
+                (_front(answer),),
+                detail=True,
+            ),
+            Section(
+                "timeline",
+                "Requests over time",
+                f"{min(SAMPLE, len(run.requests))} requests that follow each other, from the middle of the run.",
+                (_timeline(run),),
+                detail=True,
+            ),
+        ),
+        key_numbers={
+            "goodput_per_s": best.goodput_per_s,
+            "output_tokens_per_s": run.output_tokens_per_s,
+            "usd_per_million_tokens_at_goodput": answer.usd_per_million(
+                best.goodput_per_s * question.demand.answer
+            ),
+        },
+        answer_first=True,
+    )  # fmt: skip
+
+
+def _headline(answer: ServingAnswer) -> str:
+    question, best = answer.question, answer.best
+    goals = question.objectives
+    cost = answer.usd_per_million(best.goodput_per_s * question.demand.answer)
+    price = "" if cost is None else f", for {dollars(cost)} a million tokens of answers"
+    where = f" on {answer.winner.name}" if answer.winner else ""
+    network = f" {mattering(answer)}" if answer.fabrics else ""
+    return (
+        f"{best.words}{where}: {best.goodput_per_s:.3g} requests a second, {goals.share:.0%} of them within "
+        f"{format_time(goals.ttft_s)} to the first token and {format_time(goals.tpot_s)} for each other{price}. "
+        f"Then {best.binding.what} binds: {best.binding.words}.{network}"
+    )
+
+
+def _times_title(answer: ServingAnswer) -> str:
+    where = f", on {answer.winner.name}" if answer.winner else ""
+    asked = answer.question.demand
+    at = (
+        "at the rate asked for"
+        if asked.rate_per_s is not None or asked.requests.clients
+        else "at the goodput"
+    )
+    return f"Times {at}{where}"
+
+
+def _tiles(answer: ServingAnswer) -> tuple[Tile, ...]:
+    best, row = answer.best, answer.row(answer.best, answer.usd_per_hour)
+    fabric = (
+        (Tile("Network", answer.winner.name, SERVING_FABRICS[answer.winner.name]),) if answer.winner else ()
+    )
+    return (
+        *fabric,
+        Tile(
+            "Goodput",
+            f"{best.goodput_per_s:.3g}/s",
+            f"{row['goodput_per_accelerator_per_s']:.3g}/s an accelerator",
+        ),
+        Tile("First token", format_time(row["ttft_p50_s"]), f"p90 {format_time(row['ttft_p90_s'])}"),
+        Tile("Each other token", _time(row["tpot_p50_s"]), f"p90 {_time(row['tpot_p90_s'])}"),
+        Tile(
+            "A million tokens",
+            dollars(row["usd_per_million_tokens_at_goodput"]),
+            "of answers, at the goodput",
+        ),
+        Tile("Binds", best.binding.what, best.binding.words),
+    )
+
+
+def _warnings(answer: ServingAnswer) -> tuple[str, ...]:
+    question, best = answer.question, answer.best
+    if answer.meets:
+        return ()
+    met = best.run.attainment(question.objectives)
+    rate = question.demand.rate_per_s
+    if rate is None:
+        return (
+            f"only {met:.1%} of the requests meet both objectives; take fewer clients, or more accelerators",
+        )
+    where = f" on {answer.winner.name}, the best of the fabrics" if answer.winner else ""
+    if best.goodput_per_s == 0:
+        return (
+            f"at {rate:g} requests a second only {met:.1%} meet both objectives{where}; at no rate enough do",
+        )
+    needed = -(-rate * question.limits.accelerators // best.goodput_per_s)
+    return (
+        f"at {rate:g} requests a second only {met:.1%} meet both objectives{where}; about {needed:,.0f} accelerators "
+        "of this deployment would do",
+    )
+
+
+def _entries(answer: ServingAnswer) -> Entries:
+    question = answer.question
+    demand, goals = question.demand, question.objectives
+    hourly = answer.usd_per_hour
+    rate = "" if demand.rate_per_s is None else f"{demand.rate_per_s:g}/s: "
+    machine, network = question.machine, question.network
+    settings = machine.settings
+    return {
+        "requests": f"{rate}{demand.words}; prompts of {demand.prompt:,.0f} tokens and answers of {demand.answer:,.0f}",
+        "objectives": f"first token {format_time(goals.ttft_s)}, each other {format_time(goals.tpot_s)}, for "
+        f"{goals.share:.0%} of the requests",
+        "screened": f"{counted(answer.screened, 'deployment')}, in closed form; "
+        f"{counted(answer.splits, 'split')} of a replica fit into memory",
+        "router": question.router
+        or (
+            "least-loaded, network-aware where pairs are chosen with the wiring"
+            if network
+            else "least-loaded"
+        ),
+        "engine": f"{machine.engine}; weights {settings.weight_precision}, keys and values {settings.kv_precision}",
+        "network": ""
+        if network is None
+        else f"{network.cluster.servers} servers with {network.cluster.degree} x "
+        f"{format_bandwidth(network.cluster.link_bandwidth_bps)} each, prices {network.priced.pricing.name}",
+        "machines": "" if hourly is None else f"{dollars(hourly)} an hour, servers, network and electricity",
+    }
+
+
+def _deployments(answer: ServingAnswer) -> Table:
+    return table(
+        "",
+        [{**answer.row(one), "words": one.words} for one in answer.deployments],
+        text("deployment", "words"),
+        number("goodput/s", "goodput_per_s", ".3g"),
+        number("stable/s", "stable_per_s", ".3g"),
+        number("met", "attainment", ".1%"),
+        number("tok/s each", "accelerator_tokens_per_s_at_goodput", ",.0f"),
+        number("tok/s user", "user_tokens_per_s_at_goodput", ",.1f"),
+        *(() if answer.fabrics else (number("$/1 M", "usd_per_million_tokens_at_goodput", dollars),)),
+        text("binds", "binds"),
+    )
+
+
+def _why(answer: ServingAnswer) -> Notes:
+    return Notes(
+        (
+            "goodput: the largest rate at which enough requests meet both objectives; stable: the largest at all; "
+            "met: at the rate asked for; at the goodput: tokens a second of an accelerator and of a user, dollars for "
+            "a million tokens of answers, and what binds",
+        )
+    )
+
+
+def _gains(answer: ServingAnswer) -> tuple[Section, ...]:
+    """Return how much more deployments would do with twice as much of each resource."""
+    evaluated = [answer.best, *(one for one in answer.deployments if one is not answer.best)]
+    measured = [one for one in evaluated if one.binding.gains]
+    if not measured:
+        return ()
+    rows = [{"words": one.words, **one.binding.gains} for one in measured]
+    what = "rate" if answer.question.demand.requests.clients else "goodput"
+    return (
+        Section(
+            "gains",
+            "What binds",
+            f"How much larger the {what} is with twice as much of one resource, all else equal; overhead, which is "
+            "what engine and messages take by themselves, is halved.",
+            (
+                table(
+                    "",
+                    rows,
+                    text("deployment", "words"),
+                    *(number(relief, relief, _gain) for relief in measured[0].binding.gains),
+                ),
+            ),
+            "simulated",
+        ),
+    )
+
+
+def _gain(share: float) -> str:
+    return f"{share:+z.0%}"
+
+
+def _times(answer: ServingAnswer) -> Table:
+    row = answer.row(answer.best)
+    kinds = {"first token": "ttft", "each other token": "tpot", "of that in queues": "queue"}
+    rows = [{"what": what, **{key: row[f"{name}_{key}_s"] for key in PARTS}} for what, name in kinds.items()]
+    return table("", rows, text("time", "what"), *(number(key, key, _time) for key in PARTS))
+
+
+PARTS = ("mean", "p50", "p90", "p99")
+
+
+def _time(seconds: float | None) -> str:
+    return "–" if seconds is None else format_time(seconds)
+
+
+def _distribution(name: str, title: str, values: Floats, goal_s: float) -> LineChart:
+    known = np.sort(values[~np.isnan(values)])
+    shares = np.linspace(0.0, 1.0, min(POINTS, len(known)) or 1)
+    at = np.quantile(known, shares) if len(known) else np.zeros(1)
+    return LineChart(
+        f"serving-{name}",
+        title,
+        "share of requests",
+        "time (s)",
+        (Series("requests", tuple(shares.tolist()), tuple(at.tolist()), marked=False),),
+        y_from_zero=True,
+        limits=(Limit(goal_s, "objective"),),
+    )
+
+
+def _front(answer: ServingAnswer) -> LineChart:
+    lines: dict[str, list[tuple[float, float, str]]] = {}
+    for point in answer.front:
+        words = f"{split_words(point.decode)}, {point.batch:,.0f} answers a replica"
+        lines.setdefault(point.mode, []).append(
+            (point.user_tokens_per_s, point.accelerator_tokens_per_s, words)
+        )
+    simulated = [
+        (user_tokens_per_s(one.at_goodput), one.accelerator_tokens_per_s(one.at_goodput), one.words)
+        for one in answer.deployments
+        if np.isfinite(user_tokens_per_s(one.at_goodput))
+    ]
+    series = [_series(mode, rows, joined=True) for mode, rows in lines.items()]
+    return LineChart(
+        "serving-pareto",
+        "Tokens of an accelerator against tokens of a user",
+        "tokens/s of a user",
+        "tokens/s of an accelerator",
+        (*series, _series("simulated, at the goodput", simulated, joined=False)),
+        x_log=True,
+        y_from_zero=True,
+    )
+
+
+def _series(name: str, rows: list[tuple[float, float, str]], joined: bool) -> Series:
+    x, y, labels = zip(*rows, strict=True) if rows else ((), (), ())
+    return Series(name, tuple(x), tuple(y), joined=joined, marked=not joined, labels=tuple(labels))
+
+
+def _timeline(run: ServingRun) -> Chart:
+    """Return bars of some requests: in a queue, read, its cache on the way, waiting for a place, answered."""
+    count = len(run.requests)
+    first = max((count - SAMPLE) // 2, 0)
+    bars: list[Bar] = []
+    for lane, q in enumerate(range(first, min(first + SAMPLE, count))):
+        begin, read, arrived, told, last = run.moments(q)
+        add = partial(_bar, bars, lane, f"request {q:,}: {run.requests.input_tokens[q]:,} + ")
+        came = float(run.arrival_s[q])
+        answer = f"{run.requests.output_tokens[q]:,} tokens"
+        add(came, begin, "queue", answer)
+        add(begin, read, "prompt", answer)
+        add(read, arrived, "transfer", answer)
+        add(max(read, arrived), told, "queue", answer)
+        add(told, last, "answer", answer)
+    names = tuple(f"{q:,}" for q in range(first, min(first + SAMPLE, count)))
+    return TimelineChart("serving-requests", "Requests", "request", names, tuple(bars))
+
+
+def _bar(bars: list[Bar], lane: int, words: str, begin: float, end: float, kind: str, more: str) -> None:
+    if end > begin >= 0:
+        bars.append(Bar(lane, begin, end, kind, words + more))

@@ -1,0 +1,93 @@
+"""A sweep and what it has stored, as pages: points and values, and rows of figures."""
+
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from topoopt.pages.cells import cell
+from topoopt.pages.page import Block, Notes, Page, Section
+from topoopt.pages.rows import facts, number, table, text
+from topoopt.pages.words import counted
+from topoopt.studies.sweep import ResultsAnswer, Summary, SweepAnswer, SweepPreview
+
+MOST_VALUES, MOST_ERRORS, MOST_ROWS = 12, 5, 20
+
+
+def sweep_page(answer: SweepAnswer) -> Page:
+    """Return how many points were computed, and where they are."""
+    run = answer.run
+    kinds = [
+        f"{count:,} {'with' if status == 'ok' else status + ', without'} a result"
+        for status, count in sorted(run.by_status.items(), key=lambda item: item[0] != "ok")
+    ]
+    points = {
+        "computed": f"{run.computed:,}" + (f": {'; '.join(kinds)}" if kinds else ""),
+        "found": f"{run.found:,} that were there already" if run.found else "",
+        "beside": f"{counted(run.others, 'point')} of other sweeps" if run.others else "",
+        "results": answer.out,
+    }
+    failed = "What has failed is tried again by the same command; the reason is in its row."
+    notes = (Notes((failed,), warn=True),) if run.by_status.get("failed") else ()
+    return _page("sweep", answer.sweep.name, counted(run.points, "point"), (facts(points), *notes))
+
+
+def preview_page(answer: SweepPreview) -> Page:
+    """Return what a sweep would compute."""
+    points = len(answer.sweep.points)
+    axes = facts({name: ", ".join(cell(name, one) for one in row) for name, row in answer.sweep.axes.items()})
+    missing = f"{answer.finished:,} are in {answer.out}, {points - answer.finished:,} would be computed"
+    return _page("sweep", answer.sweep.name, f"{points:,} points", (axes, Notes((missing,))))
+
+
+def results_page(answer: ResultsAnswer) -> Page:
+    """Return the rows that were asked for; without a question what is in the file, too."""
+    summary = answer.summary
+    total, names = sum(summary.by_status.values()), ", ".join(summary.sweeps) or "no sweep"
+    heading = (answer.file, f"{counted(total, 'point')} of {names}") if answer.whole else ("", "")
+    above = _summary(summary) if answer.whole else ()
+    return _page("results", *heading, (*above, *_table(answer)))
+
+
+def _page(kind: str, title: str, remark: str, blocks: tuple[Block, ...]) -> Page:
+    section = Section(kind, "Points" if title else "", "", blocks)
+    return Page(kind, title, sections=(section,), remark=remark)
+
+
+def _summary(summary: Summary) -> tuple[Block, ...]:
+    """Return what is in the file, which settings differ in it, and why some points have no result."""
+    without = [f"{count:,} {status}" for status, count in summary.by_status.items() if status != "ok"]
+    stored = {
+        **{name: _values(name, values) for name, values in summary.axes.items()},
+        "computed by": f"topoopt {', '.join(summary.versions)}, in {counted(summary.runs, 'run')}",
+        "without result": ", ".join(without),
+    }
+    errors = [f"{counted(count, 'point')}: {message}" for message, count in summary.errors[:MOST_ERRORS]]
+    if len(summary.errors) > MOST_ERRORS:
+        errors.append(f"and for {len(summary.errors) - MOST_ERRORS} other reasons: see the column error")
+    return (facts(stored), *((Notes(tuple(errors), warn=True),) if errors else ()))
+
+
+def _table(answer: ResultsAnswer) -> tuple[Block, ...]:
+    rows, columns = answer.rows.rows, answer.rows.columns
+    shown = rows if answer.limit else rows[:MOST_ROWS]
+    described = [
+        (number if any(isinstance(row[place], int | float) for row in shown) else text)(
+            name, itemgetter(place), partial(cell, name)
+        )
+        for place, name in enumerate(columns)
+    ]
+    notes = [] if shown else ["no rows"]
+    if answer.limit and len(rows) == answer.limit:
+        notes.append(f"the first {answer.limit}; limit 0 for all")
+    elif len(shown) < len(rows):
+        notes.append(f"the first {len(shown)} of {len(rows):,}")
+    if answer.live:
+        notes.append("a sweep is writing this file: these are its results so far")
+    values = (table("", shown, *described),) if shown else ()
+    return (*values, *((Notes(tuple(notes)),) if notes else ()))
+
+
+def _values(name: str, values: tuple[Any, ...]) -> str:
+    shown = [cell(name, value) for value in values[:MOST_VALUES]]
+    more = len(values) - MOST_VALUES
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

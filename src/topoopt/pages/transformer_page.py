@@ -1,0 +1,174 @@
+"""What the page of a plan says of a transformer: its size, the configuration, those tried, what it reaches."""
+
+from topoopt.base.units import format_bytes, format_time
+from topoopt.jobs import job_mfu, transformer_of
+from topoopt.pages.chart import TimelineChart
+from topoopt.pages.layout_words import layout_words
+from topoopt.pages.page import Section, Tile
+from topoopt.pages.pipeline_timeline import pipeline_timeline
+from topoopt.pages.plan_layout import fabric_layouts, layout_table, layout_times, memory_chart, placement_map
+from topoopt.pages.plan_stages import stages_picture
+from topoopt.pages.published_layouts import published_line, published_sections
+from topoopt.pages.rows import Entries, facts
+from topoopt.pages.words import counted
+from topoopt.pages.work_page import WorkPage, cluster_words
+from topoopt.plans import Plan
+from topoopt.simulation import SimResult, compute_and_bubble, inside_servers_s
+from topoopt.workloads.strategy import ParallelStrategy
+
+LEAST_SHOWN = 1e-6
+"""Of the time with free communication: what is less is rounding."""
+
+
+def job_facts(plan: Plan) -> Entries:
+    """Return the size of the model, what its times rest on, and the cluster."""
+    training = transformer_of(plan.job)
+    model, experts = training.model, training.model.experts
+    heads = f"{model.heads} heads" + (f" ({model.kv_heads} of keys)" if model.kv_heads != model.heads else "")
+    size = (
+        f"{_count(training.parameters)} parameters, {model.layers} layers, hidden {model.hidden:,}, {heads}"
+    )
+    if experts is not None:
+        size += f", {experts.count} experts, {experts.per_token} a token"
+    return {"size": size, "step times": training.calibration, "cluster": cluster_words(plan.job.cluster)}
+
+
+def layout_sections(plan: Plan) -> tuple[Section, ...]:
+    """Return the configuration of a transformer's plan, and those that were tried."""
+    training = transformer_of(plan.job)
+    layout, traffic = training.layout(plan.strategy), plan.traffic()
+    moved = (
+        f"{format_bytes(traffic.allreduce_bytes)} AllReduced in {counted(len(traffic.allreduce), 'group')} of servers, "
+        f"{format_bytes(traffic.mp_bytes)} from server to server"
+    )
+    return (
+        Section(
+            "configuration",
+            "Configuration",
+            f"{layout.name}: the fastest of {counted(len(training.layouts), 'configuration')} that were each wired and "
+            f"simulated, of {training.considered:,} that fit in memory and were ranked in closed form.",
+            (
+                facts({**layout_words(training, layout), "traffic": moved}, "How the model is split"),
+                *stages_picture(plan),
+                placement_map(plan),
+                memory_chart(plan),
+            ),
+            remark=layout.name,
+        ),
+        Section(
+            "configurations",
+            "Configurations tried",
+            "The time of each in closed form, where one bandwidth stands for the network, and on links of its own.",
+            (layout_table(plan), layout_times(plan), *fabric_layouts(plan)),
+            remark="each on a network wired for it",
+        ),
+        *published_sections(training.model.name, training.published),
+    )
+
+
+def rate_tiles(plan: Plan) -> tuple[Tile, ...]:
+    """Return tokens a second and utilization."""
+    time_s, precision = plan.outcome.iteration_time_s, plan.job.settings.precision
+    return (
+        Tile("Tokens", f"{transformer_of(plan.job).tokens_per_s(time_s):,.0f}", "a second"),
+        Tile("Utilization", f"{job_mfu(plan.job, time_s):.1%}", f"of the {precision} peak (MFU)"),
+    )
+
+
+def rates(plan: Plan) -> Entries:
+    """Return tokens per second and utilization."""
+    time_s, precision = plan.outcome.iteration_time_s, plan.job.settings.precision
+    return {
+        "tokens": f"{transformer_of(plan.job).tokens_per_s(time_s):,.0f} a second",
+        "MFU": f"{job_mfu(plan.job, time_s):.1%} of the {precision} peak",
+    }
+
+
+def compute_facts(plan: Plan) -> Entries:
+    """Return what an iteration takes with free communication: computing, collectives inside servers, the bubble."""
+    step = transformer_of(plan.job).layout(plan.strategy).step
+    compute_s, bubble_s = compute_and_bubble(step)
+    inside_s = inside_servers_s(step)
+    parts = {
+        "compute": (compute_s - inside_s + step.optimizer_s, "on the busiest stage"),
+        "inside": (inside_s, "of its collectives between accelerators of one server"),
+        "bubble": (bubble_s, "in which stages wait for each other"),
+    }
+    least_s = LEAST_SHOWN * plan.outcome.compute_time_s
+    return {
+        word: f"{format_time(part_s)} {what}" for word, (part_s, what) in parts.items() if part_s > least_s
+    }
+
+
+def waits(plan: Plan, strategy: ParallelStrategy) -> dict[str, float]:
+    """Return how long the busiest stage computes nothing, though communication between servers is free."""
+    step = transformer_of(plan.job).layout(strategy).step
+    return {
+        "collectives inside servers": inside_servers_s(step),
+        "pipeline bubble": compute_and_bubble(step)[1],
+    }
+
+
+def timeline(plan: Plan, result: SimResult) -> TimelineChart:
+    """Return the passes of every micro-batch through the stages of one replica."""
+    return pipeline_timeline(transformer_of(plan.job).layout(plan.strategy).step, result)
+
+
+def search_facts(plan: Plan) -> Entries:
+    """Return how the configurations were found."""
+    record = plan.search
+    first_s, best_s = record.seed_times_s[0], plan.outcome.iteration_time_s
+    gained = f"the first in closed form takes {format_time(first_s)}, {first_s / best_s:.2f} × as long"
+    if plan.strategy.layout == 0:
+        gained = "nothing over the closed form, whose first it is"
+    considered = transformer_of(plan.job).considered
+    left_out = len(record.left_out)
+    tried = len(record.seed_times_s) - left_out
+    return {
+        "ranked": f"{considered:,} configurations that fit in memory, in closed form",
+        "wired": f"{counted(tried, 'configuration')}, {record.proposals} networks{_left_out_words(left_out)}",
+        "stopped": record.stopped_because,
+        "gained": gained,
+        "published": [published_line(one) for one in transformer_of(plan.job).published],
+        "seed": str(plan.provenance.seed),
+    }
+
+
+def _left_out_words(count: int) -> str:
+    if not count:
+        return ""
+    return f"; {counted(count, 'configuration')} left out as soon as they could not be the fastest"
+
+
+def made_by(plan: Plan) -> Entries:
+    """Return the size of the model, its batch, and what its times rest on."""
+    training = transformer_of(plan.job)
+    return {
+        "model": training.model.name,
+        "parameters": f"{training.parameters:,}",
+        "step times": training.calibration,
+        "sequences of an iteration": f"{training.global_batch:,}",
+        "tokens of a sequence": f"{training.sequence:,}",
+    }
+
+
+def _count(parameters: int) -> str:
+    """Return ``70.6 billion`` or ``345 million``."""
+    word, scale = ("billion", 1e9) if parameters >= 1e9 else ("million", 1e6)
+    return f"{parameters / scale:,.3g} {word}"
+
+
+TRANSFORMER_PAGE = WorkPage(
+    job_facts,
+    search_facts,
+    made_by,
+    layout_sections,
+    rates=rates,
+    compute=compute_facts,
+    waits=waits,
+    timeline=timeline,
+    free="the network is free: compute, collectives inside servers, pipeline bubble",
+    tiles=rate_tiles,
+    compared="each with the best of these configurations",
+    plain="The configuration that is the first in closed form, wired for itself,",
+)

@@ -1,0 +1,36 @@
+"""The answer as a noun, and as a file that every verb reads."""
+
+from topoopt.plans.chosen_wiring import ChosenWiring as ChosenWiring
+from topoopt.plans.comparison import COMPARISON_FORMAT as COMPARISON_FORMAT
+from topoopt.plans.comparison import ComparedFabric as ComparedFabric
+from topoopt.plans.comparison import Comparison as Comparison
+from topoopt.plans.comparison import TaskDifference as TaskDifference
+from topoopt.plans.comparison import compared_fabrics as compared_fabrics
+from topoopt.plans.comparison import fabrics_that_beat as fabrics_that_beat
+from topoopt.plans.comparison import front_of_fabrics as front_of_fabrics
+from topoopt.plans.comparison import with_ownership as with_ownership
+from topoopt.plans.comparison_file import comparison_from_mapping as comparison_from_mapping
+from topoopt.plans.comparison_file import comparison_schema as comparison_schema
+from topoopt.plans.direct import plan_wiring as plan_wiring
+from topoopt.plans.file import plan_from_mapping as plan_from_mapping
+from topoopt.plans.file import plan_schema as plan_schema
+from topoopt.plans.file import plan_to_mapping as plan_to_mapping
+from topoopt.plans.file import read_plan as read_plan
+from topoopt.plans.file import write_plan as write_plan
+from topoopt.plans.front import Standing as Standing
+from topoopt.plans.front import dominates as dominates
+from topoopt.plans.front import dominators as dominators
+from topoopt.plans.front import front as front
+from topoopt.plans.front import standings as standings
+from topoopt.plans.gradient_choice import GradientChoice as GradientChoice
+from topoopt.plans.ownership import iterations_by_fabric as iterations_by_fabric
+from topoopt.plans.plan import Baseline as Baseline
+from topoopt.plans.plan import Bounds as Bounds
+from topoopt.plans.plan import GapParts as GapParts
+from topoopt.plans.plan import Outcome as Outcome
+from topoopt.plans.plan import Plan as Plan
+from topoopt.plans.plan import RoutingGap as RoutingGap
+from topoopt.plans.plan import SearchRecord as SearchRecord
+from topoopt.plans.plan import labeled as labeled
+from topoopt.plans.served import ServedFigures as ServedFigures
+from topoopt.plans.served import ServedOnFabric as ServedOnFabric

@@ -1,0 +1,141 @@
+"""The inventory file: YAML, TOML or JSON in, with the line of every mistake; YAML out, a thing on a line."""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain, count
+from pathlib import PurePath
+from typing import Any
+
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.plans.inventory.file_model import InventoryFile, ServerPart
+from topoopt.plans.inventory.inventory import Inventory
+from topoopt.schema.files import parse_json, parse_toml, parse_yaml, read_text, validated, with_line
+
+_LONGEST_HOST = 64
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/+-]*")
+_NOT_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
+_HEAD = """\
+# Which server, interface, panel, panel port and cable is which. Change names, racks, kinds, ports and cables to those
+# of your room, and give the file back: topoopt export PLAN --inventory FILE. Rank r of a plan is on the r-th server.
+# Panels are manual, polatis, calient or sonic-ocs; positions are rack units from the bottom. Whatever is left out is
+# made up by the same rule that made this file.
+"""
+
+
+@dataclass(frozen=True)
+class GivenInventory:
+    """What somebody has written down, and where.
+
+    Attributes
+    ----------
+    content : InventoryFile
+        All of it, or a part.
+    place : str
+        The file; nothing where it is no file.
+    text : str
+        What the file says.
+    """
+
+    content: InventoryFile = field(default_factory=InventoryFile)
+    place: str = ""
+    text: str = ""
+
+    def named(self, names: Sequence[str]) -> "GivenInventory":
+        """Return it with servers of these names, if it lists none.
+
+        What no host name has becomes a hyphen. Names that are then no longer different, or none, are left to the rule.
+        """
+        hosts = [re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:_LONGEST_HOST] for name in names]
+        if self.content.servers or not all(hosts) or len(set(hosts)) < len(hosts):
+            return self
+        servers = [ServerPart(name=host) for host in hosts]
+        return replace(self, content=self.content.model_copy(update={"servers": servers}))
+
+    def with_spare(self) -> "GivenInventory":
+        """Return it with one server more, which is not listed, and panels that have ports for it."""
+        names = {server.name for server in self.content.servers}
+        free = chain(["spare"], (f"spare{number}" for number in count(2)))
+        name = next(name for name in free if name not in names)
+        panels = [part.model_copy(update={"ports": None, "port_names": []}) for part in self.content.panels]
+        servers = [*self.content.servers, ServerPart(name=name)]
+        return replace(self, content=self.content.model_copy(update={"servers": servers, "panels": panels}))
+
+    @contextmanager
+    def placed(self) -> Iterator[None]:
+        """Say file and line of mistakes in what is given."""
+        try:
+            yield
+        except (InvalidInput, Infeasible) as error:
+            if not self.place:
+                raise
+            raise type(error)(with_line(str(error), self.text, self.place)) from None
+
+
+def read_inventory(path: str | os.PathLike[str]) -> GivenInventory:
+    """Return what an inventory file says; the suffix says whether it is ``.toml`` or ``.json``, else it is YAML.
+
+    Raises
+    ------
+    InvalidInput
+        In one line: file, line, key, what is allowed, what was there.
+    """
+    place = os.fspath(path)
+    text = read_text(place)
+    parsers = {".json": parse_json, ".toml": parse_toml}
+    document = parsers.get(PurePath(place).suffix.lower(), parse_yaml)(text, place)
+    if isinstance(document, dict) and "schema" in document:
+        raise InvalidInput(
+            f"{place}: is a plan or the like, expected an inventory; topoopt export PLAN writes one, format inventory"
+        )
+    with GivenInventory(place=place, text=text).placed():
+        content = validated(InventoryFile, document, place)
+    return GivenInventory(content, place, text)
+
+
+def given_inventory(inventory: Inventory) -> GivenInventory:
+    """Return a whole inventory as one that is given."""
+    return GivenInventory(validated(InventoryFile, inventory_mapping(inventory), "inventory"))
+
+
+def inventory_mapping(inventory: Inventory) -> dict[str, Any]:
+    """Return an inventory as the document of its file; what is unknown is left out."""
+    document: dict[str, Any] = _known(asdict(inventory))
+    return document
+
+
+def inventory_text(inventory: Inventory) -> str:
+    """Return an inventory as YAML: read again, it is the same inventory, and written again the same text.
+
+    Examples
+    --------
+    >>> from topoopt.plans.inventory import completed
+    >>> from topoopt.finder.rewiring import Wiring
+    >>> print(inventory_text(completed(Wiring("duplex", 1), 2)).splitlines()[7])
+    panels:
+    """
+    lines = [_HEAD.rstrip()]
+    for name, rows in inventory_mapping(inventory).items():
+        lines += [f"{name}:", *(f"- {_flow(row)}" for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        plain = {key: inner for key, inner in value.items() if inner not in ("", ())}
+        if plain.get("side") == "both":
+            del plain["side"]
+        return {key: _known(inner) for key, inner in plain.items()}
+    return [_known(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    plain = isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT
+    return str(value) if plain else json.dumps(value)

@@ -1,0 +1,162 @@
+"""What a person or a switch does to get from some circuits to others: one end of a connection is moved where possible.
+
+A cable from a server to a panel stays where it is. On a manual panel it is the patch cord between two ports that moves:
+one end of it is pulled out and plugged in elsewhere. An optical switch joins a port with another one instead.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from topoopt.plans.inventory.circuit import Circuit
+from topoopt.plans.inventory.inventory import Cable, Inventory
+
+_Port = tuple[str, str, int]
+"""Panel, the half of the port (nothing of a duplex one), port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing to do at a panel.
+
+    Attributes
+    ----------
+    step : int
+        From 1; of a step first everything is pulled out, then everything plugged in.
+    action : str
+        ``move``: the connection of ``cable`` goes from port ``old`` to port ``new``. ``unplug``: the one between
+        ``cable`` and ``old`` goes. ``plug``: one between ``cable`` and ``new`` comes.
+    kind : str
+        What the panel is.
+    cable : Cable
+        The one whose port stays in use, or is the first of the two.
+    old, new : Cable, optional
+        Those in the ports that it was, and is to be, joined with.
+    """
+
+    step: int
+    action: str
+    kind: str
+    cable: Cable
+    old: Cable | None
+    new: Cable | None
+
+    def __str__(self) -> str:
+        """Return the move as a sentence."""
+        cable, panel = _named(self.cable), self.cable.panel
+        manual = self.kind == "manual"
+        if self.action == "move":
+            assert self.old is not None
+            assert self.new is not None
+            verb = "move the cord of" if manual else "switch"
+            return f"{panel}: {verb} {cable} from port {self.old.port} to {_named(self.new)}"
+        other = self.old if self.action == "unplug" else self.new
+        assert other is not None
+        verbs = {"unplug": ("unplug the cord", "disconnect"), "plug": ("plug a cord", "connect")}[self.action]
+        return f"{panel}: {verbs[0] if manual else verbs[1]} from {cable} to {_named(other)}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the move by its names; ports that it does not have are None."""
+        return {
+            "step": self.step,
+            "action": self.action,
+            "panel": self.cable.panel,
+            "panel_kind": self.kind,
+            "cable": self.cable.id,
+            "server": self.cable.server,
+            "interface": self.cable.interface,
+            "port": self.cable.port,
+            "from_port": self.old.port if self.old else None,
+            "from_cable": self.old.id if self.old else None,
+            "to_port": self.new.port if self.new else None,
+            "to_cable": self.new.id if self.new else None,
+            "text": str(self),
+        }
+
+
+def moves(
+    inventory: Inventory, gone: Sequence[Circuit], come: Sequence[Circuit], step: int = 1
+) -> tuple[Move, ...]:
+    """Return what leads from some circuits to others, panel by panel in the order of their ports.
+
+    A circuit that goes and one that comes in one of its ports are one move. As many as possible are.
+    """
+    pairs = dict(_pairs(gone, come))
+    kinds = {panel.name: panel.kind for panel in inventory.panels}
+    taken, found = set(pairs.values()), []
+    for index, circuit in enumerate(come):
+        kind = kinds[circuit.panel]
+        if index not in pairs:
+            found.append(Move(step, "plug", kind, circuit.cable_a, None, circuit.cable_b))
+            continue
+        before = gone[pairs[index]]
+        a_stays = circuit.cable_a in (before.cable_a, before.cable_b)
+        stays, new = (circuit.cable_a, circuit.cable_b) if a_stays else (circuit.cable_b, circuit.cable_a)
+        old = before.cable_b if before.cable_a == stays else before.cable_a
+        found.append(Move(step, "move", kind, stays, old, new))
+    found += [
+        Move(step, "unplug", kinds[one.panel], one.cable_a, one.cable_b, None)
+        for index, one in enumerate(gone)
+        if index not in taken
+    ]
+    rank = {panel.name: place for place, panel in enumerate(inventory.panels)}
+    order = {"unplug": 0, "move": 1, "plug": 2}
+    return tuple(sorted(found, key=lambda m: (rank[m.cable.panel], order[m.action], m.cable.port)))
+
+
+def circuit_names(circuit: Circuit) -> dict[str, Any]:
+    """Return a circuit by its names, to stand beside the numbers of its patch."""
+    return {
+        "panel_name": circuit.panel,
+        **{f"from_{key}": value for key, value in _end(circuit.cable_a).items()},
+        **{f"to_{key}": value for key, value in _end(circuit.cable_b).items()},
+    }
+
+
+def _end(cable: Cable) -> dict[str, Any]:
+    return {
+        "server_name": cable.server,
+        "interface_name": cable.interface,
+        "cable": cable.id,
+        "panel_port": cable.port,
+    }
+
+
+def _named(cable: Cable) -> str:
+    return f"port {cable.port} ({cable.id}, {cable.server} {cable.interface})"
+
+
+def _pairs(gone: Sequence[Circuit], come: Sequence[Circuit]) -> Iterator[tuple[int, int]]:
+    """Yield places of circuits that come with those that go from one of their ports, as many pairs as there can be.
+
+    Sharing a port makes chains and rings of circuits that go and come by turns; a chain is paired from its ends on.
+    """
+    holder = {port: index for index, circuit in enumerate(gone) for port in _ports(circuit)}
+    wanted: dict[int, list[int]] = {}
+    for index, circuit in enumerate(come):
+        for port in _ports(circuit):
+            if port in holder and index not in wanted.setdefault(holder[port], []):
+                wanted[holder[port]].append(index)
+    choices: list[set[int]] = [
+        {holder[port] for port in _ports(circuit) if port in holder} for circuit in come
+    ]
+    ends = [index for index, some in enumerate(choices) if len(some) == 1]
+    for start in range(len(come)):
+        pending = [*ends, start]
+        ends = []
+        while pending:
+            index = pending.pop(0)
+            if not choices[index]:
+                continue
+            chosen = min(choices[index])
+            yield index, chosen
+            choices[index] = set()
+            for other in wanted[chosen]:
+                choices[other].discard(chosen)
+                if len(choices[other]) == 1:
+                    pending.insert(0, other)
+
+
+def _ports(circuit: Circuit) -> Iterable[_Port]:
+    halves = ("", "") if circuit.duplex else ("in", "out")
+    return (circuit.panel, halves[0], circuit.port_a), (circuit.panel, halves[1], circuit.port_b)

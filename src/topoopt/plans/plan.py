@@ -1,0 +1,259 @@
+"""The noun Plan: the answer, made by a search and read by every simulator, export and report."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from topoopt.base.door import ask, shows_itself
+from topoopt.base.provenance import Provenance
+from topoopt.finder import USUAL_RULES, FinderRules
+from topoopt.jobs import Job, job_traffic
+from topoopt.plans.chosen_wiring import ChosenWiring
+from topoopt.plans.gradient_choice import GradientChoice
+from topoopt.plans.served import ServedFigures
+from topoopt.pricing import OwnershipTerms
+from topoopt.routing import Fabric
+from topoopt.schema.files import Amount
+from topoopt.workloads import Traffic
+from topoopt.workloads.strategy import ParallelStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Iteration times that no topology of the same degree and bandwidth can beat with this strategy, in seconds.
+
+    Attributes
+    ----------
+    compute_s : float
+        Communication is free.
+    injection_s : float
+        Every server sends its bytes at d·B from the moment at which the earliest of them can exist.
+    average_hop_s : float
+        The whole fabric carries bytes × hops, where no degree-d graph has fewer hops than Moore's tree.
+    critical_path_s : float
+        The longest chain of computation and communication, each as if it had the network alone; 0 in plans that were
+        made before it was known.
+    """
+
+    compute_s: Amount
+    injection_s: Amount
+    average_hop_s: Amount
+    critical_path_s: Amount = 0.0
+
+    @property
+    def lower_bound_s(self) -> float:
+        """The largest of them."""
+        return max(self.compute_s, self.injection_s, self.average_hop_s, self.critical_path_s)
+
+
+@dataclass(frozen=True, slots=True)
+class GapParts:
+    """Where the seconds between an iteration and its lower bound come from; together they are all of them.
+
+    Constraints are taken away one after the other, from the last attribute to the first, and each part is what that
+    gains; in another order the parts would be others.
+
+    Attributes
+    ----------
+    wiring_s : float
+        This wiring: its hops and rings, against those of the best that there could be.
+    routing_s : float
+        These routes, against the best on this wiring; where those are unknown, against shortest paths on even links.
+    schedule_s : float
+        What waits: links that are idle though something is to be sent later, for order and dependencies.
+    rounds_s : float
+        Latency, new connections and packets that are not full: what many small messages cost beside their bytes.
+    """
+
+    wiring_s: Amount
+    routing_s: Amount
+    schedule_s: Amount
+    rounds_s: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one iteration costs on one fabric.
+
+    Attributes
+    ----------
+    algorithms : mapping
+        How many collectives went by each algorithm, where another than the ring was asked for; else empty.
+    """
+
+    simulator: str
+    iteration_time_s: float
+    compute_time_s: float
+    exposed_communication_s: float
+    link_bytes_max: float
+    bandwidth_tax: float
+    algorithms: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures, without algorithms where none was asked for."""
+        return {key: value for key, value in asdict(self).items() if key != "algorithms" or value}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRecord:
+    """How the search went; ``cpu_s`` and rates are measurements, not part of the reproducible bytes.
+
+    ``left_out`` are layouts of a transformer that could not become the fastest; of these ``seed_times_s`` has only
+    what they take at least.
+    """
+
+    proposals: int
+    stopped_because: str
+    seed_times_s: tuple[float, ...]
+    convergence: tuple[tuple[int, float], ...]
+    cpu_s: float
+    left_out: tuple[int, ...] = ()
+
+    @property
+    def proposals_per_s(self) -> float:
+        """Proposals per second of search time, 0 where none was made."""
+        return self.proposals / self.cpu_s if self.cpu_s > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingGap:
+    """How far the plan's busiest link is from the best routing of the same demands, in seconds of link time."""
+
+    max_load_s: float
+    optimal_load_s: float
+    exact: bool
+    method: str
+
+    @property
+    def gap(self) -> float:
+        """Relative excess of the busiest link; an upper bound where the optimum is only bounded."""
+        return self.max_load_s / self.optimal_load_s - 1 if self.optimal_load_s > 0 else 0.0
+
+
+def labeled(fabric: str, variant: str) -> str:
+    """Return the name of a fabric with what tells it from others of that name.
+
+    Examples
+    --------
+    >>> labeled("fat-tree", "priced"), labeled("torus", "")
+    ('fat-tree (priced)', 'torus')
+    """
+    return f"{fabric} ({variant})" if variant else fabric
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """The same job on another fabric, with a strategy searched for it.
+
+    ``layout_times_s`` are the iteration times with each layout of a transformer; other jobs have none. Of those that
+    are ``left_out``, since they could not be the fastest, it has what they take at least. ``rule`` is the name of the
+    rule by which the fabric was dimensioned, see ``topoopt.search.BASELINE_RULES``. ``bucket_bytes`` is the size of
+    gradient buckets where that was chosen for this fabric; None: that of the job. ``routes`` is the routing method by
+    which the job goes; nothing where circuits change, and in plans from before it was written. ``power_w``
+    are the watts of the network; None where those of a part are unknown. ``variant`` is what tells it from other
+    fabrics of its name.
+    """
+
+    fabric: str
+    description: str
+    server_bandwidth_bps: float
+    outcome: Outcome
+    cost_usd: float | None
+    strategy: ParallelStrategy
+    proposals: int
+    layout_times_s: tuple[float, ...] = ()
+    rule: str = ""
+    left_out: tuple[int, ...] = ()
+    bucket_bytes: int | None = None
+    routes: str = ""
+    power_w: float | None = None
+    variant: str = ""
+
+    @property
+    def label(self) -> str:
+        """The fabric, and what tells it from others of its name."""
+        return labeled(self.fabric, self.variant)
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """Strategy, topology, rings and routes for a job, with what they are worth.
+
+    A baseline is a plan like any other: its fabric has another name and no strides. ``data_parallel`` is what data
+    parallelism with round-robin tables gets from the same finder, to see what the search has gained.
+    ``skipped_fabrics`` are baselines that could not be built, each with the reason. ``rules`` are those that the
+    fabric was wired by.
+    ``wiring`` says how all servers are wired; a plan file from before it was written has none.
+    ``origin`` says where the job comes from, as facts; a plan that is read from a file has none. ``gap_parts`` are
+    unknown of plans that were made before there were any. ``gradients`` are the times with other buckets and other
+    algorithms of collectives; the job's settings have those that were taken. ``terms`` are those by which ownership is
+    priced; a plan from before it was has none. ``served`` is what users meet, of a plan that serves a model.
+    """
+
+    job: Job
+    strategy: ParallelStrategy
+    fabric: Fabric
+    outcome: Outcome
+    bounds: Bounds
+    routing_gap: RoutingGap
+    search: SearchRecord
+    provenance: Provenance
+    data_parallel: Outcome
+    options: Mapping[str, Any] = field(default_factory=dict)
+    baselines: tuple[Baseline, ...] = ()
+    price: Mapping[str, Any] = field(default_factory=dict)
+    skipped_fabrics: tuple[tuple[str, str], ...] = ()
+    rules: FinderRules = USUAL_RULES
+    origin: tuple[tuple[str, str], ...] = ()
+    wiring: ChosenWiring | None = None
+    gap_parts: GapParts | None = None
+    gradients: GradientChoice = field(default_factory=GradientChoice)
+    terms: OwnershipTerms | None = None
+    served: ServedFigures | None = None
+
+    @property
+    def gap(self) -> float:
+        """Iteration time over its lower bound, minus 1."""
+        return self.outcome.iteration_time_s / self.bounds.lower_bound_s - 1
+
+    @property
+    def server_names(self) -> tuple[str, ...]:
+        """Names that a wiring of somebody's own gave the servers; empty where they are numbers."""
+        names = () if self.wiring is None else self.wiring.names
+        return names if len(names) == self.fabric.topology.servers else ()
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Strides of the largest group's rings, each once; of the +p and -p of a duplex ring the smaller.
+
+        On a circulant whose rings take several strides by turns, these.
+        """
+        largest = max(self.fabric.rings, key=len, default=())
+        strides = {ring.stride for ring in self.fabric.rings.get(largest, ()) if ring.stride}
+        if not strides and len(largest) == self.fabric.topology.servers:
+            strides = set(self.fabric.topology.offsets)
+        if self.job.cluster.links == "duplex":
+            strides = {min(stride, len(largest) - stride) for stride in strides}
+        return tuple(sorted(strides))
+
+    def traffic(self) -> Traffic:
+        """Return what one iteration moves."""
+        return job_traffic(self.job, self.strategy)
+
+    def simulate(self, simulator: str = "auto", **words: Any) -> Any:
+        """Simulate the plan; see :func:`topoopt.simulate`."""
+        return ask("simulate", self, simulator=simulator, **words)
+
+    def compare(self, **words: Any) -> Any:
+        """Put the plan's job on other fabrics; see :func:`topoopt.compare`."""
+        return ask("compare", self, **words)
+
+    def report(self, out: str, **words: Any) -> Any:
+        """Write the plan as one HTML page; see :func:`topoopt.report`."""
+        return ask("report", self, out=out, **words)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of a plan file."""
+        document: dict[str, Any] = ask("plan_to_mapping", self)
+        return document

@@ -1,0 +1,1 @@
+"""Parts that nothing below imports: papers, testbeds, exports, profiling."""

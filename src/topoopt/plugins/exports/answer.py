@@ -1,0 +1,109 @@
+"""The nouns of an answer about exports: what was written, what a format refuses, and which formats there are."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from topoopt.base.door import shows_itself
+from topoopt.base.frame import Frame, frame
+from topoopt.plugins.exports.deployment import Deployment
+from topoopt.plugins.exports.format import Contents, ExportFormat
+from topoopt.plugins.exports.forwarding_facts import forwarding_facts
+from topoopt.plugins.exports.forwarding_formats import FORWARDING_FORMATS
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFormat:
+    """A format with its files, by their names in the folder that is written."""
+
+    format: ExportFormat
+    files: Contents
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A format that cannot say the plan, and why."""
+
+    format: ExportFormat
+    reason: str
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False, repr=False)
+class ExportAnswer:
+    """A plan as files; ``plan`` is what it is called.
+
+    Attributes
+    ----------
+    out : str or None
+        The folder that was written, if any.
+    """
+
+    plan: str
+    deployment: Deployment
+    formats: tuple[ExportedFormat, ...]
+    refused: tuple[Refused, ...]
+    out: str | None = None
+
+    @property
+    def forwarding(self) -> dict[str, Any] | None:
+        """How servers forward; None where no format of it is among those that are written."""
+        names = {row.name for row in FORWARDING_FORMATS}
+        asked = any(one.format.name in names for one in self.formats)
+        return forwarding_facts(self.deployment) if asked else None
+
+    @property
+    def files(self) -> dict[str, str | bytes]:
+        """What is in each file, by its name in the folder."""
+        return {name: data for one in self.formats for name, data in one.files.items()}
+
+    def to_frame(self) -> Frame:
+        """Return a row for each format; needs pandas."""
+        return frame(self.to_json()["formats"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt export --json``."""
+        deployment = self.deployment
+        return {
+            "plan": self.plan,
+            "out": self.out,
+            "servers": deployment.plan.fabric.topology.servers,
+            "links": deployment.wiring.links,
+            "circuits": len(deployment.wiring.patches),
+            "forwarding": self.forwarding,
+            "panels": [
+                {"name": one.name, "kind": one.kind, "ports": one.ports}
+                for one in deployment.inventory.panels
+            ],
+            "formats": [
+                {
+                    "name": one.format.name,
+                    "description": one.format.text,
+                    "files": [
+                        {"name": name, "size_bytes": len(data.encode() if isinstance(data, str) else data)}
+                        for name, data in one.files.items()
+                    ],
+                }
+                for one in self.formats
+            ],
+            "refused": [{"name": one.format.name, "reason": one.reason} for one in self.refused],
+        }
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False, repr=False)
+class ExportFormats:
+    """The formats that there are."""
+
+    formats: tuple[ExportFormat, ...]
+
+    def to_frame(self) -> Frame:
+        """Return a row for each format; needs pandas."""
+        return frame(self.to_json()["formats"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt export``, asked for a list."""
+        rows = [
+            {"name": one.name, "description": one.text, "files": one.files, "consumer": one.consumer}
+            for one in self.formats
+        ]
+        return {"formats": rows}

@@ -1,0 +1,169 @@
+"""The noun Deployment: a plan on named machines, and what is wired there now. Every export format reads it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from topoopt.base.errors import InvalidInput
+from topoopt.finder.rewiring import Joined, MoveOrder, Wiring, order_moves, rewire, wire, wired_in_room
+from topoopt.plans import Plan
+from topoopt.plans.inventory import Circuit, GivenInventory, Inventory, circuits, completed, fitting
+from topoopt.plugins.exports.server_network import ServerNetwork, server_networks
+from topoopt.routing.forwarding import (
+    IDENTITY_PREFIX,
+    LINK_PREFIX,
+    Addressing,
+    ForwardingTables,
+    NextHops,
+    Split,
+    addressed,
+    forwarding_tables,
+    next_hops,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Deployment:
+    """A plan that is to become real; make it with :func:`deployment`.
+
+    Attributes
+    ----------
+    plan : Plan
+        Rank r of it is on server r of the inventory.
+    inventory : Inventory
+        Nothing is missing in it.
+    wiring : Wiring
+        Which interfaces every link joins, and through which panel. Of the servers of ``present``, too.
+    present : Wiring, optional
+        What is wired now; None: nothing.
+    order : MoveOrder, optional
+        The steps from what is wired now.
+    paths : ``hashed`` or ``pinned``
+        How the bytes of a pair are put on its paths, see :func:`topoopt.routing.forwarding.forwarding_tables`.
+    prefixes : pair of str
+        Of the addresses of servers, and of links.
+    """
+
+    plan: Plan
+    inventory: Inventory
+    wiring: Wiring
+    present: Wiring | None = None
+    order: MoveOrder | None = None
+    paths: Split = "hashed"
+    prefixes: tuple[str, str] = (IDENTITY_PREFIX, LINK_PREFIX)
+
+    @cached_property
+    def tables(self) -> ForwardingTables:
+        """What servers do with the bytes of every pair."""
+        return forwarding_tables(self.plan.fabric.topology, self.plan.fabric.routes, self.paths)
+
+    @cached_property
+    def addressing(self) -> Addressing:
+        """The addresses of servers and cables, in the inventory's names."""
+        servers = self.inventory.servers[: self.plan.fabric.topology.servers]
+        return addressed(
+            [server.name for server in servers],
+            self.wiring.patches,
+            duplex=self.wiring.links == "duplex",
+            identities=self.tables.identities,
+            prefixes=self.prefixes,
+            interface_names=[[one.name for one in server.interfaces] for server in servers],
+            macs=[[one.mac for one in server.interfaces] for server in servers],
+        )
+
+    @cached_property
+    def next_hops(self) -> NextHops:
+        """The tables with weights as Linux takes them."""
+        return next_hops(self.tables, self.addressing)
+
+    @cached_property
+    def networks(self) -> tuple[ServerNetwork, ...]:
+        """What every server is told."""
+        return tuple(server_networks(self.tables, self.addressing, self.next_hops, self.inventory))
+
+    @property
+    def splits(self) -> bool:
+        """Whether some routes have several next hops."""
+        return len(self.next_hops.end) > len(self.tables)
+
+    def networks_of(self, largest: int) -> Iterable[ServerNetwork]:
+        """Return what every server is told where weights may be so large only."""
+        if self.next_hops.weight.max(initial=0) <= largest:
+            return self.networks
+        hops = next_hops(self.tables, self.addressing, largest)
+        return server_networks(self.tables, self.addressing, hops, self.inventory)
+
+    @cached_property
+    def circuits(self) -> tuple[Circuit, ...]:
+        """The patches of the wiring in the inventory's names, in their order."""
+        return circuits(self.inventory, self.wiring, self.wiring.patches)
+
+
+def deployment(
+    plan: Plan,
+    given: GivenInventory | None = None,
+    *,
+    present: Joined | None = None,
+    kind: str = "manual",
+    keep_running: bool = False,
+) -> Deployment:
+    """Return a plan on named machines.
+
+    Parameters
+    ----------
+    given : GivenInventory, optional
+        What is known of the machines; the rest is made up.
+    present : Joined, optional
+        What is wired now; as many of its patches as possible stay.
+    kind : str
+        What panels are, where no inventory says it.
+    keep_running : bool
+        Whether a job runs on the wiring meanwhile, and must not be cut.
+
+    Raises
+    ------
+    InvalidInput
+        If the servers of the plan hang on switches, or its circuits change; if ``present`` has other links; if the
+        inventory lacks something, or something stands there twice, with file and line.
+    Infeasible
+        If the plan joins interfaces that the inventory leads to different panels.
+    """
+    topology, cluster = plan.fabric.topology, plan.job.cluster
+    if topology.nodes > topology.servers or plan.fabric.reconfiguration is not None:
+        raise InvalidInput(
+            f"export: the plan's fabric is {plan.fabric.name}; expected one of fixed links from server to server"
+        )
+    if present is not None and present.links != cluster.links:
+        raise InvalidInput(f"present: links are {present.links}, those of the plan {cluster.links}")
+    given = (given or GivenInventory()).named(plan.server_names)
+    joined = Joined(topology, cluster.degree, cluster.links)
+    return fitting(
+        given,
+        cluster.degree,
+        lambda width: _deployed(plan, joined, given, present, (width, kind, keep_running)),
+    )
+
+
+def _deployed(
+    plan: Plan,
+    joined: Joined,
+    given: GivenInventory,
+    present: Joined | None,
+    how: tuple[int | None, str, bool],
+) -> Deployment:
+    """Return the deployment with so many interfaces of a server on one panel; None: the fewest that do."""
+    width, kind, keep_running = how
+    if present is None:
+        wiring = wire(joined.topology, joined.degree, joined.links, width)
+        made = Deployment(plan, completed(wiring, joined.servers, given, kind), wiring)
+    else:
+        now, after, room = wired_in_room(present, joined, width)
+        moves = rewire(now, after, relabel=False)
+        inventory = completed(now, room, given, kind)
+        circuits(inventory, now, now.patches)
+        made = Deployment(plan, inventory, moves.new, now, order_moves(moves, keep_running))
+    if len(made.circuits) != len(
+        made.wiring.patches
+    ):  # looked at here, where a mistake in the inventory has a line
+        raise AssertionError
+    return made

@@ -1,0 +1,123 @@
+"""Figure 10: what the fabrics cost, and how far the published ratios depend on what is counted."""
+
+from collections.abc import Iterator
+from math import ceil
+from statistics import mean
+
+from topoopt.base.units import format_bandwidth
+from topoopt.pages import Series
+from topoopt.plugins.papers.description import description
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
+from topoopt.pricing import (
+    ACCOUNTINGS,
+    PAPER,
+    PRICED_FABRICS,
+    PUBLISHED_IDEAL_OVER_TOPOOPT,
+    PUBLISHED_OCS_OVER_PANEL,
+    Accounting,
+    Bill,
+    CostRatios,
+    PartTable,
+    accounting_sweep,
+    bill_of_materials,
+    cost_ratios,
+    equivalent_fat_tree,
+    find_prices,
+    published_equivalent_bandwidth,
+)
+
+TEXT = description("fig10")
+PRICES = "2022"
+SERVERS = (128, 432, 1024, 2000)
+CLUSTERS = ((4, 100e9), (8, 200e9))
+"""Degree and interface bandwidth."""
+
+
+def fig10(settings: StudySettings, on_progress: Progress) -> Figure:
+    """Return the price of every fabric under the default accounting, and both ratios under every other one."""
+    prices = find_prices(PRICES)
+    costs = {
+        cluster: [row for servers in SERVERS for row in _costs(servers, *cluster, prices)]
+        for cluster in CLUSTERS
+    }
+    sweep = accounting_sweep(prices)
+    charts = [
+        TEXT.chart("cost", rows, degree=degree, bandwidth=format_bandwidth(bandwidth_bps))
+        for (degree, bandwidth_bps), rows in costs.items()
+    ]
+    return TEXT.figure(
+        [row for rows in (*costs.values(), map(_accounting_row, sweep)) for row in rows],
+        [row for rule in (PAPER, sweep[0].accounting) for row in _compared(rule, prices)],
+        [*charts, TEXT.chart("accounting", (), *_ratios(sweep))],
+        prices=PRICES,
+        default=PAPER.words,
+        accountings=len(sweep),
+        nearest=sweep[0],
+    )
+
+
+def _costs(servers: int, degree: int, bandwidth_bps: float, prices: PartTable) -> Iterator[Row]:
+    for name in PRICED_FABRICS:
+        yield _cost_row(
+            name,
+            bill_of_materials(name, servers, degree, bandwidth_bps, prices, PAPER),
+            degree,
+            bandwidth_bps,
+        )
+    whole_bps = published_equivalent_bandwidth(degree, bandwidth_bps)
+    interfaces = ceil(whole_bps / max(prices.speeds_bps()))
+    tree = bill_of_materials("fat-tree", servers, interfaces, whole_bps / interfaces, prices, PAPER)
+    yield _cost_row("fat-tree, d·B/3.2", tree, degree, bandwidth_bps)
+
+
+def _cost_row(fabric: str, bill: Bill, degree: int, bandwidth_bps: float) -> Row:
+    return {
+        "what": "cost",
+        "fabric": fabric,
+        "servers": bill.servers,
+        "degree": degree,
+        "bandwidth_bps": bandwidth_bps,
+        "interfaces": bill.degree,
+        "interface_bandwidth_bps": bill.bandwidth_bps,
+        "accounting": bill.accounting.words,
+        "cost_usd": bill.cost_usd,
+        "cost_per_server_usd": bill.cost_per_server_usd,
+    }
+
+
+def _accounting_row(row: CostRatios) -> Row:
+    return {
+        "what": "ratios",
+        "accounting": row.accounting.words,
+        "ocs_over_panel": row.ocs_over_panel,
+        "ideal_over_topoopt": row.ideal_over_topoopt,
+    }
+
+
+def _compared(rule: Accounting, prices: PartTable) -> Iterator[Comparison]:
+    ratios = cost_ratios(prices, rule)
+    of_bandwidths, bought = [], []
+    for degree, bandwidth_bps in CLUSTERS:
+        tree = equivalent_fat_tree(SERVERS[0], degree, bandwidth_bps, prices, rule)
+        of_bandwidths.append(degree * bandwidth_bps / tree.server_bandwidth_bps)
+        bought.append(
+            f"{format_bandwidth(tree.server_bandwidth_bps)} a server where the paper's figures have "
+            f"{format_bandwidth(published_equivalent_bandwidth(degree, bandwidth_bps))} "
+            f"(d={degree}, {format_bandwidth(bandwidth_bps)})"
+        )
+    for name, ours, published in (
+        ("optical", ratios.ocs_over_panel, PUBLISHED_OCS_OVER_PANEL),
+        ("ideal", ratios.ideal_over_topoopt, PUBLISHED_IDEAL_OVER_TOPOOPT),
+        ("bandwidth", mean(of_bandwidths), PUBLISHED_IDEAL_OVER_TOPOOPT),
+    ):
+        yield TEXT.comparison(name, ours, published=published, rule=rule, bought=" and ".join(bought))
+
+
+def _ratios(sweep: tuple[CostRatios, ...]) -> Iterator[Series]:
+    named = [name for name, accounting in ACCOUNTINGS.items() if accounting.switches == PAPER.switches]
+    for name in (*named, sweep[-1].accounting.name):
+        rows = [row for row in sweep if row.accounting.name == name]
+        x, y = tuple(row.ocs_over_panel for row in rows), tuple(row.ideal_over_topoopt for row in rows)
+        yield Series(name, x, y, joined=False, labels=tuple(row.accounting.words for row in rows))
+    ratios = (PUBLISHED_OCS_OVER_PANEL,), (PUBLISHED_IDEAL_OVER_TOPOOPT,)
+    yield Series("published", *ratios, published=True, joined=False)

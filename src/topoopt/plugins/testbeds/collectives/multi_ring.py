@@ -1,0 +1,169 @@
+"""AllReduce along several rings at once, each with its own order of the ranks and its share of the bytes."""
+
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import Any
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.plugins.testbeds.collectives.passing import PASSING
+from topoopt.plugins.testbeds.collectives.pytorch import dist, torch
+from topoopt.plugins.testbeds.collectives.rings import MOST_RINGS, checked_rings
+from topoopt.plugins.testbeds.collectives.shares import COLLECTIVES, Tensor, ring_shares
+
+_CHANNELS, _CALLS = 1 << 13, 1 << 12  # with 64 rings they fill the 31 bits of a tag
+SMALLEST_PIECE_BYTES = 32 << 10
+"""Smaller messages are not worth cutting: a message costs as much as some 10 kB on a fast link."""
+_ON_A_STREAM = "nccl"
+"""A backend whose calls wait on the device, in order, and not in the caller's thread."""
+
+
+class MultiRing:
+    """A group's rings, ready for AllReduces; several may be on their way at the same time.
+
+    Every member starts the same AllReduces in the same order. Sums are made along each ring, and every member gets the
+    same bits. The ring of this rank's neighbors is the order given, not that of a process group, which sorts ranks.
+
+    Parameters
+    ----------
+    rings : sequence of sequences of global ranks
+        As of :func:`rings_of_strides` or :func:`rings_of_plan`. All are of the same ranks, this one included.
+    group : process group, optional
+        Over which messages go; it may have more ranks than the rings. The default group if not given.
+    pieces : int
+        In which each message is sent at most, so that one is on the link while another is added; none is smaller
+        than :data:`SMALLEST_PIECE_BYTES`.
+    overlap : int
+        AllReduces that make progress at the same time; further ones wait for their turn.
+    channel : int, optional
+        Another number for each of several MultiRings that are at work at the same time and have a pair of ranks in
+        common; if not given, one that follows from the rings.
+    passing : str, optional
+        ``pieces`` or ``rounds``, see ``passing.py``; if not given, rounds on NCCL.
+
+    Raises
+    ------
+    InvalidInput
+        If the rings are not of the same ranks, or this rank is not among them.
+
+    Notes
+    -----
+    Tested on gloo. On NCCL the batches of a round are those of its point-to-point calls, on the caller's stream; that
+    has not been run.
+
+    References
+    ----------
+    .. [1] W. Wang et al., "TopoOpt", NSDI 2023, section 4.3: load-balanced AllReduce over permuted rings.
+    """
+
+    def __init__(
+        self,
+        rings: Sequence[Sequence[int]],
+        group: Any = None,
+        *,
+        pieces: int = 2,
+        overlap: int = 2,
+        channel: int | None = None,
+        passing: str | None = None,
+    ) -> None:
+        for name, value in (("pieces", pieces), ("overlap", overlap)):
+            if value < 1:
+                raise InvalidInput(f"{name}: expected an integer >= 1, got {value}")
+        self.rings = checked_rings(rings)
+        self.group, self.pieces = group, pieces
+        self.rank = dist.get_rank()
+        if self.rank not in self.rings[0]:
+            raise InvalidInput(f"rings: rank {self.rank} is not among {sorted(self.rings[0])}")
+        self._on_a_stream = dist.get_backend(group) == _ON_A_STREAM
+        self.passing = passing or ("rounds" if self._on_a_stream else "pieces")
+        check_known("passing", self.passing, PASSING)
+        self._channel = (zlib.crc32(repr(self.rings).encode()) if channel is None else channel) % _CHANNELS
+        self._calls, self._lock = 0, Lock()
+        self._threads = ThreadPoolExecutor(overlap, thread_name_prefix="multi-ring")
+
+    def all_reduce(self, tensor: Tensor, average: bool = False) -> Tensor:
+        """Replace a tensor by the sum over all members, and return it.
+
+        Parameters
+        ----------
+        tensor : Tensor
+            Of any shape and kind of numbers; equally many elements everywhere.
+        average : bool
+            Divide the sum by the number of members; for floating and complex numbers.
+
+        Raises
+        ------
+        InvalidInput
+            If integers are to be averaged.
+        """
+        self._check(tensor, average)
+        self._reduce(tensor, average, self._next_tag())
+        return tensor
+
+    def start(self, tensor: Tensor, average: bool = False, collective: str = "allreduce") -> Any:
+        """Begin an AllReduce and return a ``torch.futures.Future`` of the tensor, as hooks of PyTorch want it.
+
+        Parameters
+        ----------
+        collective : str
+            ``reduce-scatter`` or ``all-gather`` does half of it: see
+            ``COLLECTIVES`` of ``shares.py``.
+        """
+        check_known("collective", collective, COLLECTIVES)
+        self._check(tensor, average)
+        tag = self._next_tag()
+        if self._on_a_stream:
+            future = torch.futures.Future(devices=[tensor.device])
+            self._reduce(tensor, average, tag, collective)
+            future.set_result(tensor)
+            return future
+        future = torch.futures.Future()
+        self._threads.submit(self._finish, future, tensor, average, tag, collective)
+        return future
+
+    def close(self) -> None:
+        """Wait for what is on its way, and let the threads go."""
+        self._threads.shutdown()
+
+    def _next_tag(self) -> int:
+        with self._lock:
+            number = self._calls
+            self._calls = (number + 1) % _CALLS
+        return (self._channel * _CALLS + number) * MOST_RINGS
+
+    def _check(self, tensor: Tensor, average: bool) -> None:
+        if average and not (tensor.is_floating_point() or tensor.is_complex()):
+            raise InvalidInput(f"average: expected floating or complex numbers, got {tensor.dtype}")
+
+    def _finish(self, future: Any, tensor: Tensor, average: bool, tag: int, collective: str) -> None:
+        try:
+            self._reduce(tensor, average, tag, collective)
+        except Exception as error:
+            future.set_exception(error)
+        else:
+            future.set_result(tensor)
+
+    def _reduce(self, tensor: Tensor, average: bool, tag: int, collective: str = "allreduce") -> None:
+        with torch.no_grad():
+            flat = tensor.detach().contiguous().view(-1)
+            if len(self.rings[0]) > 1:
+                message_bytes = flat.numel() * flat.element_size() // (len(self.rings) * len(self.rings[0]))
+                pieces = max(1, min(self.pieces, message_bytes // SMALLEST_PIECE_BYTES))
+                shares = ring_shares(flat, self.rings, self.rank, pieces, tag, collective)
+                PASSING[self.passing](shares, self.group)
+            if average:
+                flat /= len(self.rings[0])
+            if flat.data_ptr() != tensor.data_ptr():  # it was no single block of memory
+                tensor.copy_(flat.view(tensor.shape))
+
+
+def multi_ring_all_reduce(
+    tensor: Tensor, rings: Sequence[Sequence[int]], group: Any = None, average: bool = False
+) -> Tensor:
+    """Replace a tensor by the sum over all members of some rings, once; see :class:`MultiRing`."""
+    ring = MultiRing(rings, group)
+    try:
+        return ring.all_reduce(tensor, average)
+    finally:
+        ring.close()

@@ -1,0 +1,17 @@
+"""PyTorch, or one line that says how to get it."""
+
+try:
+    import torch
+    import torch.distributed as dist
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    missing = 'topoopt.plugins.testbeds.collectives: PyTorch is not installed; pip install "topoopt[testbed]"'
+    raise ModuleNotFoundError(missing, name="torch") from None
+
+if not dist.is_available():
+    raise ImportError(
+        "topoopt.plugins.testbeds.collectives: this PyTorch was built without torch.distributed"
+    )
+
+__all__ = ("dist", "torch")

@@ -1,0 +1,215 @@
+"""What is built of a network: nodes, cables between their interfaces, and how each node forwards."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from topoopt.base.errors import InvalidInput
+from topoopt.finder.rewiring import Patch, Wiring
+from topoopt.plugins.testbeds.network.shaping import LOSSLESS, Shaping
+from topoopt.routing import Fabric
+from topoopt.routing.forwarding import ForwardingTables, forwarding_tables
+
+MOST_SERVERS = 254
+"""Servers of a testbed: an identity is 10.255.0.(server + 1)."""
+
+_MOST_INTERFACES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One end of a cable.
+
+    Attributes
+    ----------
+    node : int
+        The server, or ``servers`` for the switch.
+    name : str
+        The interface: ``nic2``; of the switch ``port7``.
+    address : str
+        Its own address, one of two of a /31; of a switch and what hangs on it nothing.
+    bandwidth_bps : float
+        At which it sends, before it is scaled.
+    """
+
+    node: int
+    name: str
+    mac: str
+    address: str
+    bandwidth_bps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """Two ports that are joined, as a veth pair."""
+
+    a: Port
+    b: Port
+
+    @property
+    def ends(self) -> tuple[tuple[Port, Port], tuple[Port, Port]]:
+        """Each port with the one that it sends to."""
+        return (self.a, self.b), (self.b, self.a)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRoute:
+    """What a server does with packets for another one.
+
+    Attributes
+    ----------
+    source : int, optional
+        Only with those that this server has sent; None: with all.
+    ports : tuple of (Port, Port)
+        Through which port, and the one at the other end; parallel links share the connections.
+    """
+
+    server: int
+    destination: int
+    source: int | None
+    ports: tuple[tuple[Port, Port], ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All that a testbed consists of; what a number of the plan is in it is stated in ``scale`` of the testbed.
+
+    Attributes
+    ----------
+    servers : int
+    cables : tuple of Cable
+    routes : tuple of ServerRoute
+    switch : bool
+        Whether the last node is a switch, on which all servers hang; there are no routes then.
+    forwarding : str
+        ``destination``, ``source`` or ``switch``: by what nodes decide.
+    why : str
+        Why it is that.
+    shaping : Shaping
+        Its packets and queues.
+    """
+
+    servers: int
+    cables: tuple[Cable, ...]
+    routes: tuple[ServerRoute, ...]
+    switch: bool
+    forwarding: str
+    why: str
+    shaping: Shaping = LOSSLESS
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.servers <= MOST_SERVERS:
+            raise InvalidInput(f"testbed: must have 2..{MOST_SERVERS} servers, got {self.servers}")
+
+    @cached_property
+    def ports_of(self) -> Mapping[int, tuple[tuple[Port, Port], ...]]:
+        """The ports of each node, with the one at the other end."""
+        found: dict[int, list[tuple[Port, Port]]] = {node: [] for node in range(self.nodes)}
+        for cable in self.cables:
+            for near, far in cable.ends:
+                found[near.node].append((near, far))
+        return {node: tuple(ports) for node, ports in found.items()}
+
+    @property
+    def nodes(self) -> int:
+        """Servers, and the switch where there is one."""
+        return self.servers + self.switch
+
+    @cached_property
+    def senders(self) -> tuple[Port, ...]:
+        """The ports that packets leave by; those at which a directed fiber ends are none."""
+        if self.switch:
+            return tuple(near for cable in self.cables for near, _ in cable.ends)
+        return tuple(dict.fromkeys(near for route in self.routes for near, _ in route.ports))
+
+    @property
+    def largest_bandwidth_bps(self) -> float:
+        """Of any port, before it is scaled."""
+        return max(port.bandwidth_bps for port in self.senders)
+
+    @property
+    def total_bandwidth_bps(self) -> float:
+        """Of all ports together, before it is scaled: what the kernel carries when all links are full."""
+        return sum(port.bandwidth_bps for port in self.senders)
+
+
+def identity(server: int) -> str:
+    """Return the address that a server is known by, whatever its links: a /32 on its loopback."""
+    return f"10.255.0.{server + 1}"
+
+
+def node_name(layout: Layout, node: int) -> str:
+    """Return ``s3``, or ``switch``."""
+    return "switch" if node >= layout.servers else f"s{node}"
+
+
+def direct_layout(fabric: Fabric, wiring: Wiring, bandwidth_bps: float) -> Layout:
+    """Return the layout of servers joined by their own links, as they are patched.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        Of direct links that stay, with one path a pair, as :func:`single_paths` gives them.
+    wiring : Wiring
+        Which interfaces the links take.
+    bandwidth_bps : float
+        Of one link.
+
+    Raises
+    ------
+    InvalidInput
+        If there are switches, or circuits that change.
+    """
+    topology = fabric.topology
+    if topology.nodes > topology.servers or fabric.reconfiguration is not None:
+        raise InvalidInput(f"testbed: {fabric.name}: expected links from server to server that stay")
+    cables = tuple(_cable(patch, wiring, bandwidth_bps) for patch in wiring.patches)
+    tables = forwarding_tables(topology, fabric.routes)
+    assert not tables.splits, "a connection is on one path"
+    return Layout(
+        topology.servers, cables, _server_routes(tables, cables, wiring.links), False, tables.kind, tables.why
+    )
+
+
+def switch_layout(servers: int, bandwidth_bps: float) -> Layout:
+    """Return the layout of servers that hang on one switch, each at that bandwidth."""
+    cables = tuple(
+        Cable(
+            Port(server, "nic0", _mac(2 * server), "", bandwidth_bps),
+            Port(servers, f"port{server}", _mac(2 * server + 1), "", bandwidth_bps),
+        )
+        for server in range(servers)
+    )
+    return Layout(servers, cables, (), True, "switch", "one switch joins all servers")
+
+
+def _cable(patch: Patch, wiring: Wiring, bandwidth_bps: float) -> Cable:
+    """Return a cable; its addresses are those of its first port, so that other cables may come and go."""
+    out, into = ("nic", "nic") if wiring.links == "duplex" else ("tx", "rx")
+    number = 2 * (patch.src * _MOST_INTERFACES + patch.src_interface)
+    one, other = (f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in (number, number + 1))
+    return Cable(
+        Port(patch.src, f"{out}{patch.src_interface}", _mac(number), one, bandwidth_bps),
+        Port(patch.dst, f"{into}{patch.dst_interface}", _mac(number + 1), other, bandwidth_bps),
+    )
+
+
+def _mac(number: int) -> str:
+    return "02:70:" + ":".join(f"{number >> shift & 255:02x}" for shift in (24, 16, 8, 0))
+
+
+def _server_routes(
+    tables: ForwardingTables, cables: tuple[Cable, ...], links: str
+) -> tuple[ServerRoute, ...]:
+    joined: dict[tuple[int, int], list[tuple[Port, Port]]] = {}
+    for cable in cables:
+        for near, far in cable.ends if links == "duplex" else cable.ends[:1]:
+            joined.setdefault((near.node, far.node), []).append((near, far))
+    neighbor = tables.topology.dst[tables.link[tables.hop_first[:-1]]]
+    rows = zip(
+        tables.node.tolist(), tables.dst.tolist(), tables.source.tolist(), neighbor.tolist(), strict=True
+    )
+    return tuple(
+        ServerRoute(server, dst, None if source < 0 else source, tuple(joined[server, to]))
+        for server, dst, source, to in rows
+    )

@@ -1,0 +1,194 @@
+"""The noun Testbed: a network on this machine, for as long as its context lasts."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from topoopt.base.errors import InvalidInput
+from topoopt.plugins.testbeds.namespaces import FOLDER
+from topoopt.plugins.testbeds.network.construction import change_cables, make_network, remove, route_servers
+from topoopt.plugins.testbeds.network.interrupts import as_errors, later
+from topoopt.plugins.testbeds.network.layout import Layout, node_name
+from topoopt.plugins.testbeds.network.netlink import speaking
+from topoopt.plugins.testbeds.network.observing import Question, next_ports, read_counters, take_down
+from topoopt.plugins.testbeds.network.probe import check_machine
+from topoopt.plugins.testbeds.network.state import PREFIX, TestbedState, claim, process_started, write_state
+
+
+@dataclass(frozen=True, slots=True)
+class PortBytes:
+    """What the kernel has counted at a port, with headers, since it was made.
+
+    Attributes
+    ----------
+    src, dst : int
+        The node that sends, and the one at the other end; a switch is number ``servers``.
+    dropped_packets : int
+        That its queue had no room for.
+    """
+
+    src: int
+    dst: int
+    name: str
+    sent_bytes: int
+    sent_packets: int
+    dropped_packets: int
+
+
+class Testbed:
+    """Namespaces, cables and routes as a layout has them; make one with :func:`build`."""
+
+    __test__ = False
+
+    def __init__(self, state: TestbedState, layout: Layout) -> None:
+        self.state = state
+        self.layout = layout
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.state.name
+
+    @property
+    def scale(self) -> float:
+        """How often slower its links are than those of the plan."""
+        return self.state.scale
+
+    def namespace(self, node: int) -> str:
+        """Return the name of a node's namespace."""
+        return self.state.namespaces[node]
+
+    def namespace_file(self, node: int) -> Path:
+        """Return the file by which a process enters a node's namespace."""
+        return FOLDER / self.namespace(node)
+
+    def counters(self) -> tuple[PortBytes, ...]:
+        """Return what every port that a server or the switch sends by has counted, by node and name."""
+        rows: list[PortBytes] = []
+        for node, ports in self.layout.ports_of.items():
+            counted = speaking(self.namespace(node), read_counters)
+            for near, far in ports:
+                if near.name in counted:
+                    rows.append(PortBytes(near.node, far.node, near.name, *counted[near.name]))
+        return tuple(sorted(rows, key=lambda row: (row.src, row.name)))
+
+    def cut(self, a: int, b: int) -> None:
+        """Break a cable between two servers, of parallel ones the first; both kernels notice it.
+
+        Raises
+        ------
+        InvalidInput
+            If there is none.
+        """
+        broken = [cable for cable in self.layout.cables if {cable.a.node, cable.b.node} == {a, b}]
+        if not broken:
+            raise InvalidInput(f"cut {a}-{b}: there is no cable between servers {a} and {b}")
+        with later():
+            for near, _ in broken[0].ends:
+                speaking(self.namespace(near.node), take_down, near.name)
+
+    def reroute(self, layout: Layout) -> None:
+        """Let servers forward as another layout says, after its cables are plugged in and others pulled.
+
+        Raises
+        ------
+        InvalidInput
+            If it has other servers, or hangs on a switch.
+        """
+        if layout.servers != self.layout.servers or layout.switch or self.layout.switch:
+            raise InvalidInput(f"reroute: expected a layout of links between {self.layout.servers} servers")
+        with later():
+            change_cables(self.state, self.layout, layout)
+            route_servers(self.state, layout)
+            self.layout = layout
+
+    def paths(self) -> Mapping[tuple[int, int], tuple[int, ...]]:
+        """Return the nodes by which packets of every pair go, asked of the kernel of one server after the other.
+
+        A path that ends before its destination is one on which packets are lost.
+        """
+        layout = self.layout
+        pairs = [(src, dst) for src in range(layout.servers) for dst in range(layout.servers) if src != dst]
+        walked: dict[tuple[int, int], list[int]] = {pair: [pair[0]] for pair in pairs}
+        through: dict[tuple[int, int], str] = {}
+        under_way = pairs
+        while under_way:
+            asked: dict[int, list[Question]] = {}
+            for pair in under_way:
+                asked.setdefault(walked[pair][-1], []).append((*pair, through.get(pair, "")))
+            under_way = []
+            for server, questions in asked.items():
+                ports = {near.name: far for near, far in layout.ports_of[server]}
+                names = speaking(self.namespace(server), next_ports, questions)
+                for (src, dst, _), name in zip(questions, names, strict=True):
+                    far = ports.get(name)
+                    if far is None:
+                        continue
+                    walked[src, dst].append(far.node)
+                    through[src, dst] = far.name
+                    if far.node == layout.servers:  # a switch knows who is where
+                        walked[src, dst].append(dst)
+                    elif far.node != dst and walked[src, dst].count(far.node) == 1:
+                        under_way.append((src, dst))
+        return {pair: tuple(nodes) for pair, nodes in walked.items()}
+
+
+@contextmanager
+def build(
+    layout: Layout, name: str, scale: float, kept: bool = False, congestion: tuple[str, ...] = ()
+) -> Iterator[Testbed]:
+    """Make a testbed; it is removed at the end of the context, whatever ends it.
+
+    Parameters
+    ----------
+    layout : Layout
+        Made by :func:`direct_layout` or :func:`switch_layout`.
+    name : str
+        Of this testbed alone; its namespaces are ``topoopt-NAME-s0`` and so on.
+    scale : float
+        By which bandwidths are divided.
+    kept : bool
+        Whether it stays after the context where all went well, until :func:`remove`.
+    congestion : tuple of str
+        Names under which congestion controls will be registered; they are unregistered with the testbed.
+
+    Raises
+    ------
+    InvalidInput
+        If the machine cannot have one, or the name is taken.
+    """
+    check_machine()
+    names = tuple(f"{PREFIX}{name}-{node_name(layout, node)}" for node in range(layout.nodes))
+    state = TestbedState(
+        name,
+        names,
+        layout.servers,
+        len(layout.cables),
+        layout.forwarding,
+        scale,
+        layout.largest_bandwidth_bps / scale,
+        os.getpid(),
+        process_started(os.getpid()),
+        kept,
+        ready=False,
+        congestion=congestion,
+    )
+    built = False
+    with as_errors():
+        try:
+            with later():
+                claim(state)
+                built = True
+                make_network(state, layout)
+                state = replace(state, ready=True)
+                write_state(state)
+            yield Testbed(state, layout)
+        except BaseException:
+            kept = False
+            raise
+        finally:
+            if built and not kept:
+                with later():
+                    remove(state)

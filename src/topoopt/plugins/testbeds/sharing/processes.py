@@ -1,0 +1,226 @@
+"""The processes of jobs that share a link: a sender and a receiver each, started, commanded and ended."""
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from topoopt.base.errors import Infeasible
+from topoopt.plugins.testbeds.network import Testbed, identity
+from topoopt.plugins.testbeds.sharing.sharing_job import SharingJob
+
+START_LIMIT_S = 30.0
+_WORKER = Path(__file__).with_name("worker.py")
+_FIRST_PORT = 5001
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How a job's process sends in a run.
+
+    Attributes
+    ----------
+    congestion : str
+        The congestion control, by the name that the kernel knows.
+    mark : int
+        By which the kernel tells the job's sockets; 0: it sets the congestion control of its namespace, and the job is
+        told by that.
+    connections : int
+        Over which its bytes go, in equal parts.
+    begin_s : float
+        From the beginning of the run until it begins its first iteration.
+    """
+
+    congestion: str
+    mark: int
+    connections: int
+    begin_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """One iteration as a process has timed it, from the beginning of the run.
+
+    Attributes
+    ----------
+    start_s, end_s : float
+    sending_s : float
+        For which it sent, or waited for the last byte to arrive.
+    """
+
+    start_s: float
+    end_s: float
+    sending_s: float
+
+    @property
+    def time_s(self) -> float:
+        """How long it took."""
+        return self.end_s - self.start_s
+
+
+class Processes:
+    """A sender and a receiver for each job, in the namespaces of a testbed; to be used in a ``with`` statement."""
+
+    def __init__(self, testbed: Testbed, jobs: Sequence[SharingJob]) -> None:
+        self._jobs = jobs
+        receiver = testbed.layout.servers - 1
+        self._ended = ExitStack()
+        with ExitStack() as unless_all_start:
+            unless_all_start.callback(self._ended.close)
+            ends = (("receive", receiver), ("send", None))
+            started = {
+                (role, job): self._started(testbed, role, job, job if server is None else server, receiver)
+                for role, server in ends
+                for job in range(len(jobs))
+            }
+            self._senders = [started["send", job] for job in range(len(jobs))]
+            unless_all_start.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.close()
+
+    def run(
+        self,
+        sending: Mapping[int, Sending],
+        iterations: Mapping[int, int],
+        at_end: Callable[[], None] = lambda: None,
+    ) -> list[list[Iteration]]:
+        """Run some of the jobs at once until each has done its iterations; none ends before.
+
+        Parameters
+        ----------
+        sending : mapping from the number of a job to how it sends
+        iterations : mapping from the number of a job to how many are counted
+        at_end : function
+            Called when the last is counted, while all connections are open.
+
+        Returns
+        -------
+        list of lists
+            Of each job that runs, the iterations that count.
+
+        Raises
+        ------
+        Infeasible
+            If a process fails or does not answer.
+        """
+        for job, how in sending.items():
+            self._tell(job, _words(self._jobs[job], how))
+        for job in sending:
+            self._heard(job, "connected", START_LIMIT_S)
+        begin_s = time.monotonic() + 0.05
+        for job, how in sending.items():
+            self._tell(job, {"begin_s": begin_s + how.begin_s})
+        done: dict[int, list[Iteration]] = {job: [] for job in sending}
+        while any(len(done[job]) < iterations[job] for job in sending):
+            for job, words in self._some(sending):
+                start_s, end_s, sent_s = words["iteration"]
+                done[job].append(Iteration(start_s - begin_s, end_s - begin_s, sent_s))
+        at_end()
+        for job in sending:
+            self._tell(job, {"stop": True})
+        for job in sending:
+            while "done" not in self._heard(job, "", self._patience_s(sending)):
+                pass  # iterations that went on until all were done
+        return [done[job][: iterations[job]] for job in sending]
+
+    def _started(
+        self, testbed: Testbed, role: str, job: int, server: int, receiver: int
+    ) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,  # else a line may be here already, and nothing to wait for
+            start_new_session=True,
+        )
+        self._ended.callback(_end, process)
+        order = {
+            "role": role,
+            "parent": os.getpid(),
+            "namespace": str(testbed.namespace_file(server)),
+            "address": identity(receiver),
+            "port": _FIRST_PORT + job,
+        }
+        _write(process, order)
+        _read(process, f"job {self._jobs[job].name}", "ready", START_LIMIT_S)
+        return process
+
+    def _tell(self, job: int, words: Mapping[str, Any]) -> None:
+        _write(self._senders[job], words)
+
+    def _heard(self, job: int, expected: str, limit_s: float) -> Mapping[str, Any]:
+        return _read(self._senders[job], f"job {self._jobs[job].name}", expected, limit_s)
+
+    def _some(self, jobs: Mapping[int, Sending]) -> list[tuple[int, Mapping[str, Any]]]:
+        """Return what has come from senders, once there is something."""
+        with selectors.DefaultSelector() as ready:
+            for job in jobs:
+                ready.register(self._senders[job].stdout or 0, selectors.EVENT_READ, job)
+            some = ready.select(self._patience_s(jobs))
+            if not some:
+                raise Infeasible("testbed: no job has ended an iteration in time; is the link far too slow?")
+            return [(key.data, self._heard(key.data, "iteration", START_LIMIT_S)) for key, _ in some]
+
+    def _patience_s(self, jobs: Mapping[int, Sending]) -> float:
+        longest_s = max(self._jobs[job].profile.iteration_time_s for job in jobs)
+        slowest_s = max(sum(one.gap_s for one in self._jobs[job].transfers) for job in jobs)
+        return START_LIMIT_S + 20.0 * max(longest_s, slowest_s)
+
+
+def _words(job: SharingJob, how: Sending) -> Mapping[str, Any]:
+    return {
+        "congestion": how.congestion,
+        "mark": how.mark,
+        "connections": how.connections,
+        "steps": [
+            [one.gap_s, max(one.size_bytes, how.connections), one.rate_bps / 8] for one in job.transfers
+        ],
+        "last_gap_s": job.last_gap_s,
+    }
+
+
+def _write(process: "subprocess.Popen[bytes]", words: Mapping[str, Any]) -> None:
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):  # why it has ended is read next
+        process.stdin.write(json.dumps(words).encode() + b"\n")
+
+
+def _read(process: "subprocess.Popen[bytes]", who: str, expected: str, limit_s: float) -> Mapping[str, Any]:
+    """Return the next line of a process."""
+    assert process.stdout is not None
+    with selectors.DefaultSelector() as ready:
+        ready.register(process.stdout, selectors.EVENT_READ)
+        if not ready.select(limit_s):
+            raise Infeasible(f"testbed: {who}: its process has not answered in {limit_s:g} s")
+    line = process.stdout.readline()
+    if not line:
+        raise Infeasible(f"testbed: {who}: its process has ended")
+    words: Mapping[str, Any] = json.loads(line)
+    if "error" in words:
+        raise Infeasible(f"testbed: {who}: {words['error']}")
+    assert not expected or expected in words, (expected, words)
+    return words
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(BrokenPipeError):
+                pipe.close()

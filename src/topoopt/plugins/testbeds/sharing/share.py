@@ -1,0 +1,220 @@
+"""Jobs share a link of this machine under one congestion control after the other, and are timed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.plugins.testbeds.congestion.maps import (
+    MltcpIteration,
+    MltcpJob,
+    forget,
+    iterations,
+    key_of_mark,
+    key_of_namespace,
+    tell,
+)
+from topoopt.plugins.testbeds.congestion.registration import new_algorithm, register, registered, unrestricted
+from topoopt.plugins.testbeds.congestion.toolchain import check_toolchain
+from topoopt.plugins.testbeds.network import Testbed, build
+from topoopt.plugins.testbeds.network.interrupts import later
+from topoopt.plugins.testbeds.sharing.bottleneck import bottleneck_layout
+from topoopt.plugins.testbeds.sharing.processes import Processes, Sending
+from topoopt.plugins.testbeds.sharing.shared_run import JobRun, SharedRun, Sharing, TestbedShare
+from topoopt.plugins.testbeds.sharing.sharing_job import SharingJob, TestbedLink
+
+MLTCP = "mltcp"
+"""The congestion control that is compiled and registered; all others the kernel has."""
+CONGESTION = ("reno", "cubic", MLTCP)
+ALONE_ITERATIONS = 4
+"""Of each job with the link to itself; the first, in which its connection is new, does not count."""
+
+Progress = Callable[[str, int, int], None]
+
+
+def check_congestion(names: Sequence[str], by_namespace: bool) -> None:
+    """Refuse a congestion control that this kernel does not have, or cannot be given.
+
+    Raises
+    ------
+    InvalidInput
+        In one line that says why.
+    """
+    for name in names:
+        check_known("congestion", name, CONGESTION)
+        if name == MLTCP:
+            check_toolchain()
+        elif name not in registered():
+            raise InvalidInput(
+                f"congestion {name}: this kernel has {', '.join(registered())}; load tcp_{name}"
+            )
+        elif by_namespace and name not in unrestricted():
+            raise InvalidInput(
+                f"congestion {name}: this machine lets namespaces have {', '.join(unrestricted())} only "
+                "(net.ipv4.tcp_allowed_congestion_control); attach it by socket"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ShareSettings:
+    """How jobs share a link.
+
+    Attributes
+    ----------
+    congestion : tuple of str
+        Names of congestion controls, run one after the other.
+    time_shifts_s : tuple of float
+        Of each job by CASSINI, not stretched: every congestion control is run with them, too; empty for none.
+    runs, iterations : int
+        Each way is run so often, and in each run the longest job has so many iterations.
+    connections : int
+        Of each job.
+    queue_bytes : int
+        Before the shared link.
+    mltcp : MltcpJob
+        What the kernel is told of all jobs; total and computing are filled in.
+    learns : bool
+        Whether the kernel has to learn these.
+    by_namespace : bool
+        Whether a job's congestion control is that of its namespace, not one that its sockets ask for.
+    """
+
+    congestion: tuple[str, ...]
+    time_shifts_s: tuple[float, ...]
+    runs: int
+    iterations: int
+    connections: int
+    queue_bytes: int
+    mltcp: MltcpJob
+    learns: bool
+    by_namespace: bool
+
+    @property
+    def ways(self) -> tuple[tuple[str, bool], ...]:
+        """Each congestion control, and whether it is with time shifts."""
+        shifted = (False, True) if self.time_shifts_s else (False,)
+        return tuple((name, with_shifts) for with_shifts in shifted for name in self.congestion)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """What stands while jobs run."""
+
+    testbed: Testbed
+    processes: Processes
+    jobs: tuple[SharingJob, ...]
+    link: TestbedLink
+    settings: ShareSettings
+    algorithm: str
+
+
+def share_link(
+    jobs: Sequence[SharingJob], link: TestbedLink, settings: ShareSettings, name: str, on_progress: Progress
+) -> TestbedShare:
+    """Let jobs share a link, one way after the other, and so again in every run.
+
+    Whatever ends it, the network is removed and the congestion control is unregistered.
+
+    Raises
+    ------
+    InvalidInput
+        If this machine cannot have the testbed, or the name is taken.
+    Infeasible
+        If a process fails, or the kernel refuses the congestion control.
+    """
+    layout = bottleneck_layout(len(jobs), link.capacity_bps, settings.queue_bytes)
+    algorithm = new_algorithm() if MLTCP in settings.congestion else ""
+    on_progress("building the link", 0, 0)
+    names = (algorithm,) if algorithm else ()
+    with build(layout, name, link.scale, congestion=names) as testbed:
+        if algorithm:
+            on_progress("compiling MLTCP for this kernel", 0, 0)
+            with later():
+                register(algorithm)
+        with Processes(testbed, jobs) as processes:
+            bench = _Bench(testbed, processes, tuple(jobs), link, settings, algorithm)
+            return _measured(bench, on_progress)
+
+
+def _measured(bench: _Bench, on_progress: Progress) -> TestbedShare:
+    settings, jobs = bench.settings, range(len(bench.jobs))
+    dedicated_s = []
+    for job in jobs:
+        on_progress("each job alone", job, len(jobs))
+        dedicated_s.append(_alone(bench, job))
+    runs: dict[tuple[str, bool], list[SharedRun]] = {way: [] for way in settings.ways}
+    for number in range(settings.runs):
+        for index, way in enumerate(settings.ways):
+            on_progress("sharing", number * len(runs) + index, settings.runs * len(runs))
+            runs[way].append(_one_run(bench, *way, dedicated_s))
+    return TestbedShare(
+        bench.jobs,
+        bench.link,
+        settings.queue_bytes,
+        tuple(dedicated_s),
+        tuple(Sharing(*way, tuple(done)) for way, done in runs.items()),
+        tuple(shift_s * bench.link.stretch for shift_s in settings.time_shifts_s),
+    )
+
+
+def _alone(bench: _Bench, job: int) -> float:
+    """Return the mean iteration time of a job that has the link to itself, under reno."""
+    sending = Sending("reno", key_of_mark(job + 1), bench.settings.connections, 0.0)
+    (done,) = bench.processes.run({job: sending}, {job: ALONE_ITERATIONS})
+    return fmean(one.time_s for one in done[1:])
+
+
+def _one_run(bench: _Bench, congestion: str, shifted: bool, dedicated_s: Sequence[float]) -> SharedRun:
+    jobs = range(len(bench.jobs))
+    longest_s = max(job.profile.iteration_time_s for job in bench.jobs)
+    counts = {
+        number: round(bench.settings.iterations * longest_s / job.profile.iteration_time_s)
+        for number, job in enumerate(bench.jobs)
+    }
+    if congestion == MLTCP:
+        for job in jobs:
+            _tell(bench, job)
+    dropped = _dropped(bench.testbed)
+    kernel: list[MltcpIteration] = []
+    done = bench.processes.run(
+        {job: _sending(bench, congestion, shifted, job) for job in jobs},
+        counts,
+        at_end=lambda: kernel.extend(iterations(bench.algorithm).values() if congestion == MLTCP else ()),
+    )
+    runs = tuple(
+        JobRun(job.name, alone_s, tuple(its))
+        for job, alone_s, its in zip(bench.jobs, dedicated_s, done, strict=True)
+    )
+    return SharedRun(runs, _dropped(bench.testbed) - dropped, tuple(kernel))
+
+
+def _sending(bench: _Bench, congestion: str, shifted: bool, job: int) -> Sending:
+    settings = bench.settings
+    shift_s = settings.time_shifts_s[job] * bench.link.stretch if shifted else 0.0
+    return Sending(
+        bench.algorithm if congestion == MLTCP else congestion,
+        0 if settings.by_namespace else key_of_mark(job + 1),
+        settings.connections,
+        bench.jobs[job].begins_s + shift_s,
+    )
+
+
+def _tell(bench: _Bench, number: int) -> None:
+    """Tell the kernel of a job, and let it forget what it has learned of it."""
+    settings, job = bench.settings, bench.jobs[number]
+    key = key_of_mark(number + 1)
+    if settings.by_namespace:
+        key = key_of_namespace(Path(bench.testbed.namespace_file(number)))
+    told = settings.mltcp
+    if not settings.learns:
+        parts = 1 if told.by_job else settings.connections
+        told = replace(told, total_bytes=-(-job.total_bytes // parts), compute_time_s=job.compute_time_s)
+    forget(bench.algorithm, key)
+    tell(bench.algorithm, key, told)
+
+
+def _dropped(testbed: Testbed) -> int:
+    """Return how many packets the shared link's queue has dropped so far."""
+    receiver = testbed.layout.servers - 1
+    return sum(port.dropped_packets for port in testbed.counters() if port.dst == receiver)

@@ -1,0 +1,216 @@
+"""The nouns of jobs that shared a link: their iterations, run by run, and what a congestion control makes of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from topoopt.base.door import shows_itself
+from topoopt.base.frame import Frame, frame
+from topoopt.plugins.testbeds.congestion.maps import MltcpIteration
+from topoopt.plugins.testbeds.sharing.processes import Iteration
+from topoopt.plugins.testbeds.sharing.sharing_job import SharingJob, TestbedLink
+
+STEADY = 0.5
+"""The last part of a run's iterations, whose mean is its steady iteration time."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRun:
+    """A job in one run.
+
+    Attributes
+    ----------
+    dedicated_s : float
+        Its iteration time with the link to itself, under reno.
+    iterations : tuple of Iteration
+    """
+
+    job: str
+    dedicated_s: float
+    iterations: tuple[Iteration, ...]
+
+    @property
+    def steady_s(self) -> float:
+        """Mean of the last half of the iterations."""
+        last = self.iterations[int(len(self.iterations) * (1 - STEADY)) :]
+        return fmean(one.time_s for one in last)
+
+    @property
+    def slowdown(self) -> float:
+        """Steady over dedicated."""
+        return self.steady_s / self.dedicated_s
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRun:
+    """All jobs in one run.
+
+    Attributes
+    ----------
+    jobs : tuple of JobRun
+    dropped_packets : int
+        Before the shared link.
+    kernel : tuple of MltcpIteration
+        What MLTCP knew at the end: of each connection, or of each job.
+    """
+
+    jobs: tuple[JobRun, ...]
+    dropped_packets: int
+    kernel: tuple[MltcpIteration, ...] = ()
+
+    @property
+    def slowdown(self) -> float:
+        """Steady over dedicated, the mean of all jobs."""
+        return fmean(job.slowdown for job in self.jobs)
+
+    @property
+    def slowdowns(self) -> tuple[float, ...]:
+        """By iteration: its time over dedicated, the mean of all jobs."""
+        columns = zip(*(_ratios(job) for job in self.jobs), strict=False)
+        return tuple(fmean(column) for column in columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """What came of one way to share, over all runs.
+
+    Attributes
+    ----------
+    congestion : str
+        ``reno``, ``cubic`` or ``mltcp``.
+    shifted : bool
+        Whether jobs began with CASSINI's time shifts.
+    """
+
+    congestion: str
+    shifted: bool
+    runs: tuple[SharedRun, ...]
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return f"{self.congestion} + CASSINI" if self.shifted else self.congestion
+
+    @property
+    def slowdown(self) -> float:
+        """Steady over dedicated, the mean of all runs."""
+        return fmean(run.slowdown for run in self.runs)
+
+    @property
+    def least_slowdown(self) -> float:
+        """Of the best run."""
+        return min(run.slowdown for run in self.runs)
+
+    @property
+    def most_slowdown(self) -> float:
+        """Of the worst run."""
+        return max(run.slowdown for run in self.runs)
+
+    @property
+    def first_slowdown(self) -> float:
+        """Of the first iteration, the mean of all runs."""
+        return fmean(run.slowdowns[0] for run in self.runs)
+
+    @property
+    def steady_time_s(self) -> float:
+        """Steady iteration time, the mean of all runs and jobs."""
+        return fmean(job.steady_s for run in self.runs for job in run.jobs)
+
+    @property
+    def dropped_packets(self) -> float:
+        """Of a run, the mean."""
+        return fmean(run.dropped_packets for run in self.runs)
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False, repr=False)
+class TestbedShare:
+    """Jobs that shared a link of this machine, one way after the other.
+
+    Attributes
+    ----------
+    jobs : tuple of SharingJob
+    link : TestbedLink
+    queue_bytes : int
+        Before the link.
+    dedicated_s : tuple of float
+        Of each job, its mean iteration time with the link to itself, under reno.
+    ways : tuple of Sharing
+        The first is the one to compare with.
+    time_shifts_s : tuple of float
+        CASSINI's, in seconds of the testbed; empty where they were not asked for.
+    """
+
+    __test__ = False
+
+    jobs: tuple[SharingJob, ...]
+    link: TestbedLink
+    queue_bytes: int
+    dedicated_s: tuple[float, ...]
+    ways: tuple[Sharing, ...]
+    time_shifts_s: tuple[float, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all figures; times and bytes are the testbed's."""
+        return {
+            "jobs": [
+                _job(job, dedicated_s) for job, dedicated_s in zip(self.jobs, self.dedicated_s, strict=True)
+            ],
+            "capacity_bps": self.link.capacity_bps,
+            "bandwidth_bps": self.link.bandwidth_bps,
+            "scale": self.link.scale,
+            "stretch": self.link.stretch,
+            "queue_bytes": self.queue_bytes,
+            "time_shifts_s": list(self.time_shifts_s),
+            "ways": [{**_way(way), "runs": [_run(run) for run in way.runs]} for way in self.ways],
+        }
+
+    def to_frame(self) -> Frame:
+        """Return a row for each way; needs pandas."""
+        return frame(map(_way, self.ways))
+
+
+def _ratios(job: JobRun) -> Sequence[float]:
+    return [one.time_s / job.dedicated_s for one in job.iterations]
+
+
+def _job(job: SharingJob, dedicated_s: float) -> Mapping[str, Any]:
+    return {
+        "job": job.name,
+        "total_bytes": job.total_bytes,
+        "compute_time_s": job.compute_time_s,
+        "dedicated_s": dedicated_s,
+    }
+
+
+def _way(way: Sharing) -> Mapping[str, Any]:
+    return {
+        "congestion": way.congestion,
+        "cassini": way.shifted,
+        "slowdown": way.slowdown,
+        "least_slowdown": way.least_slowdown,
+        "most_slowdown": way.most_slowdown,
+        "first_slowdown": way.first_slowdown,
+        "steady_time_s": way.steady_time_s,
+        "dropped_packets": way.dropped_packets,
+    }
+
+
+def _run(run: SharedRun) -> Mapping[str, Any]:
+    return {
+        "slowdown": run.slowdown,
+        "slowdowns": list(run.slowdowns),
+        "dropped_packets": run.dropped_packets,
+        "jobs": [
+            {
+                "job": job.job,
+                "steady_time_s": job.steady_s,
+                "starts_s": [one.start_s for one in job.iterations],
+                "iteration_times_s": [one.time_s for one in job.iterations],
+                "sending_times_s": [one.sending_s for one in job.iterations],
+            }
+            for job in run.jobs
+        ],
+        "kernel": [{name: getattr(one, name) for name in MltcpIteration.__slots__} for one in run.kernel],
+    }

@@ -1,0 +1,167 @@
+"""The nouns of a run on one fabric: times, bytes of every link, gradients, and what a cut did."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from topoopt.base.errors import InvalidInput
+from topoopt.clusters.interleave import write_counters
+from topoopt.plugins.testbeds.network import CounterReading
+from topoopt.plugins.testbeds.training.iterations import Iterations
+from topoopt.plugins.testbeds.training.prediction import REFERENCE, Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class LinkBytes:
+    """What a link carried in an iteration.
+
+    Attributes
+    ----------
+    src, dst : int
+        Servers; a switch is number ``servers``.
+    measured_bytes : float
+        That the kernel counted where they were sent, with all headers and acknowledgments.
+    predicted_bytes : float
+        Payload.
+    """
+
+    src: int
+    dst: int
+    measured_bytes: float
+    predicted_bytes: float
+
+    @property
+    def excess(self) -> float:
+        """Measured over predicted, minus 1; 0 where nothing was to be sent."""
+        return self.measured_bytes / self.predicted_bytes - 1 if self.predicted_bytes else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CutLink:
+    """A link that was cut while an iteration ran, and what came after.
+
+    Attributes
+    ----------
+    src, dst : int
+    iteration : int
+        In which it was cut, the first that is measured being 0.
+    repair : str
+        What the plan does about it.
+    before_s : float
+        Median of the iterations before.
+    during_s : float
+        The iteration in which it was cut; it went on after the repair.
+    after_s : float
+        Median of those after it.
+    predicted_s : float
+        Of the repaired fabric.
+    """
+
+    src: int
+    dst: int
+    iteration: int
+    repair: str
+    before_s: float
+    during_s: float
+    after_s: float
+    predicted_s: float
+
+
+@dataclass(frozen=True, eq=False)
+class FabricRun:
+    """A job on one fabric of a testbed, all in the testbed's seconds and bytes.
+
+    Attributes
+    ----------
+    server_bandwidth_bps : float
+        What a server sends at most.
+    forwarding : str
+        By what servers decide where a packet goes.
+    build_s, start_s : float
+        Until the network stood, and until all processes were connected.
+    readings : tuple of CounterReading
+        Of all links over the measured iterations, where that was asked for.
+    gradient_error : float
+        Largest difference of a gradient of the small model from that of one process, over the largest gradient.
+    """
+
+    fabric: str
+    server_bandwidth_bps: float
+    forwarding: str
+    prediction: Prediction
+    iterations: Iterations
+    links: tuple[LinkBytes, ...]
+    dropped_packets: int
+    gradient_error: float
+    build_s: float
+    start_s: float
+    cut: CutLink | None = None
+    readings: tuple[CounterReading, ...] = ()
+
+    @property
+    def iteration_time_s(self) -> float:
+        """Median of the measured iterations; where a link was cut, of those before."""
+        return self.cut.before_s if self.cut is not None else self.iterations.median_s
+
+    @property
+    def excess(self) -> float:
+        """Measured over simulated time, minus 1."""
+        return self.iteration_time_s / self.prediction.iteration_time_s - 1
+
+    @property
+    def largest_link_excess(self) -> float:
+        """Of the links that carry at least a hundredth of the busiest, that whose bytes differ most."""
+        most = max((link.predicted_bytes for link in self.links), default=0.0)
+        differences = [link.excess for link in self.links if link.predicted_bytes >= most / 100]
+        return max(differences, key=abs, default=0.0)
+
+    def write_counters(self, path: str | os.PathLike[str]) -> None:
+        """Write what every link had carried by when, as CSV; :func:`topoopt.phases` reads it.
+
+        Raises
+        ------
+        InvalidInput
+            If nothing was counted over time, or the file cannot be written.
+        """
+        if not self.readings:
+            raise InvalidInput(f"{self.fabric}: no counters were read over time; run with counters=FILE")
+        rows = (
+            (reading.time_s, f"{src}-{dst}", float(size))
+            for reading in self.readings
+            for (src, dst), size in reading.sent_bytes.items()
+        )
+        write_counters(path, rows)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Return the figures."""
+        return {
+            "fabric": self.fabric,
+            "server_bandwidth_bps": self.server_bandwidth_bps,
+            "forwarding": self.forwarding,
+            "iteration_time_s": self.iteration_time_s,
+            "iteration_times_s": list(self.iterations.measured_s),
+            "warm_up_times_s": list(self.iterations.warm_up_s),
+            "simulated_times_s": dict(self.prediction.iteration_times_s),
+            "compared_with": REFERENCE,
+            "excess": self.excess,
+            "compute_time_s": self.prediction.compute_time_s,
+            "gradient_error": self.gradient_error,
+            "largest_link_excess": self.largest_link_excess,
+            "dropped_packets": self.dropped_packets,
+            "cpu_s": self.iterations.cpu_s,
+            "build_s": self.build_s,
+            "start_s": self.start_s,
+            "cut": None
+            if self.cut is None
+            else {name: getattr(self.cut, name) for name in CutLink.__slots__},
+            "links": [
+                {
+                    "src": link.src,
+                    "dst": link.dst,
+                    "measured_bytes": link.measured_bytes,
+                    "predicted_bytes": link.predicted_bytes,
+                }
+                for link in self.links
+            ],
+        }

@@ -1,0 +1,172 @@
+"""Ranks: one PyTorch process on each server of a testbed, forked from one that has imported PyTorch once."""
+
+import os
+import pickle
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.plugins.testbeds.training.member import Command, Place, RanksOrder, Reply
+
+START_LIMIT_S = 120.0
+"""PyTorch is imported and all pairs are connected by then, or something is wrong."""
+END_LIMIT_S = 3.0
+GRACE_S = 1.0
+
+
+def need_pytorch() -> None:
+    """Refuse to train without PyTorch.
+
+    Raises
+    ------
+    InvalidInput
+        With how to get it.
+    """
+    if find_spec("torch") is None:
+        raise InvalidInput('testbed: PyTorch is not installed; pip install "topoopt[testbed]"')
+
+
+class Ranks:
+    """Processes of a torch.distributed group, rank i at ``places[i]``; to be used in a ``with`` statement.
+
+    Commands and replies go through pipes and not over the network, whose counters see training alone. All processes
+    end with the one that made them, however it ends.
+
+    Raises
+    ------
+    InvalidInput
+        If PyTorch is not installed.
+    Infeasible
+        If the processes do not find each other in time.
+    """
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        need_pytorch()
+        self._meeting = Path(tempfile.mkdtemp(prefix="topoopt-ranks-"))
+        pairs = [socket.socketpair() for _ in places]
+        self._pipes = [Connection(ours.detach()) for ours, _ in pairs]
+        theirs = tuple(end.fileno() for _, end in pairs)
+        order = RanksOrder(tuple(places), theirs, str(self._meeting / "ranks"))
+        self._log = (self._meeting / "log").open("w+b")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "topoopt.plugins.testbeds.training.forking"],
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=self._log,
+            pass_fds=theirs,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,
+        )
+        for _, end in pairs:
+            end.close()
+        try:
+            assert self._process.stdin is not None
+            self._process.stdin.write(pickle.dumps(order))
+            self._process.stdin.close()
+            self.gather(START_LIMIT_S)
+        except BaseException:
+            self.close(at_once=True)
+            raise
+        shutil.rmtree(self._meeting)  # all have met; a run that is killed leaves nothing behind
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(at_once=error is not None)
+
+    def run(
+        self, program: str, limit_s: float, each: Sequence[dict[str, Any]] = (), **words: Any
+    ) -> list[Any]:
+        """Run a program on all members, and return the answer of each.
+
+        Parameters
+        ----------
+        program : str
+            A name in the table of programs, or ``MODULE:FUNCTION`` of one that takes the worker and words.
+        limit_s : float
+            Seconds after which it is given up.
+        each : sequence of dict
+            Further words for each member.
+
+        Raises
+        ------
+        Infeasible
+            If a member fails, or time is over; with what it said.
+        """
+        self.command(program, each, **words)
+        return self.gather(limit_s)
+
+    def command(self, program: str, each: Sequence[dict[str, Any]] = (), **words: Any) -> None:
+        """Tell all members to run a program, and do not wait."""
+        for number, pipe in enumerate(self._pipes):
+            try:
+                pipe.send(Command(program, {**words, **(each[number] if each else {})}))
+            except OSError:
+                raise Infeasible(f"testbed: the process of server {number} has ended{self._said()}") from None
+
+    def gather(self, limit_s: float) -> list[Any]:
+        """Wait for the reply of each member; once one has failed, the others have a second more."""
+        end_s = time.monotonic() + limit_s
+        answers: dict[int, Any] = {}
+        errors: list[str] = []
+        while len(answers) < len(self._pipes):
+            left = {pipe: number for number, pipe in enumerate(self._pipes) if number not in answers}
+            ready = wait(list(left), max(0.0, end_s - time.monotonic()))
+            if not ready:
+                break
+            for pipe in ready:
+                number = left[pipe]  # type: ignore[index]
+                answers[number], error = self._reply(number)
+                if error and not errors:
+                    end_s = min(end_s, time.monotonic() + GRACE_S)
+                errors += [error] if error else []
+        if errors:
+            raise Infeasible(f"testbed: {errors[0]}")
+        if len(answers) < len(self._pipes):
+            late = ", ".join(str(number) for number in range(len(self._pipes)) if number not in answers)
+            raise Infeasible(f"testbed: no answer from server {late} within {limit_s:.0f} s{self._said()}")
+        return [answers[number] for number in range(len(self._pipes))]
+
+    def close(self, at_once: bool = False) -> None:
+        """End all processes, and leave nothing of them; ``at_once`` also those that wait for others."""
+        for pipe in self._pipes:
+            pipe.close()
+        try:
+            self._process.wait(0.0 if at_once else END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._log.close()
+        shutil.rmtree(self._meeting, ignore_errors=True)
+
+    def cpu_s(self) -> float:
+        """Return the seconds of processor time that all members have taken so far."""
+        return float(sum(self.run("cpu", END_LIMIT_S)))
+
+    def _reply(self, number: int) -> tuple[Any, str]:
+        """Return the answer of a member, or what has failed."""
+        try:
+            reply: Reply = self._pipes[number].recv()
+        except (EOFError, OSError):
+            return None, f"the process of server {number} has ended{self._said()}"
+        return reply.answer, f"server {number}: {reply.error}" if reply.error else ""
+
+    def _said(self) -> str:
+        """Return the last line that a process wrote before it ended."""
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        return f": {lines[-1][:200]}" if lines else ""

@@ -1,0 +1,305 @@
+"""The bill of materials of a fabric: how many of each part, what they cost and what they draw."""
+
+from dataclasses import dataclass
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.catalog import packet_switches
+from topoopt.pricing.accounting import Accounting
+from topoopt.pricing.buying import Buying, Interfaces
+from topoopt.pricing.counts import CABLED_FABRICS, PRICED_FABRICS, SWITCHED_FABRICS, bought_interfaces
+from topoopt.pricing.fabric_options import RAIL_LEAF_PORTS, FabricOptions
+from topoopt.pricing.link_technology import CO_PACKAGED, COPPER, PLUGGABLE
+from topoopt.pricing.part_files import find_power
+from topoopt.pricing.part_table import Item, Part, PartTable
+from topoopt.pricing.room_layout import lengths_to_middle_m, mean_between_servers_m
+from topoopt.pricing.switch_choice import Plane, price_of
+
+_ORDER: tuple[Item, ...] = (
+    "nic",
+    "transceiver",
+    "linear_transceiver",
+    "passive_copper",
+    "active_copper",
+    "switch",
+    "electrical_port",
+    "co_packaged_port",
+    "breakout_cable",
+    "patch_panel_port",
+    "ocs_port",
+    "mems_port",
+    "piezo_port",
+    "optical_switch_1x2",
+    "fiber_m",
+)
+"""Of the lines of a bill: from the servers through the network, fiber last."""
+
+
+@dataclass(frozen=True, slots=True)
+class BillLine:
+    """One kind of part. Fiber is counted in meters.
+
+    Attributes
+    ----------
+    unit_usd, total_usd : float or None
+        None where the price list does not say it.
+    bandwidth_bps : float or None
+        Speed of the part, None where it has none.
+    basis : str
+        How a price comes about that is not listed as it is: between which speeds it is interpolated.
+    unit_w, total_w : float or None
+        None where nobody's figure is known.
+    name : str
+        Switch that a port is of, empty for all else.
+    """
+
+    item: Item
+    count: float
+    unit_usd: float | None
+    total_usd: float | None
+    bandwidth_bps: float | None
+    basis: str
+    unit_w: float | None
+    total_w: float | None
+    name: str = ""
+
+    @property
+    def part(self) -> Part:
+        """What it is."""
+        return Part(self.item, self.bandwidth_bps, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a fabric costs, with the price list and the accounting that it was made by.
+
+    Attributes
+    ----------
+    degree, bandwidth_bps
+        Interfaces of a server, and the bandwidth of each.
+    prices, power : str
+        Names of the tables.
+    note : str
+        What the reader should know of the figure, empty if nothing.
+    planes : tuple of Plane
+        Trees of whole switches that are bought; empty where there are none, or ports are counted.
+    fiber_length_m : float
+        Mean length of a link, given or from where servers stand.
+    """
+
+    fabric: str
+    servers: int
+    degree: int
+    bandwidth_bps: float
+    prices: str
+    power: str
+    accounting: Accounting
+    lines: tuple[BillLine, ...]
+    note: str = ""
+    planes: tuple[Plane, ...] = ()
+    fiber_length_m: float = 0.0
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Sum of all lines, None where the price of a part is not known."""
+        return None if self.price_missing else self.known_usd
+
+    @property
+    def known_usd(self) -> float:
+        """Dollars of the lines whose price is known."""
+        return sum(line.total_usd for line in self.lines if line.total_usd is not None)
+
+    @property
+    def price_missing(self) -> tuple[str, ...]:
+        """The parts whose price the list does not say, with their speed: what leaves the bill open."""
+        return tuple(line.part.words for line in self.lines if line.unit_usd is None)
+
+    @property
+    def cost_per_server_usd(self) -> float | None:
+        """The sum divided by the servers."""
+        cost_usd = self.cost_usd
+        return None if cost_usd is None else cost_usd / self.servers
+
+    @property
+    def spare_ports(self) -> int:
+        """Ports of switches that are paid for and free."""
+        return sum(plane.spare_ports for plane in self.planes)
+
+    @property
+    def power_w(self) -> float | None:
+        """Watts of all lines together, None where the figure of a part is missing."""
+        return None if self.power_missing else self.known_power_w
+
+    @property
+    def known_power_w(self) -> float:
+        """Watts of the lines whose figure is known."""
+        return sum(line.total_w for line in self.lines if line.total_w is not None)
+
+    @property
+    def power_missing(self) -> tuple[str, ...]:
+        """The parts whose watts nobody's figure says, with their speed."""
+        return tuple(line.part.words for line in self.lines if line.unit_w is None)
+
+
+def bill_of_materials(
+    fabric: str,
+    servers: int,
+    degree: int,
+    bandwidth_bps: float,
+    prices: PartTable,
+    accounting: Accounting | None = None,
+    options: FabricOptions | None = None,
+    power: PartTable | None = None,
+) -> Bill:
+    """Return what the network of a fabric costs and draws, without the servers.
+
+    Parameters
+    ----------
+    fabric
+        A name of :data:`PRICED_FABRICS`. ``ideal-switch`` and ``fat-tree`` are both the cheapest network of whole
+        switches that never blocks, for ``degree`` interfaces a server (or, by the port, a full-bisection fat-tree),
+        ``oversub-fat-tree`` is one with fewer links above the first switch.
+    bandwidth_bps
+        Bandwidth of one interface; prices between listed speeds are interpolated, and the line says so.
+    accounting
+        What is counted; everything by default. Power is that of the parts counted.
+    options
+        How the fabric is built, where there is a choice.
+    power
+        Watts of parts; makers' typical figures by default.
+
+    Raises
+    ------
+    InvalidInput
+        If the fabric is unknown, or a choice does not go with the degree.
+    Infeasible
+        If no switches of the catalogue join the servers.
+
+    References
+    ----------
+    .. [1] W. Wang et al., "TopoOpt", NSDI 2023, section on cost: a three-tier k-ary fat-tree of n = k³/4
+           servers has 5n switch ports, 3n links and 6n transceivers. The counts are per server, so they serve
+           any n. That is what the accounting ``paper`` counts.
+
+    Examples
+    --------
+    >>> from topoopt.pricing import find_accounting, find_prices
+    >>> bill_of_materials("topoopt", 128, 4, 100e9, find_prices("2022"), find_accounting("paper")).cost_per_server_usd
+    5208.0
+    """
+    check_known("fabric", fabric, PRICED_FABRICS)
+    if servers < 1 or degree < 1 or not 0 < bandwidth_bps < float("inf"):
+        raise InvalidInput(
+            "bill: servers and degree must be >= 1 and bandwidth_bps positive, "
+            f"got {servers}, {degree} and {bandwidth_bps}"
+        )
+    rule, watts, chosen = accounting or Accounting(), power or find_power(), options or FabricOptions()
+    interfaces = bought_interfaces(fabric, Interfaces(servers, degree, bandwidth_bps))
+    buying = _buying(fabric, interfaces, rule, chosen, prices)
+    counted = PRICED_FABRICS[fabric](buying)
+    parts = sorted(counted.parts.items(), key=lambda one: _place(one[0]))
+    return Bill(
+        fabric,
+        servers,
+        degree,
+        bandwidth_bps,
+        prices.name,
+        watts.name,
+        rule,
+        tuple(_line(part, count, prices, watts) for part, count in parts if count),
+        _note(fabric, degree, rule, chosen, counted.planes),
+        counted.planes,
+        buying.length_m,
+    )
+
+
+def _buying(
+    fabric: str, interfaces: Interfaces, rule: Accounting, options: FabricOptions, prices: PartTable
+) -> Buying:
+    """Return what is counted, with the length of links given or from where servers stand."""
+    if rule.switches == "ports" and options.link_technology in (CO_PACKAGED, COPPER):
+        raise InvalidInput(
+            f"link_technology {options.link_technology}: needs whole switches, and accounting {rule.name} counts "
+            "ports; use accounting complete"
+        )
+    lengths_m = lengths_to_middle_m(interfaces.servers)
+    length_m = rule.fiber_length_m
+    if length_m is not None:
+        lengths_m = lengths_m * 0 + length_m
+    elif fabric in CABLED_FABRICS:
+        length_m = mean_between_servers_m(interfaces.servers)
+    else:
+        length_m = float(lengths_m.mean())
+    return Buying(interfaces, rule, options, prices, lengths_m, length_m)
+
+
+def _place(part: Part) -> tuple[int, float, str]:
+    return _ORDER.index(part.item), part.bandwidth_bps or 0.0, part.name
+
+
+def _line(part: Part, count: float, prices: PartTable, power: PartTable) -> BillLine:
+    unit_usd, unit_w = price_of(prices, part), _watts(part, power)
+    return BillLine(
+        part.item,
+        count,
+        unit_usd,
+        None if unit_usd is None else count * unit_usd,
+        part.bandwidth_bps,
+        prices.basis(part.item, part.bandwidth_bps) if part.bandwidth_bps else "",
+        unit_w,
+        None if unit_w is None else count * unit_w,
+        part.name,
+    )
+
+
+def _watts(part: Part, power: PartTable) -> float | None:
+    """Return the watts of a part; a switch that has no row of its own draws what its ports do."""
+    known = power.known_value(part.item, part.bandwidth_bps, part.name)
+    if known is not None or part.item != "switch":
+        return known
+    switch = next(row for row in packet_switches() if row.name == part.name)
+    of_ports: tuple[Item, ...] = ("electrical_port",)
+    if switch.optics == CO_PACKAGED:
+        of_ports = ("electrical_port", "co_packaged_port")
+    each_w = [power.known_value(item, switch.port_bandwidth_bps) for item in of_ports]
+    return None if None in each_w else switch.ports * sum(watts or 0.0 for watts in each_w)
+
+
+def _note(
+    fabric: str, degree: int, rule: Accounting, options: FabricOptions, planes: tuple[Plane, ...]
+) -> str:
+    notes = [_what(fabric, degree, rule, options)]
+    if fabric == "oversub-fat-tree" and planes and all(plane.tree.tiers == 1 for plane in planes):
+        notes = ["one switch reaches: nothing is oversubscribed"]
+    if options.link_technology != PLUGGABLE and fabric not in SWITCHED_FABRICS:
+        if options.link_technology == CO_PACKAGED:
+            notes.append("no packet switches: modules at servers are pluggable")
+        elif options.link_technology == COPPER and fabric not in CABLED_FABRICS:
+            notes.append("circuits are of light: no copper")
+    return "; ".join(note for note in notes if note)
+
+
+def _what(fabric: str, degree: int, rule: Accounting, options: FabricOptions) -> str:
+    if fabric == "topoopt-hybrid":
+        switched = options.hybrid_ocs_interfaces(degree)
+        return f"{switched} of {degree} interfaces behind optical circuit switches, the others behind panels"
+    if fabric == "oversub-fat-tree":
+        return f"{options.oversubscription:g}:1 above the first switch"
+    if fabric == "mixnet":
+        electrical = options.mixnet_electrical_interfaces(degree)
+        return f"{electrical} of {degree} interfaces on a full-bisection fat-tree, the others on circuit switches"
+    return _NOTES_BY_PORT.get(fabric, "") if rule.switches == "ports" else _NOTES.get(fabric, "")
+
+
+_NOTES = {
+    "ideal-switch": "the cheapest network of whole switches that never blocks",
+    "fat-tree": "the cheapest network of whole switches that never blocks",
+    "rail": "rails share a switch where it has ports for all; beyond, a tree for each",
+    "full-mesh": "an interface for every other server; the bandwidth of all interfaces asked for is shared by them",
+    "sip-ml": "no bill of SiP-ML is published: priced as an optical circuit switch",
+    "ocs-reconfig": "priced as an optical circuit switch",
+}
+_NOTES_BY_PORT = {
+    **{name: note for name, note in _NOTES.items() if name not in SWITCHED_FABRICS},
+    "ideal-switch": "priced as a full-bisection fat-tree, per interface",
+    "rail": f"leaves of {RAIL_LEAF_PORTS} ports, half of them up; no spine where a rail has one leaf",
+}

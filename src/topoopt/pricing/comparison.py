@@ -1,0 +1,221 @@
+"""A network priced on every fabric: offers, the fat-tree of the same price, optical technologies."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from math import inf
+from typing import Any
+
+from topoopt.base.door import shows_itself
+from topoopt.base.errors import TopoOptError
+from topoopt.base.frame import Frame, frame
+from topoopt.base.units import finite_or_none
+from topoopt.pricing.bill import bill_of_materials
+from topoopt.pricing.equivalent import EquivalentFatTree, equivalent_fat_tree, published_equivalent_bandwidth
+from topoopt.pricing.offer import OWN, Offer, PricedNetwork, Purchase, make_offers
+from topoopt.pricing.ratios import (
+    PUBLISHED_IDEAL_OVER_TOPOOPT,
+    PUBLISHED_OCS_OVER_PANEL,
+    CostRatios,
+    accounting_sweep,
+)
+from topoopt.pricing.running import usual_figures
+from topoopt.pricing.technologies import TechnologyRow, technology_rows
+
+PLAIN_COLUMNS = ("fabric", "cost_usd", "cost_per_server_usd", "over_topoopt", "power_w", "note")
+
+
+@shows_itself
+@dataclass(frozen=True, slots=True)
+class CostComparison:
+    """What a network costs and draws on every fabric, and which optical technologies suit it.
+
+    Attributes
+    ----------
+    skipped : tuple of (fabric, reason)
+    technologies : tuple of TechnologyRow
+        Those that suit first.
+    own_usd : float or None
+        Price of topoopt; None where the list has no panels.
+    equivalent : EquivalentFatTree or None
+        The fat-tree that this price buys.
+    published_equivalent_usd : float or None
+        Price of the fat-tree by the published ratio; None where the list has no interface so fast.
+    ratios : tuple of CostRatios
+        The two published ratios under every way of counting, nearest first; empty where not asked for.
+    change_interval_s : float
+        How long traffic stays the same; infinite where it does.
+    overhead : float
+        Fraction of the time that may go into rewiring.
+    """
+
+    network: PricedNetwork
+    purchase: Purchase
+    offers: tuple[Offer, ...]
+    skipped: tuple[tuple[str, str], ...]
+    technologies: tuple[TechnologyRow, ...]
+    own_usd: float | None
+    equivalent: EquivalentFatTree | None
+    published_equivalent_usd: float | None
+    ratios: tuple[CostRatios, ...] = ()
+    change_interval_s: float = inf
+    overhead: float = 0.1
+
+    @property
+    def worth_a_circuit_of(self) -> tuple[str, ...]:
+        """Technologies for which the largest transfer gains by waiting for a circuit of its own."""
+        largest = self.network.largest_pair_bytes
+        return tuple(
+            row.choice.technology.name
+            for row in self.technologies
+            if largest is not None and row.break_even_bytes <= largest
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the reader should know before he believes the prices."""
+        panel = next(row for row in self.technologies if row.choice.technology.name == "patch-panel")
+        if self.change_interval_s >= panel.choice.break_even_s:
+            return ()
+        return (
+            "The wiring of topoopt is made for one traffic that every iteration repeats. Traffic that changes so "
+            "often, as that of experts or graphs does, wants circuits that follow it: ocs-reconfig, sip-ml.",
+        )
+
+    def sources(self) -> list[dict[str, Any]]:
+        """Return every row of the tables that a bill was made of, with how sure it is."""
+        parts = dict.fromkeys(line.part for offer in self.offers for line in offer.bill.lines)
+        return self.purchase.prices.sources(parts) + self.purchase.power.sources(parts)
+
+    def bill_rows(self) -> list[dict[str, Any]]:
+        """Return every line of every bill, with its fabric."""
+        return [
+            {"fabric": offer.bill.fabric, **asdict(line)}
+            for offer in self.offers
+            for line in offer.bill.lines
+        ]
+
+    def to_frame(self) -> Frame:
+        """Return a row for each fabric, as pandas has it."""
+        rows = [offer.to_json(self.own_usd) for offer in self.offers]
+        return frame({key: row[key] for key in PLAIN_COLUMNS} for row in rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as one mapping; what is infinite is None."""
+        cluster, purchase, options = self.network.cluster, self.purchase, self.purchase.options
+        document = {
+            "servers": cluster.servers,
+            "degree": cluster.degree,
+            "bandwidth_bps": cluster.link_bandwidth_bps,
+            "links": cluster.links,
+            "prices": purchase.prices.name,
+            "power": purchase.power.name,
+            "accounting": {**asdict(purchase.accounting), "words": purchase.accounting.words},
+            "link_technology": options.link_technology,
+            "options": {**asdict(options), "shards": purchase.shards, "technology": purchase.technology},
+            "sources": self.sources(),
+            "terms": None if purchase.terms is None else asdict(purchase.terms),
+            "usual_figures": [asdict(figure) for figure in usual_figures().values()],
+            "fabrics": [offer.to_json(self.own_usd) for offer in self.offers],
+            "skipped_fabrics": [list(row) for row in self.skipped],
+            "cost_equivalent_fat_tree": self._equivalent(),
+            "change_interval_s": finite_or_none(self.change_interval_s),
+            "overhead": self.overhead,
+            "average_hops": finite_or_none(self.network.average_hops),
+            "wiring": self.network.wiring,
+            "optical_technologies": [row.to_json() for row in self.technologies],
+            "transfers": self._transfers(),
+            "warnings": list(self.warnings),
+        }
+        return {**document, "ratios": self._ratios()} if self.ratios else document
+
+    def _equivalent(self) -> dict[str, Any] | None:
+        tree, cluster = self.equivalent, self.network.cluster
+        if tree is None:
+            return None
+        return {
+            "server_bandwidth_bps": tree.server_bandwidth_bps,
+            "interfaces": tree.interfaces,
+            "interface_bandwidth_bps": tree.interface_bandwidth_bps,
+            "cost_usd": tree.cost_per_server_usd * cluster.servers,
+            "ratio": cluster.server_bandwidth_bps / tree.server_bandwidth_bps,
+            "note": tree.note,
+            "published": {
+                "server_bandwidth_bps": published_equivalent_bandwidth(
+                    cluster.degree, cluster.link_bandwidth_bps
+                ),
+                "ratio": PUBLISHED_IDEAL_OVER_TOPOOPT,
+                "cost_usd": self.published_equivalent_usd,
+            },
+        }
+
+    def _transfers(self) -> dict[str, Any] | None:
+        largest = self.network.largest_pair_bytes
+        if largest is None:
+            return None
+        return {"largest_pair_bytes": largest, "worth_a_circuit_of": list(self.worth_a_circuit_of)}
+
+    def _ratios(self) -> dict[str, Any]:
+        published = {
+            "ocs_over_panel": PUBLISHED_OCS_OVER_PANEL,
+            "ideal_over_topoopt": PUBLISHED_IDEAL_OVER_TOPOOPT,
+        }
+        return {"published": published, "rows": [row.to_json() for row in self.ratios]}
+
+
+def compare_costs(
+    network: PricedNetwork,
+    purchase: Purchase,
+    fabrics: Iterable[str] | None = None,
+    *,
+    change_interval_s: float = inf,
+    overhead: float = 0.1,
+    ratios: bool = False,
+) -> CostComparison:
+    """Price a network on fabrics, all that can be built where ``fabrics`` is None.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown fabric, a number out of range, or a part that the price list does not have.
+    Infeasible
+        If the optical devices of a fabric are too small.
+    """
+    offers, skipped = make_offers(network, purchase, fabrics)
+    technologies = technology_rows(
+        *network.size,
+        purchase.prices,
+        change_interval_s=change_interval_s,
+        average_hops=network.average_hops,
+        overhead=overhead,
+        ports=purchase.device_ports(network),
+    )
+    return CostComparison(
+        network,
+        purchase,
+        offers,
+        skipped,
+        technologies,
+        *_yardsticks(network, purchase),
+        ratios=accounting_sweep(purchase.prices) if ratios else (),
+        change_interval_s=change_interval_s,
+        overhead=overhead,
+    )
+
+
+def _yardsticks(
+    network: PricedNetwork, purchase: Purchase
+) -> tuple[float | None, EquivalentFatTree | None, float | None]:
+    """Return the price of topoopt, the fat-tree that it buys, and the price of the published one."""
+    prices, rule, options = purchase.prices, purchase.accounting, purchase.options
+    servers, degree, bandwidth_bps = network.size
+    try:
+        own_usd = bill_of_materials(OWN, *network.size, prices, rule, options).cost_usd
+        tree = equivalent_fat_tree(*network.size, prices, rule, options)
+    except TopoOptError:
+        return None, None, None  # a list of one's own need not have panels
+    published_bps = published_equivalent_bandwidth(degree, bandwidth_bps)
+    try:
+        as_published = bill_of_materials("fat-tree", servers, 1, published_bps, prices, rule, options)
+        return own_usd, tree, as_published.cost_usd
+    except TopoOptError:
+        return own_usd, tree, None  # one interface so fast is not in the list

@@ -1,0 +1,210 @@
+"""An offer for each fabric: its bill, what it is built of, and what it costs over years."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from topoopt.base.errors import InvalidInput, TopoOptError, check_known
+from topoopt.catalog import ClusterSpec
+from topoopt.pricing.accounting import Accounting
+from topoopt.pricing.bill import Bill, bill_of_materials
+from topoopt.pricing.counts import PRICED_FABRICS
+from topoopt.pricing.fabric_options import FabricOptions
+from topoopt.pricing.optical_devices import Cabling, check_fits_a_panel, ports_needed
+from topoopt.pricing.ownership import (
+    Iteration,
+    Ownership,
+    OwnershipTerms,
+    beside,
+    in_samples,
+    network_price,
+    ownership,
+)
+from topoopt.pricing.part_table import BASIC_ITEMS, PartTable
+from topoopt.pricing.realization import Realization, realize
+
+OWN = "topoopt"
+
+
+@dataclass(frozen=True, slots=True)
+class PricedNetwork:
+    """The servers that are joined, and the wiring that forwarding is measured on.
+
+    Attributes
+    ----------
+    average_hops : float
+        Links of a route over that wiring; infinite where there are no routes.
+    wiring : str
+        Which wiring that is, in words.
+    interfaces_per_device : int or None
+        How many interfaces of a server the wiring needs on one panel or switch; None where no wiring is given.
+    largest_pair_bytes : float or None
+        Most bytes that one server transfers to another in an iteration; None where no job is given.
+    iterations : mapping
+        By fabric of these ports: an iteration of the job there, as far as it is known.
+    """
+
+    cluster: ClusterSpec
+    average_hops: float
+    wiring: str
+    interfaces_per_device: int | None = None
+    largest_pair_bytes: float | None = None
+    iterations: Mapping[str, Iteration] = field(default_factory=dict)
+
+    @property
+    def size(self) -> tuple[int, int, float]:
+        """Servers, degree and bits per second of a link."""
+        return self.cluster.servers, self.cluster.degree, self.cluster.link_bandwidth_bps
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """How a fabric is bought: what is counted, by which tables, and what of it can be chosen.
+
+    Attributes
+    ----------
+    shards : int
+        Parts of the cluster with optical devices of their own.
+    technology : str or None
+        Optical technology in place of the usual ones.
+    terms : OwnershipTerms or None
+        What is asked of the cost of ownership; None where only the network is priced.
+    """
+
+    accounting: Accounting
+    prices: PartTable
+    power: PartTable
+    options: FabricOptions
+    shards: int = 1
+    technology: str | None = None
+    terms: OwnershipTerms | None = None
+
+    def device_ports(self, network: PricedNetwork) -> int:
+        """Return the duplex ports that one optical device needs for the wiring."""
+        servers = network.cluster.servers
+        cabling = Cabling(
+            network.cluster.links, self.shards, interfaces_per_device=network.interfaces_per_device
+        )
+        return ports_needed(servers, self.shards, cabling.sharing(servers))
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One fabric: its bill, what it is built of, and what it costs over years where that is asked for."""
+
+    bill: Bill
+    realization: Realization
+    ownership: Ownership | None = None
+
+    def to_json(self, own_usd: float | None) -> dict[str, Any]:
+        """Return the offer as a mapping, with its price over that of topoopt."""
+        bill, owned = self.bill, self.ownership
+        return {
+            "fabric": bill.fabric,
+            "cost_usd": bill.cost_usd,
+            "cost_per_server_usd": bill.cost_per_server_usd,
+            "over_topoopt": over(bill.cost_usd, own_usd),
+            "known_usd": bill.known_usd,
+            "price_missing": list(bill.price_missing),
+            "spare_ports": bill.spare_ports,
+            "fiber_length_m": bill.fiber_length_m,
+            "power_w": bill.power_w,
+            "known_power_w": bill.known_power_w,
+            "power_missing": list(bill.power_missing),
+            "accounting": bill.accounting.name,
+            "bill": [asdict(line) for line in bill.lines],
+            "note": bill.note,
+            "realization": self.realization.to_json(),
+            **({} if owned is None else {"ownership": asdict(owned)}),
+        }
+
+
+def over(usd: float | None, own_usd: float | None) -> float | None:
+    """Return how many times another price a price is, None where one of them is not known."""
+    return None if usd is None or not own_usd else usd / own_usd
+
+
+def make_offers(
+    network: PricedNetwork, purchase: Purchase, fabrics: Iterable[str] | None = None
+) -> tuple[tuple[Offer, ...], tuple[tuple[str, str], ...]]:
+    """Return an offer for each fabric, and those left out with the reason, which only happens to ``None``: all.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown name, or if no bill can be added up: a bill that leaves a part open is one beside others only.
+    Infeasible
+        If the optical devices of a fabric are too small.
+    """
+    names = tuple(PRICED_FABRICS) if fabrics is None else _known(fabrics)
+    for item in BASIC_ITEMS:
+        if purchase.prices.rows_behind(item, 0.0):  # a list of one's own need not have every part
+            purchase.prices.price_usd(item, network.cluster.link_bandwidth_bps)
+    offers, skipped = [], []
+    for name in names:
+        check_fits_a_panel(name, network.cluster.servers, purchase.shards, network.cluster.links)
+        try:
+            offers.append(make_offer(name, network, purchase))
+        except TopoOptError as error:
+            if fabrics is not None:
+                raise
+            skipped.append((name, str(error)))
+    if not offers:
+        raise InvalidInput(skipped[0][1])
+    open_lines = [line for offer in offers for line in offer.bill.lines if line.unit_usd is None]
+    if all(offer.bill.cost_usd is None for offer in offers):
+        raise InvalidInput(purchase.prices.why_unknown(open_lines[0].part))
+    return tuple(_beside_own(offers, network)), tuple(skipped)
+
+
+def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer:
+    """Return the offer of one fabric."""
+    rule = purchase.accounting
+    options = replace(purchase.options, technology=purchase.technology)
+    bill = bill_of_materials(fabric, *network.size, purchase.prices, rule, options, purchase.power)
+    built = realize(
+        fabric,
+        *network.size,
+        Cabling(
+            network.cluster.links,
+            purchase.shards,
+            purchase.technology,
+            rule.look_ahead,
+            network.interfaces_per_device if fabric.startswith(OWN) else None,
+        ),
+        tiers=rule.tiers,
+        options=options,
+        planes=bill.planes,
+    )
+    return Offer(bill, built, _owned(bill, network, purchase.terms))
+
+
+def _owned(bill: Bill, network: PricedNetwork, terms: OwnershipTerms | None) -> Ownership | None:
+    """Return what network, servers and electricity cost together; a run of so many hours is that on topoopt."""
+    if terms is None:
+        return None
+    own = network.iterations.get(OWN)
+    if own is not None:
+        terms = replace(terms, run=in_samples(terms.run, own))
+    return ownership(terms, bill.servers, network_price(bill), network.iterations.get(bill.fabric))
+
+
+def _beside_own(offers: Iterable[Offer], network: PricedNetwork) -> Iterator[Offer]:
+    """Yield the offers, with what each saves and loses against topoopt where the iterations of both are known."""
+    offers = tuple(offers)
+    own = next((offer.ownership for offer in offers if offer.bill.fabric == OWN), None)
+    for offer in offers:
+        one, two = network.iterations.get(OWN), network.iterations.get(offer.bill.fabric)
+        if offer.bill.fabric == OWN or not (own and offer.ownership and one and two):
+            yield offer
+        else:
+            yield replace(offer, ownership=beside(own, one.time_s, offer.ownership, two.time_s))
+
+
+def _known(fabrics: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(fabrics))
+    for name in names:
+        check_known("fabrics", name, PRICED_FABRICS)
+    if not names:
+        raise InvalidInput("fabrics: none leaves nothing to price; name one or more")
+    return names

@@ -1,0 +1,277 @@
+"""What it costs to own a cluster and to train on it: network, servers, and what running them takes over years.
+
+The price of everything with its interest and maintenance, and the electricity, the building and the staff of all
+years, are spread evenly over the hours in which the cluster trains. An iteration time makes dollars a sample and a
+token of them, and the size of a training dollars a run. A cheaper network is worth it if it saves more than its slower
+iterations lose of the servers: :func:`beside` says both.
+"""
+
+from dataclasses import asdict, dataclass, replace
+
+from topoopt.base.errors import InvalidInput
+from topoopt.pricing.bill import Bill
+from topoopt.pricing.running import HOURS_OF_A_YEAR, Running
+from topoopt.pricing.servers import ServerPrice
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRun:
+    """How much is trained: samples, tokens, or the hours that it takes; nothing, or one of them."""
+
+    samples: float | None = None
+    tokens: float | None = None
+    hours: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        words = [name if name != "hours" else "run_hours" for name in given]
+        if len(words) > 1:
+            raise InvalidInput(f"{words[1]}: a run has one size, and {words[0]} is given; leave one out")
+        for word, value in zip(words, given.values(), strict=True):
+            if not 0 < value < float("inf"):
+                raise InvalidInput(f"{word}: expected a number above 0, got {value:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """An iteration of training: how long, and how much of the run it is.
+
+    Attributes
+    ----------
+    tokens : float or None
+        None of a model that has none.
+    """
+
+    time_s: float
+    samples: float
+    tokens: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnershipTerms:
+    """What is asked of the cost of ownership: how the cluster is run, its servers, and the run that is priced."""
+
+    running: Running
+    server: ServerPrice
+    run: TrainingRun = TrainingRun()
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkPrice:
+    """A network as far as ownership goes; ``missing`` are parts whose price or watts nobody's figure says."""
+
+    usd: float | None
+    power_w: float | None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """What a cluster costs over years, an hour, a run, a sample and a token; None is unknown, never zero.
+
+    Attributes
+    ----------
+    years, utilization : float
+        Over which it is spread; the share of the hours in which the cluster trains.
+    servers_usd, network_usd, electricity_usd, total_usd : float or None
+        Over all years; the first two are prices alone.
+    usd_per_hour : float or None
+        Of an hour in which it trains; ``low_usd_per_hour`` and ``high_usd_per_hour`` with servers at the ends of
+        their range.
+    servers_usd_per_hour, network_usd_per_hour : float or None
+        Its parts, each with its interest, its maintenance, and the electricity and the building of its watts; staff
+        and storage are in neither.
+    usd_per_run, usd_per_sample, usd_per_token : float or None
+        None also where no run is given, or the model has no tokens.
+    run_hours : float or None
+        How long the run takes.
+    network_saved_usd, servers_lost_usd, net_usd : float or None
+        Against the fabric that it stands beside, over all years: what the network saves, what slower iterations
+        lose of servers and network, and the first less the second; see :func:`beside`.
+    unknown : tuple of str
+        What nobody's figure says, so that sums are None.
+    interest_usd, colocation_usd, maintenance_usd, staff_usd, storage_usd : float or None
+        Over all years, each in the total; None also of what is left out (:attr:`Running.left_out`).
+    """
+
+    years: float
+    utilization: float
+    servers_usd: float | None
+    network_usd: float | None
+    electricity_usd: float | None
+    total_usd: float | None
+    usd_per_hour: float | None
+    low_usd_per_hour: float | None
+    high_usd_per_hour: float | None
+    servers_usd_per_hour: float | None
+    network_usd_per_hour: float | None
+    usd_per_run: float | None = None
+    usd_per_sample: float | None = None
+    usd_per_token: float | None = None
+    run_hours: float | None = None
+    network_saved_usd: float | None = None
+    servers_lost_usd: float | None = None
+    net_usd: float | None = None
+    unknown: tuple[str, ...] = ()
+    interest_usd: float | None = None
+    colocation_usd: float | None = None
+    maintenance_usd: float | None = None
+    staff_usd: float | None = None
+    storage_usd: float | None = None
+
+    @property
+    def training_hours(self) -> float:
+        """Hours of all years in which it trains."""
+        return self.years * HOURS_OF_A_YEAR * self.utilization
+
+
+def network_price(bill: Bill) -> NetworkPrice:
+    """Return the price and the watts of a bill, and what it leaves open."""
+    missing = [f"price of {part}" for part in bill.price_missing]
+    missing += [f"watts of {part}" for part in bill.power_missing]
+    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing))
+
+
+def ownership(
+    terms: OwnershipTerms, servers: int, network: NetworkPrice, iteration: Iteration | None = None
+) -> Ownership:
+    """Return what a cluster costs over years, all parts at their typical watts all the time.
+
+    Parameters
+    ----------
+    servers
+        How many there are.
+    iteration
+        Of the training on this network; without one an hour is priced, and no run.
+
+    Examples
+    --------
+    >>> from topoopt.pricing import server_price
+    >>> terms = OwnershipTerms(Running(5, 0.10), server_price("h100", 8), TrainingRun(samples=1e9))
+    >>> found = ownership(terms, 16, NetworkPrice(400e3, 10e3), Iteration(0.5, 1024))
+    >>> round(found.usd_per_hour, 2), round(found.usd_per_run)  # 4.72 M$, and 10 + 16 × 8.364 kW, over 43,800 h
+    (122.14, 16567)
+    """
+    running, one = terms.running, terms.server
+    servers_usd, servers_power_w = _times(servers, one.usd), _times(servers, one.power_w)
+    power_w = _sum(servers_power_w, network.power_w)
+    prices_usd = _sum(servers_usd, network.usd, running.storage_usd or 0.0)
+    shared_usd = running.years * (running.staff_usd_per_year or 0.0)
+    shared_usd += running.capital_factor * (running.storage_usd or 0.0)
+
+    def over_years(price_usd: float | None, watts: float | None) -> float | None:
+        drawn = None if watts is None else running.electricity_usd(watts) + running.colocation_usd(watts)
+        return _sum(_times(running.capital_factor, price_usd), drawn)
+
+    def hourly(*parts_usd: float | None) -> float | None:
+        whole = _sum(*parts_usd)
+        return None if whole is None else whole / running.training_hours
+
+    def whole(server_usd: float | None) -> tuple[float | None, ...]:
+        return over_years(_times(servers, server_usd), servers_power_w), of_network_usd, shared_usd
+
+    of_network_usd = over_years(network.usd, network.power_w)
+    found = Ownership(
+        running.years,
+        running.utilization,
+        servers_usd,
+        network.usd,
+        None if power_w is None else running.electricity_usd(power_w),
+        _sum(*whole(one.usd)),
+        hourly(*whole(one.usd)),
+        hourly(*whole(one.low_usd)),
+        hourly(*whole(one.high_usd)),
+        hourly(over_years(servers_usd, servers_power_w)),
+        hourly(of_network_usd),
+        unknown=_unknown(one, network),
+        interest_usd=_if_said(running.interest_rate, _times(running.interest_share, prices_usd)),
+        colocation_usd=_if_said(
+            running.colocation_usd_per_kw_month,
+            None if power_w is None else running.colocation_usd(power_w),
+        ),
+        maintenance_usd=_if_said(running.maintenance_rate, _times(running.maintenance_share, prices_usd)),
+        staff_usd=None if running.staff_usd_per_year is None else running.years * running.staff_usd_per_year,
+        storage_usd=running.storage_usd,
+    )
+    return found if iteration is None else _with_training(found, terms.run, iteration)
+
+
+def beside(own: Ownership, own_time_s: float, other: Ownership, other_time_s: float) -> Ownership:
+    """Return another fabric's figures with what it saves of the network and loses of the servers, against one's own.
+
+    Over all years the network saves (own network) - (other network), with electricity. At iterations that are ``r``
+    times as long, the training that one's own fabric does in that time takes r - 1 of it more, in which servers, and
+    the network with them, are paid for once again: (r - 1)·(servers + other network) are lost. Saved less lost is
+    exactly what the same training costs less.
+
+    Examples
+    --------
+    >>> from topoopt.pricing import server_price
+    >>> terms = OwnershipTerms(Running(5, 0.10), server_price("h100", 8))
+    >>> own, other = (ownership(terms, 16, NetworkPrice(usd, 0.0)) for usd in (400e3, 200e3))
+    >>> slower = beside(own, 0.50, other, 0.51)
+    >>> round(slower.network_saved_usd), round(slower.servers_lost_usd), round(slower.net_usd)
+    (200000, 102123, 97877)
+    """
+    ratio, hours = other_time_s / own_time_s, other.training_hours
+    saved_usd = lost_usd = None
+    if own.network_usd_per_hour is not None and other.network_usd_per_hour is not None:
+        saved_usd = hours * (own.network_usd_per_hour - other.network_usd_per_hour)
+    if other.usd_per_hour is not None:
+        lost_usd = hours * (ratio - 1) * other.usd_per_hour
+    net_usd = None if saved_usd is None or lost_usd is None else saved_usd - lost_usd
+    return replace(other, network_saved_usd=saved_usd, servers_lost_usd=lost_usd, net_usd=net_usd)
+
+
+def in_samples(run: TrainingRun, iteration: Iteration) -> TrainingRun:
+    """Return a run by its samples, however its size is given; hours are those on the fabric of this iteration.
+
+    Raises
+    ------
+    InvalidInput
+        For tokens of a model that has none.
+    """
+    if run.hours is not None:
+        return TrainingRun(samples=run.hours * 3600 / iteration.time_s * iteration.samples)
+    if run.tokens is None:
+        return run
+    if not iteration.tokens:
+        raise InvalidInput("tokens: the model has samples and no tokens; give samples, or run_hours")
+    return TrainingRun(samples=run.tokens / iteration.tokens * iteration.samples)
+
+
+def _with_training(found: Ownership, run: TrainingRun, iteration: Iteration) -> Ownership:
+    usd_per_iteration = _times(iteration.time_s / 3600, found.usd_per_hour)
+    samples = in_samples(run, iteration).samples
+    run_hours = None if samples is None else samples / iteration.samples * iteration.time_s / 3600
+    return replace(
+        found,
+        usd_per_run=None if run_hours is None else _times(run_hours, found.usd_per_hour),
+        usd_per_sample=_times(1 / iteration.samples, usd_per_iteration),
+        usd_per_token=_times(1 / iteration.tokens, usd_per_iteration) if iteration.tokens else None,
+        run_hours=run_hours,
+    )
+
+
+def _unknown(one: ServerPrice, network: NetworkPrice) -> tuple[str, ...]:
+    parts = {
+        f"price of a server ({one.basis})": one.usd,
+        f"watts of a server ({one.basis})": one.power_w,
+        "price of the network": network.usd,
+        "watts of the network": network.power_w,
+    }
+    missing = [what for what, value in parts.items() if value is None]
+    return (*missing, *network.missing)
+
+
+def _times(count: float, value: float | None) -> float | None:
+    return None if value is None else count * value
+
+
+def _sum(*values: float | None) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _if_said(rate: float | None, usd: float | None) -> float | None:
+    return None if rate is None else usd

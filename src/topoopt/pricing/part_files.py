@@ -1,0 +1,216 @@
+"""Prices and watts of parts, each with its source: dated lists of the package, and files of rows laid over them.
+
+The papers behind the price lists give no watts; those are makers' figures. Where nobody's figure is known a bill says
+which part it lacks.
+"""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import TypeAdapter
+
+from topoopt.base.errors import InvalidInput, check_known, shown, unknown_name
+from topoopt.catalog import packet_switches
+from topoopt.pricing.part_table import COLUMNS, NAMED_ITEM, SPEED_ITEMS, Item, PartRow, PartTable
+from topoopt.schema.files import Amount, Positive, Strict, csv_lines, parse_yaml, read_text, validated
+
+PRICE_TABLES = ("2022", "2025", "2026")
+"""Years of the price lists that come with the package."""
+DEFAULT_PRICES = "2026"
+"""The list by which every verb prices, at every speed, where no other is named."""
+TYPICAL_POWER = "typical"
+"""Name of the table of watts that comes with the package."""
+NO_LIST = "none"
+"""In place of a list: only what files say."""
+
+
+class _PartRowModel(Strict):
+    """What rows of prices and of watts have in common."""
+
+    item: Item
+    bandwidth_gbps: Positive | None = None
+    confidence: str = "user"
+    source: str = "user"
+    date: str = ""
+    name: str = ""
+
+
+class PriceRowModel(_PartRowModel):
+    """One row of a price list; bandwidth_gbps only for parts that have a speed, name only for a switch."""
+
+    usd: Amount
+    low_usd: Amount | None = None
+    high_usd: Amount | None = None
+
+
+class PowerRowModel(_PartRowModel):
+    """One row of a table of watts; bandwidth_gbps only for parts that have a speed, name only for a switch."""
+
+    watts: Amount
+    low_watts: Amount | None = None
+    high_watts: Amount | None = None
+
+
+def find_prices(name: str, folder: str | Path = "") -> PartTable:
+    """Return a price list that comes with the package (``2022``, ``2025``, ``2026``), with the rows of files over it.
+
+    Lists are laid over each other from left to right, with commas: ``2025,mine.csv`` has the rows of ``mine.csv`` in
+    place of those for the same parts, and all others of 2025. A file alone lies over the default list; behind
+    ``none`` there is nothing but its own rows.
+
+    A file is CSV with the columns ``item,bandwidth_gbps,usd,low_usd,high_usd,confidence,source,date,name`` (all after
+    ``usd`` may be left out, and the bandwidth is blank where it does not matter), or YAML with a list of such rows.
+
+    Parameters
+    ----------
+    folder
+        Where files lie that are named without a folder of their own.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such list or file, or a row of it is wrong.
+
+    Examples
+    --------
+    >>> find_prices("2022").price_usd("transceiver", 100e9)
+    99.0
+    """
+    return _laid("prices", name, PRICE_TABLES, DEFAULT_PRICES, folder)
+
+
+def price_files(name: str) -> tuple[str, ...]:
+    """Return the files that a price list is made of.
+
+    Examples
+    --------
+    >>> price_files("2025,mine.csv"), price_files("2026")
+    (('mine.csv',), ())
+    """
+    return tuple(part for part in _parts(name) if part not in (*PRICE_TABLES, NO_LIST))
+
+
+def find_power(name: str = TYPICAL_POWER) -> PartTable:
+    """Return the watts that come with the package, and over them those of files: as for prices, in a column ``watts``.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such table or file, or a row of it is wrong.
+
+    Examples
+    --------
+    >>> find_power().known_value("transceiver", 100e9), find_power().known_value("nic", 3200e9)
+    (3.5, None)
+    """
+    return _laid("power", name, (TYPICAL_POWER,), TYPICAL_POWER, "")
+
+
+def prices_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a price list in a file: a list of rows, whose keys are the columns of a CSV."""
+    return TypeAdapter(list[PriceRowModel]).json_schema()
+
+
+def power_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a table of watts in a file: a list of rows, whose keys are the columns of a CSV."""
+    return TypeAdapter(list[PowerRowModel]).json_schema()
+
+
+def _laid(kind: str, name: str, shipped: tuple[str, ...], usual: str, folder: str | Path) -> PartTable:
+    """Return the tables of a name with commas, each over those to the left; a file first lies over the usual one."""
+    parts = _parts(name)
+    if parts[0] not in (*shipped, NO_LIST) and _is_file(parts[0]):
+        parts = (usual, *parts)
+    if parts[0] == NO_LIST and len(parts) == 1:
+        raise InvalidInput(f"{kind}: none has no rows; name files behind it, such as none,mine.csv")
+    table = PartTable(kind, NO_LIST, ())
+    for part in parts:
+        if part == NO_LIST:
+            continue
+        over = _shipped(kind, part) if part in shipped else _of_file(kind, part, shipped, folder)
+        table = table.overlaid(over, ",".join(parts))
+    return table
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in name.split(","))
+
+
+def _is_file(name: str) -> bool:
+    return Path(name).suffix.lower() in (".csv", ".yaml", ".yml", ".json")
+
+
+def _of_file(kind: str, name: str, shipped: tuple[str, ...], folder: str | Path) -> PartTable:
+    if not _is_file(name):
+        raise unknown_name(kind, name, (*shipped, "a file .csv or .yaml"))
+    path = str(Path(folder) / name)
+    return _table(kind, name, path, read_text(path))
+
+
+@cache
+def _shipped(kind: str, name: str) -> PartTable:
+    path = resources.files("topoopt.pricing") / "data" / f"{kind}_{name}.csv"
+    return _table(kind, name, path.name, path.read_text(encoding="utf-8"))
+
+
+def _table(kind: str, name: str, place: str, text: str) -> PartTable:
+    """Return the table of a CSV text, or of a YAML text that is a list or has one under its kind."""
+    rows: Any = _csv_rows(text, place) if place.lower().endswith(".csv") else parse_yaml(text, place)
+    if isinstance(rows, Mapping) and list(rows) == [kind]:
+        rows = rows[kind]
+    if not isinstance(rows, list) or not rows:
+        raise InvalidInput(f"{place}: expected a list of rows with item, bandwidth_gbps and {COLUMNS[kind]}")
+    return PartTable(kind, name, tuple(_row(kind, row, f"{place}: row {i}") for i, row in enumerate(rows, 1)))
+
+
+def _csv_rows(text: str, place: str) -> list[dict[str, Any]]:
+    """Return the rows of a CSV text, without their empty cells."""
+    rows = [cells for _, cells in csv_lines(text, place, strict=True) if cells]
+    header = rows[0] if rows else []
+    for number, cells in enumerate(rows[1:], 1):
+        if len(cells) > len(header):
+            raise InvalidInput(f"{place}: row {number}: more values than the header has columns")
+    return [{key: cell for key, cell in zip(header, cells, strict=False) if cell} for cells in rows[1:]]
+
+
+def _check_item(item: object, place: str) -> None:
+    """Refuse a part that nobody buys, with the nearest names; a row that says nothing is told all of them."""
+    known = get_args(Item)
+    if isinstance(item, str) and item and item not in known:
+        near = get_close_matches(item, known, n=3, cutoff=0.5)
+        question = f"did you mean {' or '.join(near)}? A" if near else "a"
+        raise InvalidInput(
+            f"{place}: item: unknown name {shown(item)}; {question} row without an item is told all {len(known)} names"
+        )
+
+
+def _row(kind: str, row: object, place: str) -> PartRow:
+    """Return a row with its speed in bits per second, which parts have that depend on it, and no others."""
+    model: PriceRowModel | PowerRowModel
+    if isinstance(row, Mapping):
+        _check_item(row.get("item"), place)
+    if kind == "prices":
+        model = validated(PriceRowModel, row, place)
+        value, low, high = model.usd, model.low_usd, model.high_usd
+    else:
+        model = validated(PowerRowModel, row, place)
+        value, low, high = model.watts, model.low_watts, model.high_watts
+    by_speed, gbps = model.item in SPEED_ITEMS, model.bandwidth_gbps
+    if by_speed != (gbps is not None):
+        rule = "needs a bandwidth_gbps" if by_speed else "has no bandwidth_gbps"
+        raise InvalidInput(f"{place}: {model.item} {rule}")
+    if (model.item == NAMED_ITEM) != bool(model.name):
+        rule = "needs a name (topoopt hardware switches)" if model.item == NAMED_ITEM else "has no name"
+        raise InvalidInput(f"{place}: {model.item} {rule}")
+    if model.name:
+        check_known(f"{place}: switch", model.name, {row.name for row in packet_switches()})
+    bandwidth_bps = None if gbps is None else gbps * 1e9
+    about = model.confidence, model.source, model.date, model.name
+    try:
+        return PartRow(model.item, bandwidth_bps, value, *about, low, high)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None

@@ -1,0 +1,24 @@
+"""What every server's kernel does so that bytes go as a plan says: addresses, tables, whole weights, and walks."""
+
+from topoopt.routing.forwarding.addressing import IDENTITY_PREFIX as IDENTITY_PREFIX
+from topoopt.routing.forwarding.addressing import LINK_PREFIX as LINK_PREFIX
+from topoopt.routing.forwarding.addressing import Addressing as Addressing
+from topoopt.routing.forwarding.addressing import Cable as Cable
+from topoopt.routing.forwarding.addressing import addressed as addressed
+from topoopt.routing.forwarding.addressing import checked_prefixes as checked_prefixes
+from topoopt.routing.forwarding.build import SPLITS as SPLITS
+from topoopt.routing.forwarding.build import all_pairs as all_pairs
+from topoopt.routing.forwarding.build import cables_in_turn as cables_in_turn
+from topoopt.routing.forwarding.build import forwarding_tables as forwarding_tables
+from topoopt.routing.forwarding.follow import Followed as Followed
+from topoopt.routing.forwarding.follow import follow as follow
+from topoopt.routing.forwarding.next_hops import NextHops as NextHops
+from topoopt.routing.forwarding.next_hops import next_hops as next_hops
+from topoopt.routing.forwarding.server_tables import Hop as Hop
+from topoopt.routing.forwarding.server_tables import Route as Route
+from topoopt.routing.forwarding.server_tables import ServerTables as ServerTables
+from topoopt.routing.forwarding.server_tables import server_tables as server_tables
+from topoopt.routing.forwarding.tables import ForwardingTables as ForwardingTables
+from topoopt.routing.forwarding.tables import Split as Split
+from topoopt.routing.forwarding.tables import Ways as Ways
+from topoopt.routing.forwarding.weights import integer_weights as integer_weights

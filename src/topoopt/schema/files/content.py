@@ -1,0 +1,238 @@
+"""YAML and JSON as plain values, of which no reader has to fear the size, the depth or a number."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from topoopt.base.errors import InvalidInput, shown
+from topoopt.base.limits import LARGEST, LARGEST_NUMBER, MOST
+from topoopt.schema.files.read import decoded, read_bytes, read_text
+
+DEEPEST = 50
+"""Levels of lists and mappings; no file of ours has more than ten."""
+MOST_YAML_VALUES = 1_000_000
+"""Values of a YAML file, each alias counted as what it stands for."""
+LONGEST_YAML = 2**24
+
+Step = int | str
+
+
+def read_yaml(path: str | Path) -> Any:
+    """Return what a YAML file says (JSON is YAML too).
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`parse_yaml` and :func:`~topoopt.schema.files.read_text`.
+    """
+    return parse_yaml(read_text(path), str(path))
+
+
+def parse_yaml(text: str, place: str) -> Any:
+    """Return what YAML text says; ``place`` stands in front of every error.
+
+    Raises
+    ------
+    InvalidInput
+        If the text is not YAML, names a key twice, or holds what :func:`checked` refuses, with line or key.
+    """
+    if len(text) > LONGEST_YAML:
+        raise InvalidInput(f"{place}: longer than {LONGEST_YAML} characters of YAML; write it as JSON")
+    _refuse_deep_brackets(text, place)
+    try:
+        content = _constructed(text, place)
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise InvalidInput(f"{place}: {line}not valid YAML: {error.problem or error.context}") from None
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{place}: not valid YAML: {error}") from None
+    except RecursionError:
+        raise InvalidInput(f"{place}: not valid YAML: nested too deeply") from None
+    except (ValueError, TypeError, OverflowError, AttributeError) as error:  # e.g. the date 2024-13-45
+        raise InvalidInput(f"{place}: not valid YAML: {error}") from None
+    return checked(content, place, MOST_YAML_VALUES)
+
+
+def read_json(path: str | Path, expected: str = "", *, foreign: bool = False) -> Any:
+    """Return what a JSON file says; see :func:`parse_json`."""
+    text = decoded(read_bytes(path), str(path), f"; {expected}" if expected else "")
+    return parse_json(text, str(path), expected, foreign=foreign)
+
+
+def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = False) -> Any:
+    """Return what JSON text says; ``place`` stands in front of every error.
+
+    Parameters
+    ----------
+    expected
+        Ends the message where the text is not JSON.
+    foreign
+        Whether it is a file of another program, in which not every number is meant for us.
+
+    Raises
+    ------
+    InvalidInput
+        If the text is not JSON or cut short, with the line, or holds what :func:`checked` refuses, with the key.
+    """
+    remedy = f"; {expected}" if expected else ""
+    try:
+        return checked(json.loads(text), place, foreign=foreign)
+    except json.JSONDecodeError as error:
+        what = "truncated" if expected and _is_cut(error) else f"not JSON: {error.msg}"
+        what = what if expected else f"not a whole JSON file: {error.msg}"
+        raise InvalidInput(f"{place}: line {error.lineno}: {what}{remedy}") from None
+    except RecursionError:
+        raise InvalidInput(f"{place}: nested too deeply{remedy}") from None
+    except ValueError:
+        raise InvalidInput(f"{place}: a number too long, of more than 4,000 digits{remedy}") from None
+
+
+def checked(content: Any, place: str, most: int | None = None, *, foreign: bool = False) -> Any:
+    """Return the content, or refuse in it what no reader can use.
+
+    Raises
+    ------
+    InvalidInput
+        For more than :data:`DEEPEST` levels or ``most`` values, keys that are no text, half characters, and numbers
+        that are not finite or too large; with the key.
+    """
+    pending: list[tuple[tuple[Step, ...], Any]] = [] if _is_plain(content) else [((), content)]
+    count = 0
+    while pending:
+        where, value = pending.pop()
+        count += 1
+        if isinstance(value, dict | list):
+            if len(where) >= DEEPEST:
+                raise InvalidInput(f"{place}: {dotted(where[:3])}nested too deeply")
+            count += len(value)
+            if most is not None and count > most:
+                raise InvalidInput(f"{place}: more than {most} values, those of its aliases counted")
+            if _are_plain_numbers(value):
+                continue
+            if most is None and isinstance(value, list) and all(map(_are_plain_numbers, value)):
+                continue
+            _check_keys(value, where, place)
+            items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
+            pending.extend(((*where, key), inner) for key, inner in items if not _is_plain(inner, key))
+        elif not foreign:
+            raise InvalidInput(f"{place}: {dotted(where)}{_refusal(value, where)}")
+    return content
+
+
+def dotted(where: Iterable[Step]) -> str:
+    """Return ``cluster.nics[0]: `` for the steps to a value.
+
+    Examples
+    --------
+    >>> dotted(("cluster", "nics", 0)), dotted(())
+    ('cluster.nics[0]: ', '')
+    """
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in where).lstrip(".")
+    return f"{text}: " if text else ""
+
+
+def _is_plain(value: Any, key: Step = "") -> bool:
+    """Return whether the value of a key is one that every reader can use, or at least cite."""
+    if isinstance(value, float):
+        return isfinite(value) and abs(value) <= LARGEST_NUMBER
+    if isinstance(value, int):
+        return -LARGEST <= value <= MOST.get(str(key), LARGEST)
+    if isinstance(value, str):
+        return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
+    return not isinstance(value, dict | list)
+
+
+def _are_plain_numbers(values: Any) -> bool:
+    """Return whether these are numbers of one kind, all plain: what most of a large file is, told at once."""
+    if not isinstance(values, list):
+        return False
+    kinds = set(map(type, values))
+    if kinds == {int}:
+        return bool(min(values) >= -LARGEST and max(values) <= LARGEST)
+    if kinds == {float}:  # a sum with one that is no number, or infinite, is not finite
+        low, high = min(values), max(values)
+        return isfinite(sum(values)) and bool(low >= -LARGEST_NUMBER and high <= LARGEST_NUMBER)
+    return False
+
+
+def _refusal(value: Any, where: Sequence[Step] = ()) -> str:
+    if isinstance(value, float):
+        return f"expected a finite number up to {LARGEST_NUMBER:g}, got {value:g}"
+    if isinstance(value, int):
+        most = MOST.get(str(where[-1]) if where else "", LARGEST)
+        return f"expected an integer <= {most}, got {shown(value)}"
+    return f"half a character, which no text has, in {value!a}"
+
+
+def _check_keys(value: Any, where: tuple[Step, ...], place: str) -> None:
+    for key in value if isinstance(value, dict) else ():
+        if not isinstance(key, str):
+            raise InvalidInput(f"{place}: {dotted(where)}expected keys of text, got {shown(key)}")
+        if not _is_plain(key):
+            raise InvalidInput(f"{place}: {dotted(where)}{_refusal(key, where)}")
+
+
+def _is_cut(error: json.JSONDecodeError) -> bool:
+    """Return whether the text ends too early: after something, inside a string, or with the ``t`` of a ``true``."""
+    rest = error.doc[error.pos :].rstrip()
+    return (len(rest) <= 1 and rest not in ("}", "]")) or error.msg.startswith("Unterminated string")
+
+
+def _constructed(text: str, place: str) -> Any:
+    loader = yaml.SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        _refuse_repeated_keys(node, place)
+        return None if node is None else loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _refuse_deep_brackets(text: str, place: str) -> None:
+    """PyYAML takes a second for 5,000 open brackets, and four for twice as many."""
+    depth = 0
+    for bracket in re.finditer(r"[\[{\]}]|(?:[-?] ){1000}", text):
+        depth = max(0, depth + (1 if bracket[0] in "[{" else -1 if bracket[0] in "]}" else 1000))
+        if depth >= 1000:
+            raise InvalidInput(f"{place}: not valid YAML: nested too deeply")
+
+
+def _refuse_repeated_keys(node: yaml.Node | None, place: str) -> None:
+    """PyYAML lets a later key overwrite an earlier one silently; a person who wrote two meant one."""
+    pending, met = [node], set()
+    merged = 0
+    while pending:
+        here = pending.pop()
+        if id(here) in met:  # an alias
+            continue
+        met.add(id(here))
+        if isinstance(here, yaml.SequenceNode):
+            pending.extend(here.value)
+        elif isinstance(here, yaml.MappingNode):
+            keys: set[str] = set()
+            for key, value in here.value:
+                if isinstance(key, yaml.ScalarNode) and key.value in keys:
+                    raise InvalidInput(
+                        f'{place}: line {key.start_mark.line + 1}: key "{key.value}" stands twice'
+                    )
+                keys.add(key.value if isinstance(key, yaml.ScalarNode) else "")
+                merged += _merged_values(key, value, place)
+                pending.append(value)
+    if merged > MOST_YAML_VALUES:
+        raise InvalidInput(f"{place}: the keys << bring in more than {MOST_YAML_VALUES} values")
+
+
+def _merged_values(key: yaml.Node, value: yaml.Node, place: str) -> int:
+    """Return how many values a merge key brings in; one that brings in another could double itself without end."""
+    if key.tag != "tag:yaml.org,2002:merge":
+        return 0
+    sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
+    pairs = [pair for source in sources if isinstance(source, yaml.MappingNode) for pair in source.value]
+    if any(inner.tag == key.tag for inner, _ in pairs):
+        raise InvalidInput(f"{place}: line {key.start_mark.line + 1}: << of what has a << itself")
+    return len(pairs)

@@ -1,0 +1,214 @@
+"""What a file means: pydantic models that refuse unknown keys, and one line for whatever is wrong.
+
+Every file that a person writes by hand comes in as plain values (:mod:`topoopt.schema.files.content`) and goes through
+:func:`validated` with a model made of :class:`Strict`. A mistake becomes one line of the form ``cluster.yaml:
+servers: expected an integer >= 2, got "many"`` (:class:`~topoopt.base.errors.InvalidInput`).
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+)
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
+
+from topoopt.base.errors import InvalidInput, hint, shown
+from topoopt.base.limits import LARGEST
+from topoopt.base.units import parse_bandwidth, parse_time
+from topoopt.schema.files.content import dotted
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+NounT = TypeVar("NounT")
+
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+Number = Annotated[int, Field(ge=1, le=LARGEST)]
+Name = Annotated[str, Field(min_length=1)]
+Amount = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class Strict(BaseModel):
+    """A part of a file: unknown keys, and numbers that are not finite, are refused."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class EveryKey:
+    """Of a noun that is part of a file: every key must be there, but those named here; defaults are for Python.
+
+    Examples
+    --------
+    ``cluster: Annotated[ClusterSpec, EveryKey()]`` in a :class:`Strict` model.
+    """
+
+    def __init__(self, *optional: str) -> None:
+        self.optional = optional
+
+    def __get_pydantic_core_schema__(self, noun: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of the noun without its defaults."""
+        schema = handler(noun)
+        of_noun: Any = handler.resolve_ref_schema(schema)
+        for field in of_noun["schema"]["fields"]:
+            if field["name"] not in self.optional and field["schema"]["type"] == "default":
+                field["schema"] = field["schema"]["schema"]
+        return schema
+
+
+class OneOf:
+    """Of text in a file: which there may be. The noun itself says so, too, when it is made."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+
+    def __get_pydantic_core_schema__(self, text: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of one of the names."""
+        return core_schema.literal_schema(list(self.names))
+
+
+def noun_from(noun: type[NounT], part: object, **others: object) -> NounT:
+    """Return a noun of what a part of a file, or another noun, says by the names of its fields, and of ``others``.
+
+    Fields that neither has keep their defaults.
+    """
+    names = {field.name for field in fields(noun)} - set(others)  # type: ignore[arg-type] # a dataclass
+    return noun(**{name: getattr(part, name) for name in names if hasattr(part, name)}, **others)
+
+
+def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
+    """Return the model made of ``mapping``, or say what is wrong with it in one line.
+
+    Parameters
+    ----------
+    model_class
+        A :class:`Strict` model, so that a misspelled key is an error.
+    mapping
+        What :func:`~topoopt.schema.files.read_yaml` returned.
+    place
+        What stands in front of the message: the name of the file.
+
+    Raises
+    ------
+    InvalidInput
+        With the first mistake: place, key, what is allowed, what was there.
+    """
+    if not isinstance(mapping, Mapping):
+        what = "an empty file" if mapping is None else shown(mapping)
+        raise InvalidInput(f"{place}: expected a mapping of keys to values, got {what}")
+    try:
+        return model_class.model_validate(mapping)
+    except ValidationError as error:
+        # A misspelled key is often the reason why another one is missing: name it first.
+        details = sorted(error.errors(include_url=False), key=lambda item: item["type"] not in _UNKNOWN_KEY)
+        raise InvalidInput(_one_line(details[0], model_class, place)) from None
+
+
+def quantity(parse: Callable[[str, str], float]) -> Callable[[object], float]:
+    """Return what reads a field of a pydantic model as ``parse`` reads text; its second argument is the place."""
+
+    def read(value: object) -> float:
+        try:
+            return parse(value if isinstance(value, str) else json.dumps(value, default=str), "value")
+        except InvalidInput as error:
+            message = str(error).removeprefix("value: ")
+            raise PydanticCustomError("quantity", "{message}", {"message": message}) from None
+
+    return read
+
+
+BandwidthText = Annotated[float, BeforeValidator(quantity(parse_bandwidth))]
+"""A field of a pydantic model that is written ``100 Gbps`` and read as bits per second."""
+TimeText = Annotated[float, BeforeValidator(quantity(parse_time))]
+"""A field that is written ``1 us`` and read as seconds."""
+
+
+_UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
+"""Of a model, and of a noun."""
+
+
+def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) -> str:
+    loc = detail["loc"]
+    schema, known = _schema_at(model_class.model_json_schema(), loc)
+    if detail["type"] in _UNKNOWN_KEY:
+        parent = dotted(loc[:-1])
+        elsewhere = _elsewhere(model_class.model_json_schema(), str(loc[-1]))
+        remedy = f"it belongs {elsewhere}" if elsewhere else hint(str(loc[-1]), known)
+        return f'{place}: {parent}unknown key "{loc[-1]}"; {remedy}'
+    if detail["type"] == "missing":
+        remedy = _expected(schema.get("anyOf", [schema])[0], detail)
+        remedy = "give a value" if remedy == detail["msg"] else f"expected {remedy}"
+        which = f'key "{loc[-1]}"' if isinstance(loc[-1], str) else f"value [{loc[-1]}]"
+        return f"{place}: {dotted(loc[:-1])}missing {which}: {remedy}"
+    if detail["type"] == "quantity":
+        *outside, key = loc[:-1] if isinstance(loc[-1], int) else loc  # the key also of one value in a list
+        return f"{place}: {dotted(outside)}{key}: {detail['msg']}"
+    if detail["type"] == "value_error":
+        return f"{place}: {dotted(loc)}{detail['msg'].removeprefix('Value error, ')}"
+    return f"{place}: {dotted(loc)}expected {_expected(schema, detail)}, got {shown(detail['input'])}"
+
+
+def _elsewhere(root: dict[str, Any], key: str) -> str:
+    """Return the one part of a file in which a key would be known, as ``under training``; nothing without one."""
+    own = root.get("properties", {})
+    parts = [
+        name
+        for name, part in own.items()
+        if key in _resolved(root, part).get("properties", {}) and name != key
+    ]
+    if key in own:
+        return "to the outermost keys"
+    return f"under {parts[0]}" if len(parts) == 1 else ""
+
+
+def _schema_at(root: dict[str, Any], loc: tuple[int | str, ...]) -> tuple[dict[str, Any], list[str]]:
+    """Return the JSON schema at a place, and the keys known where its last step was taken."""
+    here, known = root, list(root.get("properties", {}))
+    for step in loc:
+        here = _resolved(root, here)
+        if isinstance(step, int):  # of a list, or of the list that may stand in place of one value
+            lists = [branch for branch in here.get("anyOf", (here,)) if "items" in branch]
+            here = lists[0]["items"] if lists else {}
+            continue
+        known = list(here.get("properties", {}))
+        inner = here.get("properties", {}).get(step, here.get("additionalProperties"))
+        here = inner if isinstance(inner, dict) else {}
+    return _resolved(root, here), sorted(known)
+
+
+def _resolved(root: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        return _resolved(root, root["$defs"][schema["$ref"].rsplit("/", 1)[1]])
+    kinds = [branch for branch in schema.get("anyOf", ()) if branch.get("type") != "null"]
+    return _resolved(root, kinds[0]) if len(kinds) == 1 else schema
+
+
+def _expected(schema: dict[str, Any], detail: ErrorDetails) -> str:
+    """Return ``an integer >= 2`` from the schema; pydantic's own words where the schema says nothing."""
+    if "enum" in schema:
+        return " or ".join(str(value) for value in schema["enum"])
+    names = {
+        "integer": "an integer",
+        "number": "a number",
+        "string": "text",
+        "boolean": "true or false",
+        "array": "a list",
+        "object": "a mapping of keys to values",
+    }
+    limits = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    if schema.get("type") not in names:
+        return detail["msg"].removeprefix("Input should be ")
+    bounds = [f"{sign} {_plain(schema[limit])}" for limit, sign in limits.items() if limit in schema]
+    return " ".join([names[schema["type"]], " and ".join(bounds)]).strip()
+
+
+def _plain(limit: float) -> str:
+    """Return a limit as short as it can be said exactly: ``1e+12``, ``2147483647``."""
+    short = f"{limit:g}"
+    return short if float(short) == limit else str(limit)

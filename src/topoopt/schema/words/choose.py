@@ -1,0 +1,80 @@
+"""The words of a choice: which networks may be bought, for what money, and how long the work may take."""
+
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
+
+from topoopt.schema.words.ownership import OwnershipWords
+from topoopt.schema.words.pricing import PriceListWords
+from topoopt.schema.words.word import Amount, Rate, Switch, Time, Word, panel
+
+
+@panel("Servers")
+class BoughtServersWords(TypedDict, total=False):
+    """The servers that are bought, alike for all jobs."""
+
+    servers: int
+    """Servers; 64."""
+    accelerators: int
+    """Accelerators, instead of ``servers``."""
+    accelerator: Annotated[str, Word("NAME", "h100")]
+    """See topoopt hardware."""
+    accelerators_per_server: int
+    """Accelerators of a server; as many as the catalogue says."""
+    intra_server_bandwidth: Rate
+    """Of each accelerator in its server; the catalogue's."""
+
+
+@panel("Networks to choose from")
+class GridWords(TypedDict, total=False):
+    """Every combination of these is a network."""
+
+    degrees: Annotated[str | Sequence[int], Word("LIST", "1,2,4,8")]
+    """Ports of a server."""
+    bandwidths: Annotated[str | Sequence[Amount], Word("LIST", "100Gbps,200Gbps,400Gbps,800Gbps")]
+    """Of one port."""
+    fabrics: Annotated[Sequence[str], Word("LIST")]
+    """Of topoopt, topoopt-ocs, topoopt-hybrid, ideal-switch, oversub-fat-tree, rail, expander, torus, full-mesh,
+    sip-ml, ocs-reconfig, mixnet; topoopt, topoopt-ocs, ideal-switch, oversub-fat-tree, rail, expander and torus if not
+    given."""
+    link_technologies: Annotated[Sequence[str], Word("LIST")]
+    """What links are made of: pluggable, linear, co-packaged, copper, as topoopt cost has them; pluggable if not
+    given."""
+
+
+@panel("What is chosen")
+class LimitWords(TypedDict, total=False):
+    """A limit; without one the network on which a year of work costs least is chosen."""
+
+    budget_usd: Annotated[float, Word("USD")]
+    """Over all years, servers and electricity included: the fastest that it pays."""
+    deadline: Time
+    """For the work that the reference network does in a year of 8760h, such as 9000h, or for the run where ``samples``,
+    ``tokens`` or ``run_hours`` say one: the cheapest that meets it."""
+    weights: Annotated[str | Sequence[float], Word("LIST")]
+    """Shares of the jobs in their order, instead of those behind their names."""
+    network_only: Switch
+    """Money is the price of the network alone, without servers and electricity."""
+
+
+@panel("How it is found")
+class EffortWords(TypedDict, total=False):
+    """How much is planned, and by whom."""
+
+    exact: Switch
+    """Plan every network that has a price, and spare none by estimates."""
+    budget: Annotated[int, Word("N", 400)]
+    """Strategies to try for a plan of a model of operators."""
+    seed: Annotated[int, Word("N", 0)]
+    """Of all chance."""
+    processes: Annotated[int, Word("N", 0)]
+    """Plans made at a time; 0 for one on each core."""
+    ray: Annotated[str, Word("ADDRESS")]
+    """Plan on a Ray cluster: auto, local, ray://host:port (needs topoopt[ray])."""
+    mix_versions: Switch
+    """Go on with plans of another version of topoopt."""
+
+
+class ChooseWords(
+    BoughtServersWords, GridWords, LimitWords, PriceListWords, OwnershipWords, EffortWords, total=False
+):
+    """All words that :func:`topoopt.choose` takes."""

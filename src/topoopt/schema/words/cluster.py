@@ -1,0 +1,89 @@
+"""The words of a cluster: the machine and how it is run, and what to draw where there is no trace."""
+
+from typing import Annotated, TypedDict
+
+from topoopt.schema.words.schedule import ScheduleWords
+from topoopt.schema.words.search import FinderWords, SearchWords
+from topoopt.schema.words.word import Amount, Rate, Switch, Time, Word, panel
+
+
+@panel("Generated trace")
+class GeneratorWords(TypedDict, total=False):
+    """What to draw."""
+
+    generate: Switch
+    """Draw the trace by chance; see ``seed``."""
+    trace_preset: Annotated[str, Word("mixed|poisson|dynamic|snapshot-1..5")]
+    """mixed: language models and mixtures of experts, trained and fine-tuned, beside recommendation, by load and
+    horizon or jobs. The others are of CASSINI's evaluation: its models, batches, workers and iterations."""
+    jobs: int
+    """Jobs; as many as come if not given."""
+    at_once: Switch
+    """All ``jobs`` come at time 0."""
+    load: Annotated[float, Word("X")]
+    """Servers asked for over servers of the cluster, averaged over time; 0.8."""
+    horizon: Time
+    """Jobs come for so long, such as 6h; 24h."""
+    mix: Annotated[str, Word("default|released|MODEL=SHARE,…")]
+    """default: dlrm=40,bert=30,candle=20,vgg16=10 (from memory of the paper); released: 36, 42, 18, 4 as in
+    the authors' trace; transformers may be among them."""
+    servers_per_job: int
+    """Servers of a job; 16."""
+    durations: Annotated[str, Word("lognormal|exponential|fixed")]
+    """Their distribution; lognormal."""
+    mean_duration: Time
+    """Mean, with an ideal switch to themselves; 1h."""
+    save_trace: Annotated[str, Word("FILE.csv")]
+    """Write what was drawn."""
+
+
+@panel("Cluster")
+class SharedMachineWords(TypedDict, total=False):
+    """The machine; where nothing is given, the authors' shared cluster of 432 servers."""
+
+    servers: Annotated[int, Word("N", 432)]
+    """Servers of the cluster."""
+    degree: Annotated[int, Word("N", 8)]
+    """Training ports of a server."""
+    bandwidth: Annotated[Amount, Word("RATE", "100Gbps")]
+    """Of one port."""
+    accelerators_per_server: Annotated[int, Word("N", 4)]
+    """Accelerators of a server."""
+    accelerator: Annotated[str, Word("NAME", "a100")]
+    """See topoopt hardware."""
+    intra_server_bandwidth: Rate
+    """Of each accelerator in its server; 200Gbps, for transformers the catalogue's."""
+    latency: Annotated[Amount, Word("TIME", "1us")]
+    """Of one hop."""
+    links: Annotated[str, Word("duplex|directed", "duplex")]
+    """See topoopt plan --help."""
+    logical_servers: Annotated[int, Word("N", 1)]
+    """Divide each server into so many, ports and accelerators evenly; jobs then ask for these."""
+
+
+@panel("How the cluster is run")
+class OperationWords(TypedDict, total=False):
+    """How the cluster is run."""
+
+    queue: Annotated[str, Word("fifo|backfill", "fifo")]
+    """In order of arrival, or short jobs first where they delay nobody."""
+    placement: Annotated[str, Word("contiguous|strided|random", "contiguous")]
+    """Which free servers a job gets."""
+    look_ahead: Annotated[bool, Word(default=True)]
+    """Of topoopt: wire the next job on a second set of panels while the present one runs."""
+    move_time: Annotated[Amount, Word("TIME", "30s")]
+    """In which one robot moves one fiber (assumed)."""
+    hands: Annotated[int, Word("N", 0)]
+    """Robots or technicians at a set of panels; 0 for one on each panel."""
+    ocs: Annotated[str, Word("NAME", "piezo")]
+    """Switch of topoopt-ocs; see topoopt hardware optical-switches."""
+    simulator: Annotated[str, Word("analytic|flow|packet", "analytic")]
+    """Of jobs on links of their own; where jobs share links, flows do."""
+    weighting: Annotated[str, Word("jobs|iterations", "jobs")]
+    """What counts the same in iteration times: each job, as in the paper, or each iteration."""
+
+
+class ClusterWords(
+    GeneratorWords, SharedMachineWords, OperationWords, ScheduleWords, FinderWords, SearchWords, total=False
+):
+    """All words that ``topoopt.cluster.run`` takes."""

@@ -1,0 +1,209 @@
+"""The noun TunedWay: one way of fine-tuning, how it is split, what it takes, and what every fabric makes of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from topoopt.catalog import BYTES_PER_ELEMENT
+from topoopt.jobs import transformer_of
+from topoopt.plans import ComparedFabric, Plan, compared_fabrics
+from topoopt.pricing import Ownership
+from topoopt.search.finetuning.kinds import GRADIENTS
+from topoopt.transformers import Configuration, ConfigurationSearch, trained_parameters
+from topoopt.workloads.transformer import TransformerModel
+
+HARDLY = 0.02
+"""A network whose doubling saves less than this share of a step hardly matters."""
+
+DEGREES = ("tp", "pp", "dp", "cp", "ep", "micro_batch", "recompute", "zero")
+
+
+@dataclass(frozen=True, slots=True)
+class TunedFabric:
+    """A way of fine-tuning on one network.
+
+    Attributes
+    ----------
+    step_s, exposed_s : float
+        Of a step, and of it what waits for communication between servers.
+    bandwidth_tax : float
+        Bytes on all links over those that have to move.
+    network_usd : float or None
+        None where the price of a part is not known.
+    hours, usd : float or None
+        Of the data set: servers, network and electricity.
+    """
+
+    fabric: str
+    server_bandwidth_bps: float
+    step_s: float
+    exposed_s: float
+    bandwidth_tax: float
+    network_usd: float | None
+    hours: float | None
+    usd: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class TunedWay:
+    """One way of fine-tuning.
+
+    Attributes
+    ----------
+    kind : str
+        One of :data:`KINDS`.
+    trained : int
+        Parameters that have gradients.
+    failure : str
+        Why it cannot be done; nothing below is known then.
+    split : mapping
+        Degrees, micro-batch, recomputation, ZeRO.
+    name : str
+        The same in short.
+    step_s, compute_s, exposed_s : float
+        Of a step on the first network: all of it, with free communication between servers, and what waits for these.
+    tokens_per_s : float
+    memory_bytes : mapping
+        By cause, on the fullest accelerator; ``capacity_bytes`` is what it has.
+    network_bytes : float
+        That all servers send in a step; 0 of one server.
+    ownership : Ownership or None
+        On the first network.
+    fabrics : tuple of TunedFabric
+        The first is the one that was planned; none of one server.
+    plan : Plan or None
+        What ``topoopt report`` and all else read; None of one server.
+    """
+
+    kind: str
+    trained: int
+    failure: str = ""
+    split: Mapping[str, int | str] = field(default_factory=dict)
+    name: str = ""
+    step_s: float = 0.0
+    compute_s: float = 0.0
+    exposed_s: float = 0.0
+    tokens_per_s: float = 0.0
+    memory_bytes: Mapping[str, float] = field(default_factory=dict)
+    capacity_bytes: float = 0.0
+    network_bytes: float = 0.0
+    ownership: Ownership | None = None
+    fabrics: tuple[TunedFabric, ...] = ()
+    plan: Plan | None = None
+
+    @property
+    def gradient_bytes(self) -> float:
+        """Of all gradients once, which replicas reduce in every step."""
+        return BYTES_PER_ELEMENT[GRADIENTS] * self.trained
+
+    @property
+    def network_hardly_matters(self) -> bool:
+        """Whether a network of twice the bandwidth would save next to nothing, if all that waits were halved."""
+        return not self.failure and self.exposed_s / 2 < HARDLY * self.step_s
+
+    @property
+    def hours(self) -> float | None:
+        """Of the data set."""
+        return None if self.ownership is None else self.ownership.run_hours
+
+    @property
+    def usd(self) -> float | None:
+        """Of the data set: servers, network and electricity."""
+        return None if self.ownership is None else self.ownership.usd_per_run
+
+    @property
+    def memory_total_bytes(self) -> float:
+        """All causes together."""
+        return sum(self.memory_bytes.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the way as plain values."""
+        head = {"kind": self.kind, "trained_parameters": self.trained, "gradient_bytes": self.gradient_bytes}
+        if self.failure:
+            return {**head, "failure": self.failure}
+        names = ("step_s", "compute_s", "exposed_s", "tokens_per_s", "capacity_bytes", "network_bytes")
+        rows = TunedFabric.__dataclass_fields__
+        return {
+            **head,
+            "failure": "",
+            "split": dict(self.split),
+            **{name: getattr(self, name) for name in names},
+            "memory_bytes": {**self.memory_bytes, "total": self.memory_total_bytes},
+            "hours": self.hours,
+            "usd": self.usd,
+            "network_hardly_matters": self.network_hardly_matters,
+            "fabrics": [{name: getattr(row, name) for name in rows} for row in self.fabrics],
+        }
+
+
+def failed_way(kind: str, model: TransformerModel, words: Mapping[str, Any], failure: str) -> TunedWay:
+    """Return a way that cannot be done, with the reason."""
+    return TunedWay(kind, _trained(model, words), failure)
+
+
+def way_of_plan(kind: str, words: Mapping[str, Any], plan: Plan) -> TunedWay:
+    """Return the way that a plan has: its figures are those of ``topoopt plan`` with the same words."""
+    training, outcome = transformer_of(plan.job), plan.outcome
+    layout, rows = training.layout(plan.strategy), compared_fabrics(plan)
+    return TunedWay(
+        kind,
+        _trained(training.model, words),
+        split={name: layout.configuration[name] for name in DEGREES},
+        name=layout.name,
+        step_s=outcome.iteration_time_s,
+        compute_s=outcome.compute_time_s,
+        exposed_s=outcome.exposed_communication_s,
+        tokens_per_s=training.tokens_per_s(outcome.iteration_time_s),
+        memory_bytes=layout.memory_bytes,
+        capacity_bytes=training.capacity_bytes,
+        network_bytes=_wire_bytes(plan),
+        ownership=rows[0].ownership,
+        fabrics=tuple(_fabric(row) for row in rows),
+        plan=plan,
+    )
+
+
+def way_of_search(kind: str, words: Mapping[str, Any], found: ConfigurationSearch) -> TunedWay:
+    """Return the way of one server, of the fastest configuration in closed form: no network is needed."""
+    row, one = found.row(0), found.table.row(0)
+    memory_bytes = {name: size for name, size in row["memory_bytes"].items() if name != "total"}
+    time_s = float(found.times.iteration_time_s[0])
+    return TunedWay(
+        kind,
+        _trained(found.request.model, words),
+        split={name: getattr(one, name) for name in DEGREES},
+        name=" ".join(f"{name}{getattr(one, name)}" for name in ("tp", "pp", "dp")) + f" mb{one.micro_batch}",
+        step_s=time_s,
+        compute_s=time_s,
+        tokens_per_s=row["tokens_per_s"],
+        memory_bytes=memory_bytes,
+        capacity_bytes=found.memory.capacity_bytes,
+        ownership=found.ownership(0),
+    )
+
+
+def _trained(model: TransformerModel, words: Mapping[str, Any]) -> int:
+    """Return the parameters that have gradients on a single accelerator, which holds all of them once."""
+    rare = {name: words[name] for name in ("adapter_rank", "adapters") if name in words}
+    one = Configuration(tp=1, pp=1, dp=1, global_batch=1, sequence=1, **rare)
+    return trained_parameters(model, one, 0).total
+
+
+def _wire_bytes(plan: Plan) -> float:
+    traffic = plan.traffic()
+    rings = sum(group.wire_bytes for group in traffic.allreduce)
+    return float(rings + traffic.mp_bytes)
+
+
+def _fabric(row: ComparedFabric) -> TunedFabric:
+    owned = row.ownership
+    return TunedFabric(
+        row.label,
+        row.server_bandwidth_bps,
+        row.outcome.iteration_time_s,
+        row.outcome.exposed_communication_s,
+        row.outcome.bandwidth_tax,
+        row.cost_usd,
+        None if owned is None else owned.run_hours,
+        None if owned is None else owned.usd_per_run,
+    )

@@ -1,1 +1,0 @@
-"""Constants of the law of steps: those that are shipped, those fitted to a few rows of one's own, and their errors."""

@@ -1,3 +1,0 @@
-"""The simulator of serving, compiled: ``simulate`` handles all events on the arrays of ``layout.py``."""
-
-from topoopt.serving.simulator.kernel.loop import simulate as simulate

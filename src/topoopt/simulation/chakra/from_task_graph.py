@@ -1,0 +1,212 @@
+"""From a task graph to Chakra's traces: the bytes of one file for each server, and the process groups."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from topoopt.base.arrays import Ints
+from topoopt.base.errors import Infeasible
+from topoopt.simulation.chakra.attributes import (
+    ON_ACCELERATOR,
+    collective_attribute,
+    exact_attribute,
+    text_attribute,
+    whole_attribute,
+)
+from topoopt.simulation.chakra.dependencies import dependencies
+from topoopt.simulation.chakra.schema import (
+    ACCELERATOR,
+    ATTR,
+    COLL,
+    COLLECTIVE_WAY,
+    COMP,
+    DATA_DEPS,
+    DURATION,
+    EXACT_DURATION,
+    EXACT_SIZE,
+    ID,
+    META_ATTR,
+    META_VERSION,
+    METADATA,
+    NAME,
+    RECV,
+    SEND,
+    THEIRS,
+    TYPE,
+    VERSION,
+)
+from topoopt.simulation.chakra.wire import RUN, VARINT, framed, number_field, run_field, tag, varint
+from topoopt.simulation.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHASES, TaskGraph
+
+MOST_TRACED = 1_000_000
+"""Tasks of a graph whose traces are written: about 200 bytes each."""
+_MICROS = 1e6
+_ID, _WAITS = tag(ID, VARINT), tag(DATA_DEPS, RUN)
+
+
+class _Node(NamedTuple):
+    """A node in the making: where, and what follows its number and what it waits for."""
+
+    rank: int
+    type: int
+    rest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ChakraFiles:
+    """The traces of all ranks as bytes, rank r is server r, and the members of each process group in ring order."""
+
+    ranks: tuple[bytes, ...]
+    groups: dict[str, list[int]]
+
+
+def chakra_files(graph: TaskGraph, collective: str = "stepped") -> ChakraFiles:
+    """Return the traces of a task graph.
+
+    A compute task is a COMP node, a transfer a COMM_SEND and a COMM_RECV, a collective a COMM_COLL node at each member.
+    All nodes of a task have its number, in every trace. What only delays is a METADATA node. ``duration_micros`` is
+    rounded so that the sum over a server's tasks is right to a microsecond; the exact seconds are an attribute, which
+    other readers pass over.
+
+    Parameters
+    ----------
+    collective
+        How collectives run, written down for :func:`topoopt.simulate`.
+
+    Raises
+    ------
+    Infeasible
+        If there are more tasks than :data:`MOST_TRACED`, or one waits for what its server does not know of.
+    """
+    if len(graph) > MOST_TRACED:
+        raise Infeasible(f"chakra: {len(graph)} tasks, traces are written of at most {MOST_TRACED}")
+    head = run_field(META_VERSION, VERSION.encode())
+    head += run_field(META_ATTR, text_attribute(COLLECTIVE_WAY, collective))
+    traces = [[framed(head)] for _ in range(graph.servers)]
+    names: dict[tuple[int, ...], str] = {}
+    waits = _waits(graph)
+    operators, phases = graph.operator.tolist(), graph.phase.tolist()
+    for task, nodes in enumerate(_nodes(graph, names)):
+        begin = _ID + varint(task) + _name(graph, operators[task], phases[task])
+        for node in nodes:
+            message = begin + _type(node.type) + waits.get((node.rank, task), b"") + node.rest
+            traces[node.rank].append(framed(message))
+    groups = {name: list(members) for members, name in names.items()}
+    return ChakraFiles(tuple(b"".join(trace) for trace in traces), groups)
+
+
+def _waits(graph: TaskGraph) -> dict[tuple[int, int], bytes]:
+    """Return the field of what a node waits for, by rank and task."""
+    rank, task, before = dependencies(graph)
+    numbers = [varint(number) for number in range(len(graph))]
+    begins = np.flatnonzero(np.diff(rank, prepend=-1) | np.diff(task, prepend=-1))
+    ends = np.append(begins, len(rank))[1:]
+    wanted = before.tolist()
+    found = {}
+    for where, who, first, last in zip(
+        rank[begins].tolist(), task[begins].tolist(), begins.tolist(), ends.tolist(), strict=True
+    ):
+        packed = b"".join([numbers[number] for number in wanted[first:last]])
+        found[where, who] = _WAITS + varint(len(packed)) + packed
+    return found
+
+
+def _nodes(graph: TaskGraph, names: dict[tuple[int, ...], str]) -> Iterator[tuple[_Node, ...]]:
+    """Yield the nodes of each task; process groups get their names as they come."""
+    micros, tags = _rounded_micros(graph).tolist(), _tags(graph).tolist()
+    columns = (
+        graph.kind,
+        graph.server,
+        graph.duration_s,
+        graph.src,
+        graph.dst,
+        graph.size_bytes,
+        graph.accelerator,
+    )
+    for task, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        kind, server, duration_s, src, dst, size, accelerator = row
+        exact = exact_attribute(EXACT_DURATION, duration_s) if duration_s else b""
+        if kind == COMPUTE:
+            rest = (number_field(DURATION, micros[task]) if micros[task] else b"") + ON_ACCELERATOR + exact
+            yield (
+                _Node(
+                    server, COMP, rest + (whole_attribute(ACCELERATOR, accelerator) if accelerator else b"")
+                ),
+            )
+        elif kind == COLLECTIVE:
+            yield _collective(graph, task, exact, names)
+        elif src == dst:
+            yield (_Node(src, METADATA, exact),)
+        else:
+            rest = ON_ACCELERATOR + whole_attribute("comm_size", size) + _ends(src, dst)
+            rest += whole_attribute("comm_tag", tags[task])
+            yield _Node(src, SEND, rest + exact), _Node(dst, RECV, rest)
+
+
+def _collective(
+    graph: TaskGraph, task: int, exact: bytes, names: dict[tuple[int, ...], str]
+) -> tuple[_Node, ...]:
+    """Return a node for each member; of one alone only the delay is left."""
+    members = graph.members(task)
+    if len(members) == 1:
+        return (_Node(members[0], METADATA, exact),)
+    name = names.setdefault(members, str(len(names) + 1))
+    kind, size = COLLECTIVES[graph.collective[task]], int(graph.size_bytes[task])
+    shard = kind == "all-gather"
+    said = size // len(members) if shard else size
+    rest = ON_ACCELERATOR + collective_attribute(THEIRS[kind]) + whole_attribute("comm_size", said)
+    rest += run_field(ATTR, text_attribute("pg_name", name)) + exact
+    if shard and size % len(members):
+        rest += whole_attribute(EXACT_SIZE, size)
+    return tuple(_Node(member, COLL, rest) for member in members)
+
+
+@lru_cache(maxsize=1 << 16)
+def _ends(src: int, dst: int) -> bytes:
+    return whole_attribute("comm_src", src) + whole_attribute("comm_dst", dst)
+
+
+@lru_cache(maxsize=64)
+def _type(kind: int) -> bytes:
+    return number_field(TYPE, kind)
+
+
+def _name(graph: TaskGraph, operator: int, phase: int) -> bytes:
+    label = graph.operator_names[operator] if operator >= 0 else ""
+    return _named(f"{label} {PHASES[phase]}".strip())
+
+
+@lru_cache(maxsize=1 << 14)
+def _named(name: str) -> bytes:
+    return run_field(NAME, name.encode())
+
+
+def _rounded_micros(graph: TaskGraph) -> Ints:
+    """Return whole microseconds of compute tasks whose sums, device after device, are right to one."""
+    micros = np.zeros(len(graph), np.int64)
+    tasks = np.flatnonzero(graph.kind == COMPUTE)
+    device = graph.device[tasks]
+    order = np.argsort(device, kind="stable")
+    exact = np.cumsum(graph.duration_s[tasks][order]) * _MICROS
+    begins = np.flatnonzero(np.diff(device[order], prepend=-1))
+    before = np.concatenate([[0.0], exact[:-1]])[begins] if len(exact) else exact
+    exact -= np.repeat(before, np.diff(np.append(begins, len(exact))))
+    until = np.rint(exact)
+    last = np.concatenate([[0.0], until[:-1]]) if len(until) else until
+    last[begins] = 0.0
+    micros[tasks[order]] = (until - last).astype(np.int64)
+    return micros
+
+
+def _tags(graph: TaskGraph) -> Ints:
+    """Return for each transfer how many of its pair come before it, which tells them apart."""
+    pair = graph.src.astype(np.int64) * graph.servers + graph.dst
+    order = np.argsort(pair, kind="stable")
+    begins = np.flatnonzero(np.diff(pair[order], prepend=-(graph.servers**2) - 2))
+    count = np.diff(np.append(begins, len(pair)))
+    tags = np.zeros(len(pair), np.int64)
+    tags[order] = np.arange(len(pair)) - np.repeat(begins, count)
+    return tags

@@ -1,0 +1,199 @@
+"""Read Chakra's execution traces: one file for each rank, and the file of process groups beside them."""
+
+import re
+import struct
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from topoopt.base.errors import InvalidInput
+from topoopt.schema.files import is_file, read_bytes, read_json
+from topoopt.simulation.chakra.schema import (
+    ATTR,
+    ATTR_NAME,
+    BOOL,
+    BOOL_LIST,
+    CTRL_DEPS,
+    DATA_DEPS,
+    DURATION,
+    FIXED,
+    ID,
+    META_ATTR,
+    META_VERSION,
+    NAME,
+    STRING,
+    TYPE,
+    UNSIGNED,
+    ZIGZAG,
+)
+from topoopt.simulation.chakra.trace import ChakraNode, ChakraTrace, ChakraTraces
+from topoopt.simulation.chakra.wire import RUN, VARINT, Field, fields, numbers, read_varint, signed
+
+SUFFIX = ".et"
+GROUP_FILES = ("comm_group.json", "comm_groups.json")
+MOST_RANKS = 100_000
+_NAME = re.compile(r"(.*)\.(\d{1,9})\.et", re.DOTALL)
+_REMEDY = "expected PREFIX.0.et, PREFIX.1.et …, one for each rank"
+
+
+def is_chakra(path: str) -> bool:
+    """Return whether a path means Chakra's traces: a folder, one of the files, or what their names begin with."""
+    return path.lower().endswith(SUFFIX) or Path(path).is_dir() or (not is_file(path) and _is_prefix(path))
+
+
+def read_chakra(path: str) -> ChakraTraces:
+    """Return the traces in a folder, those that begin with a prefix, or those beside one of them.
+
+    Raises
+    ------
+    InvalidInput
+        If there are none, several sets of them, a rank is missing, or a file is no trace.
+    """
+    files = _files(path)
+    if len(files) > MOST_RANKS:
+        raise InvalidInput(f"{path}: {len(files)} ranks, at most {MOST_RANKS} are simulated")
+    missing = sorted(set(range(max(files) + 1)) - set(files))
+    if missing:
+        there = f"{len(files)} files up to rank {max(files)}"
+        raise InvalidInput(f"{path}: rank {missing[0]} is missing, there are {there}; {_REMEDY}")
+    traces = tuple(parse_chakra(read_bytes(files[rank]), str(files[rank])) for rank in range(len(files)))
+    return ChakraTraces(path, traces, _groups(files[0], len(files)))
+
+
+def parse_chakra(data: bytes, place: str = "trace") -> ChakraTrace:
+    """Return the trace that some bytes hold.
+
+    Raises
+    ------
+    InvalidInput
+        If they are no trace, or end too early.
+    """
+    messages, at = [], 0
+    try:
+        while at < len(data):
+            begin = at
+            size, at = read_varint(data, at)
+            if size > len(data) - at:
+                raise ValueError(
+                    f"byte {begin}: a message of {size} bytes, of which {len(data) - at} are there"
+                )
+            messages.append(data[at : at + size])
+            at += size
+        if not messages:
+            raise ValueError("is empty")
+        version, attributes = _metadata(messages[0])
+        return ChakraTrace(place, version, attributes, tuple(_node(message) for message in messages[1:]))
+    except (ValueError, struct.error) as error:
+        raise InvalidInput(f"{place}: no Chakra trace: {error}; write it again") from None
+
+
+def _files(path: str) -> dict[int, Path]:
+    """Return the file of each rank."""
+    given = Path(path)
+    folder, wanted = (given, None) if given.is_dir() else (given.parent, given.name)
+    if wanted is not None and (match := _NAME.fullmatch(wanted)):
+        wanted = match[1]
+    elif wanted is not None and wanted.lower().endswith(SUFFIX):
+        if not is_file(path):
+            raise InvalidInput(f"{path}: no such file; {_REMEDY}")
+        return {0: given}
+    sets: dict[str, dict[int, Path]] = {}
+    try:
+        for file in folder.iterdir():
+            match = _NAME.fullmatch(file.name)
+            if match and wanted in (None, match[1]):
+                sets.setdefault(match[1], {})[int(match[2])] = file
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from None
+    if not sets:
+        raise InvalidInput(f"{path}: is a directory without Chakra's traces; {_REMEDY}, or a file")
+    if len(sets) > 1:
+        names = ", ".join(str(folder / name) for name in sorted(sets)[:4])
+        raise InvalidInput(f"{path}: holds {len(sets)} sets of traces; name one of them: {names}")
+    return next(iter(sets.values()))
+
+
+def _is_prefix(path: str) -> bool:
+    given = Path(path)
+    try:
+        return is_file(given.parent / f"{given.name}.0.et")
+    except ValueError:  # no file has such a name
+        return False
+
+
+def _groups(first: Path, ranks: int) -> Mapping[str, tuple[int, ...]]:
+    """Return the process groups: those of the file beside the traces, PREFIX.comm_group.json or comm_group.json."""
+    prefix = first.name.removesuffix(".0.et")
+    places = [first.parent / name for each in GROUP_FILES for name in (f"{prefix}.{each}", each)]
+    place = next((place for place in places if is_file(place)), None)
+    if place is None:
+        return {}
+    content = read_json(place, 'expected process groups such as {"1": [0, 1]}')
+    if not isinstance(content, dict):
+        raise InvalidInput(f'{place}: expected process groups such as {{"1": [0, 1]}}, got {content!r:.80}')
+    groups = {}
+    for name, members in content.items():
+        whole = isinstance(members, list) and all(type(rank) is int for rank in members)
+        if not whole or not members or len(set(members)) < len(members):
+            raise InvalidInput(f"{place}: group {name}: expected different ranks, got {members!r:.80}")
+        outside = [rank for rank in members if not 0 <= rank < ranks]
+        if outside:
+            raise InvalidInput(f"{place}: group {name}: rank {outside[0]} has no trace, there are {ranks}")
+        groups[name] = tuple(members)
+    return groups
+
+
+def _metadata(message: bytes) -> tuple[str, dict[str, Any]]:
+    version, attributes = "", {}
+    for field in fields(message):
+        if field.number == META_VERSION and field.kind == RUN:
+            version = field.data.decode()
+        elif field.number == META_ATTR and field.kind == RUN:
+            name, value = _attribute(field.data)
+            attributes[name] = value
+        else:
+            raise ValueError(f"the first message has a field {field.number}, expected version and attributes")
+    return version, attributes
+
+
+def _node(message: bytes) -> ChakraNode:
+    plain = {ID: 0, TYPE: 0, DURATION: 0}
+    name, waits_for, attributes = "", list[int](), {}
+    for field in fields(message):
+        if field.number in plain and field.kind == VARINT:
+            plain[field.number] = field.value
+        elif field.number == NAME and field.kind == RUN:
+            name = field.data.decode()
+        elif field.number in (CTRL_DEPS, DATA_DEPS):
+            waits_for += numbers(field)
+        elif field.number == ATTR and field.kind == RUN:
+            key, value = _attribute(field.data)
+            attributes[key] = value
+    return ChakraNode(plain[ID], name, plain[TYPE], tuple(waits_for), plain[DURATION], attributes)
+
+
+@lru_cache(maxsize=1 << 16)  # most attributes of a file are alike
+def _attribute(message: bytes) -> tuple[str, Any]:
+    name, value = "", None
+    for field in fields(message):
+        if field.number == ATTR_NAME:
+            name = field.data.decode()
+        elif field.number > ATTR_NAME + 1:
+            value = _value(field)
+    return name, value
+
+
+def _value(field: Field) -> Any:
+    """Return what an attribute holds; a list of anything but truth values as its bytes, which nobody asks for."""
+    if field.number in UNSIGNED and field.kind == VARINT:
+        return bool(field.value) if field.number == BOOL else signed(field.value)
+    if field.number in ZIGZAG and field.kind == VARINT:
+        return (field.value >> 1) ^ -(field.value & 1)
+    if field.number in FIXED:
+        return struct.unpack(FIXED[field.number], field.data)[0]
+    if field.number == STRING:
+        return field.data.decode()
+    if field.number == BOOL_LIST:
+        return tuple(bool(value) for inner in fields(field.data) for value in numbers(inner))
+    return field.data

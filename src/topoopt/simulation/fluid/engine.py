@@ -1,0 +1,44 @@
+"""The engine from outside: its state before anything has begun, and a run of flows on links that stay."""
+
+import numpy as np
+
+from topoopt.base.kernel import push
+from topoopt.simulation.flows import Flows
+from topoopt.simulation.fluid.engine_kernel import BEGIN, advance
+from topoopt.simulation.fluid.sharing import Links, Sharing, make_links, make_sharing
+from topoopt.simulation.fluid.state import Delays, Rounds, State, make_rounds
+from topoopt.simulation.task_graph import Floats, TaskGraph
+from topoopt.simulation.task_run import EVENTS, task_run
+
+
+def first_state(graph: TaskGraph, rounds: Rounds, sharing: Sharing) -> State:
+    """Return the state before anything has begun."""
+    tasks = task_run(graph, graph.duration_s, len(sharing.connection_class))
+    tasks.codes[0], tasks.tally[EVENTS] = BEGIN, 1
+    return State(tasks, rounds, sharing)
+
+
+def start_held(state: State, task: int, time_s: float) -> None:
+    """Let a task of the network that was held begin at a time, its delay first."""
+    run = state.tasks
+    run.tally[EVENTS] = push(run.keys, run.codes, run.tally[EVENTS], time_s + run.duration[task], task)
+
+
+def fair_times(graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: float) -> tuple[Floats, Floats]:
+    """Return start and finish of every task, in s, on links of so many bytes/s that flows share max-min fairly."""
+    state, links, delays = before_flows(graph, flows, capacity)
+    advance(state, links, delays, np.inf, tolerance)
+    assert not np.isnan(state.tasks.finish).any(), "a task graph without cycles always runs to its end"
+    return state.tasks.start, state.tasks.finish
+
+
+def before_flows(graph: TaskGraph, flows: Flows, capacity: Floats) -> tuple[State, Links, Delays]:
+    """Return the state before anything has begun, the links of so many bytes/s, and the delays of flows."""
+    classes, one_each = len(flows.class_first) - 1, np.arange(len(flows) + 1)
+    state = first_state(
+        graph,
+        make_rounds(flows.task_flow, one_each, np.ones(len(flows), np.int64), classes),
+        make_sharing(flows.flow_class, flows.occupied_bytes, flows.weight, classes),
+    )
+    links = make_links(flows.class_first, flows.class_link, flows.class_coefficient, capacity)
+    return state, links, Delays(flows.before_s, flows.after_s)

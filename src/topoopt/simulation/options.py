@@ -1,0 +1,86 @@
+"""What a simulation may be asked for."""
+
+from dataclasses import dataclass, field
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, ON_WIRINGS, QUICKEST, RING_MODELS
+from topoopt.simulation.aggressiveness import Aggressiveness
+from topoopt.simulation.packet.options import PacketOptions
+
+EXACT_CONNECTIONS = 2_000
+"""Up to this many connections the flow simulator handles every change of rates on its own by default."""
+
+COARSE_TOLERANCE = 3e-4
+"""Beyond, changes within this fraction of the elapsed time are handled together."""
+
+SPLITS = ("spread", "paths", "one")
+"""How a transfer uses several weighted paths. ``spread``: as one flow whose bytes cross each link in their
+share, at the pace of the slowest. ``paths``: one flow a path; the transfer ends with the last. ``one``: on one
+path, drawn by weight with the seed, as switches hash a connection; two transfers may collide."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationOptions:
+    """Options of all simulators.
+
+    Attributes
+    ----------
+    ring_model : str
+        ``stepped``: rounds with barriers, a new connection each. ``bulk``: one flow per ring for all rounds
+        (FlexNet's model).
+    algorithm : str
+        Of the collectives that it can do, a name in :data:`topoopt.collectives.ALGORITHMS` or in
+        :data:`~topoopt.collectives.ON_WIRINGS`; ``auto``: for each AllReduce the one that is quickest in closed form
+        on the fabric's paths.
+    split : str
+        ``spread``, ``paths`` or ``one``, see :data:`SPLITS`.
+    tolerance : float, optional
+        Flow simulator: changes within this fraction of the elapsed time are handled together; 0 is exact.
+        By default exact up to 2,000 flows; beyond 3e-4, or 1e-6 where many communications wait for each other.
+    aggressiveness : Aggressiveness, optional
+        Flow simulator: MLTCP's F, by which the flows of a job weigh against those of others; by default all weigh 1.
+    seed : int
+        For whatever is drawn: paths of connections, and the order of tasks that become ready together (0: that of
+        their numbers).
+    packet : PacketOptions
+        Options of the packet simulator alone.
+    """
+
+    ring_model: str = "stepped"
+    algorithm: str = "ring"
+    split: str = "spread"
+    tolerance: float | None = None
+    aggressiveness: Aggressiveness | None = None
+    seed: int = 0
+    packet: PacketOptions = field(default_factory=PacketOptions)
+
+    def __post_init__(self) -> None:
+        check_known("ring model", self.ring_model, RING_MODELS)
+        check_known("collective", self.algorithm, (*ALGORITHMS, *ON_WIRINGS, QUICKEST))
+        check_known("split", self.split, SPLITS)
+        if self.tolerance is not None and not 0 <= self.tolerance < 1:
+            raise InvalidInput(f"tolerance: must be in 0 <= tolerance < 1, got {self.tolerance}")
+        if self.seed < 0:
+            raise InvalidInput(f"seed: must be >= 0, got {self.seed}")
+
+
+DEFAULT_OPTIONS = SimulationOptions()
+"""Stepped rings, spread transfers, a tolerance by the number of flows."""
+
+
+def collective_options(name: str) -> SimulationOptions:
+    """Return the options that one word gives for collectives: a ring model, an algorithm, or ``auto``.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such word in :data:`topoopt.collectives.COLLECTIVE_NAMES`.
+
+    Examples
+    --------
+    >>> options = collective_options("tree")
+    >>> options.ring_model, options.algorithm
+    ('stepped', 'tree')
+    """
+    check_known("collective", name, COLLECTIVE_NAMES)
+    return SimulationOptions(ring_model=name) if name in RING_MODELS else SimulationOptions(algorithm=name)

@@ -1,0 +1,40 @@
+"""Rows of open connections: when they are given back, and what is kept of them."""
+
+from topoopt.base.kernel import compiled, inlined
+from topoopt.simulation.packet.kernel.layout import CLOSED, FREE, PACE_WAITING, Count, Flow, Log, State
+
+
+@inlined
+def free_if_done(s: State, flow: int) -> None:
+    """Give the row back when everything is in, nothing of it is on its way, and no queue of senders names it."""
+    row = s.flow[flow]
+    if row[Flow.STATE] == CLOSED and row[Flow.LIVE] == 0 and row[Flow.PACE] != PACE_WAITING:
+        row[Flow.STATE] = FREE
+        row[Flow.NEXT] = s.count[Count.FREE_FLOW]
+        s.count[Count.FREE_FLOW] = flow
+        s.count[Count.OPEN_FLOWS] -= 1
+
+
+@compiled
+def packet_lost(s: State, flow: int) -> None:
+    """Note that the network has dropped a packet of the flow; who has to learn it, learns it by the gap."""
+    s.flow[flow, Flow.LIVE] -= 1
+    free_if_done(s, flow)
+
+
+@compiled
+def log_connection(s: State, flow: int, now: int) -> None:
+    """Keep a row for a connection that has ended, if there is room for any."""
+    place = s.count[Count.LOGGED]
+    if place >= len(s.log):
+        return
+    s.count[Count.LOGGED] = place + 1
+    row, line = s.flow[flow], s.log[place]
+    line[Log.STREAM] = row[Flow.STREAM]
+    line[Log.PAIR] = row[Flow.PAIR]
+    line[Log.START] = row[Flow.STARTED]
+    line[Log.FINISH] = now
+    line[Log.PACKETS] = row[Flow.PACKETS]
+    line[Log.MARKS] = row[Flow.MARKS]
+    line[Log.RESENT] = row[Flow.RESENT]
+    line[Log.PATH] = row[Flow.PATH]

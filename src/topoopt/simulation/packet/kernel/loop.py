@@ -1,0 +1,179 @@
+"""The event loop: advances the state until something needs the caller."""
+
+from pathlib import Path
+
+from topoopt.base.kernel import entry, spliced, stamp, stamped
+from topoopt.simulation.packet.kernel.circuits import obey
+from topoopt.simulation.packet.kernel.connections import arrived, arrived_open, open_connection, retransmit
+from topoopt.simulation.packet.kernel.failures import link_down
+from topoopt.simulation.packet.kernel.flows import packet_lost
+from topoopt.simulation.packet.kernel.heaps import drop_top_link, drop_top_timer, replace_top_link
+from topoopt.simulation.packet.kernel.layout import (
+    KIND_OPEN,
+    KIND_SHIFT,
+    NEVER,
+    Count,
+    Link,
+    Packet,
+    State,
+    Stop,
+    Stream,
+    Timer,
+)
+from topoopt.simulation.packet.kernel.links import (
+    enqueue,
+    pause_link,
+    repair_link,
+    resume_link,
+    size_of,
+    take_first,
+)
+from topoopt.simulation.packet.kernel.pacing import pace, wake, woken
+from topoopt.simulation.packet.kernel.pfc import join
+from topoopt.simulation.packet.kernel.room import slots_needed, timers_needed
+from topoopt.simulation.packet.kernel.tasks import begin, begin_streams, end_compute, start_device
+from topoopt.simulation.packet.kernel.ways import end_of, next_link
+
+STAMP = stamp(Path(__file__).parent.glob("*.py"))
+"""Of the whole engine, which is compiled into this file's one function."""
+
+
+@entry
+@stamped(STAMP)
+def advance(s: State, events: int, until: int, most_successors: int) -> int:
+    """Serve up to ``events`` events before the time ``until`` and return why it stopped.
+
+    Of events at the same time, connections to open come first, then packets, then timers.
+    """
+    end = s.count[Count.EVENTS] + events
+    tasks = len(s.task)
+    if s.count[Count.BEGUN] == 0:
+        begin(s)
+    if s.count[Count.COMMAND] > 0:
+        obey(s)
+    while True:
+        if slots_needed(s.count) > len(s.packet):
+            return Stop.FULL_SLOTS
+        if s.count[Count.TIMER_SIZE] + timers_needed(s.count, most_successors) > len(s.timer):
+            return Stop.FULL_TIMERS
+        if s.count[Count.EVENTS] >= end:
+            return Stop.SLICE_OVER
+        head = s.count[Count.STARTING_HEAD]
+        if head != s.count[Count.STARTING_TAIL]:
+            if s.count[Count.FREE_FLOW] < 0 and s.count[Count.FLOWS_USED] == len(s.flow):
+                return Stop.FULL_FLOWS
+            if (
+                s.count[Count.LOSSY] == 1
+                and s.count[Count.GO_BACK_N] == 0
+                and s.count[Count.BOARD_USED] + s.count[Count.LARGEST_BOARD] > len(s.board)
+            ):
+                return Stop.FULL_BOARD
+            stream = s.starting[head]
+            open_connection(s, stream, s.count[Count.NOW])
+            if s.stream[stream, Stream.CURSOR] == s.stream[stream, Stream.EDGES]:
+                s.count[Count.STARTING_HEAD] = head + 1 if head + 1 < len(s.starting) else 0
+            s.count[Count.EVENTS] += 1
+            continue
+        if s.count[Count.TASKS_DONE] == tasks:
+            return Stop.FINISHED
+        packet_at = s.due[0] if s.count[Count.HEAP_SIZE] > 0 else NEVER
+        timer_at = s.timer[0] if s.count[Count.TIMER_SIZE] > 0 else NEVER
+        now = min(packet_at, timer_at)
+        if now >= until:
+            return Stop.DRAINED if now == NEVER else Stop.TIME_REACHED
+        if packet_at <= timer_at:
+            link = s.due_link[0]
+            depart = s.packet[
+                s.link[link, Link.BASE] + (s.link[link, Link.HEAD] & s.link[link, Link.MASK]),
+                Packet.DEPART,
+            ]
+            if s.link[link, Link.HEAD] == s.link[link, Link.TAIL] or depart == NEVER:
+                s.link[link, Link.IN_HEAP] = 0
+                drop_top_link(s)
+            elif depart + s.link[link, Link.LATENCY] > now:  # it was held up since
+                replace_top_link(s, depart + s.link[link, Link.LATENCY], link, s.count[Count.HEAP_SIZE])
+            else:
+                s.count[Count.NOW] = now
+                s.count[Count.EVENTS] += 1
+                move_first_packet(s, link, depart, now)
+            continue
+        code = s.timer_code[0]
+        drop_top_timer(s)
+        s.count[Count.NOW] = now
+        s.count[Count.EVENTS] += 1
+        serve_timer(s, code >> KIND_SHIFT, code & ((1 << KIND_SHIFT) - 1), now)
+        if s.count[Count.STUCK_FLOW] >= 0:
+            return Stop.STUCK
+
+
+@spliced
+def move_first_packet(s: State, link: int, depart: int, now: int) -> None:
+    """Let the first packet of a link arrive at its far end: it joins the next link, or it is there."""
+    slot = s.link[link, Link.BASE] + (s.link[link, Link.HEAD] & s.link[link, Link.MASK])
+    who = s.packet[slot, Packet.WHO]
+    what = take_first(s, link, slot, depart, now)
+    s.count[Count.HOPS] += 1
+    if s.link[link, Link.HEAD] < s.link[link, Link.TAIL]:
+        after = s.packet[
+            s.link[link, Link.BASE] + (s.link[link, Link.HEAD] & s.link[link, Link.MASK]), Packet.DEPART
+        ]
+        if after == NEVER:
+            s.link[link, Link.IN_HEAP] = 0
+            drop_top_link(s)
+        else:
+            replace_top_link(s, after + s.link[link, Link.LATENCY], link, s.count[Count.HEAP_SIZE])
+    else:
+        s.link[link, Link.IN_HEAP] = 0
+        drop_top_link(s)
+    flow, place = who >> 32, who & 0xFFFFFFFF
+    if s.count[Count.HOPWISE] == 0:
+        onward = s.path_link[place + 1]
+        who += 1
+    elif s.link[link, Link.DST] == end_of(s, flow, what):
+        onward = -1
+    else:
+        onward = next_link(s, s.link[link, Link.DST], flow, what)
+        who = (flow << 32) | onward
+    if onward < 0:
+        arrive(s, flow, what, now)
+    elif not enqueue(s, onward, who, what, now):
+        packet_lost(s, flow)
+    elif s.count[Count.PFC_OFF_BYTES] < NEVER:
+        join(s, link, size_of(what), now)
+
+
+@spliced
+def arrive(s: State, flow: int, what: int, now: int) -> None:
+    """Let a packet be where it was sent."""
+    s.count[Count.DELIVERED] += 1
+    if (what & 3) == KIND_OPEN:
+        arrived_open(s, flow, now)
+    else:
+        arrived(s, flow, what, now)
+
+
+@spliced
+def serve_timer(s: State, kind: int, index: int, now: int) -> None:
+    """Serve whatever is not the arrival of a packet."""
+    if kind == Timer.COMPUTE_END:
+        end_compute(s, index, now)
+    elif kind == Timer.DELAY_END:
+        begin_streams(s, index, now)
+    elif kind == Timer.DEVICE_START:
+        start_device(s, index, now)
+    elif kind == Timer.RETRANSMIT:
+        retransmit(s, index, now)
+    elif kind == Timer.PACE:
+        pace(s, index, now)
+    elif kind == Timer.PAUSE:
+        pause_link(s, index, now)
+    elif kind == Timer.RESUME:
+        resume_link(s, index, now)
+        wake(s, index, now)
+    elif kind == Timer.LINK_CHANGE_UP:
+        repair_link(s, index, now)
+        wake(s, index, now)
+    elif kind == Timer.ROOM:
+        woken(s, index, now)
+    elif kind == Timer.LINK_CHANGE_DOWN:
+        link_down(s, index, now)

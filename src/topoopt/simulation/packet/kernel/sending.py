@@ -1,0 +1,119 @@
+"""How packets leave their server: which one is next, and onto which link."""
+
+from topoopt.base.kernel import compiled, inlined
+from topoopt.simulation.packet.kernel.draws import uniform
+from topoopt.simulation.packet.kernel.layout import AGAIN, Count, Fate, Flow, Link, State, Window
+from topoopt.simulation.packet.kernel.links import enqueue
+from topoopt.simulation.packet.kernel.timeouts import wait_for_news
+from topoopt.simulation.packet.kernel.ways import next_link, start_of
+
+BURST = 256
+"""Packets that one acknowledgment may release."""
+
+
+@inlined
+def drawn_path(s: State, pair: int, number: int) -> int:
+    """Return the path that the number-th connection (or sprayed packet) takes."""
+    first, last = s.pair_first[pair], s.pair_first[pair + 1] - 1
+    if first == last:
+        return first
+    place = uniform(s.count[Count.SEED], number)
+    while first < last and s.path_cumulative[first] <= place:
+        first += 1
+    return first
+
+
+@compiled
+def draw_place(s: State, flow: int) -> None:
+    """Draw the way of the next packet, where each takes its own."""
+    s.flow[flow, Flow.PLACE] = s.path_start[drawn_path(s, s.flow[flow, Flow.PAIR], s.count[Count.SENT])]
+
+
+@inlined
+def first_link(s: State, flow: int, what: int) -> int:
+    """Return the link by which the next packet leaves."""
+    if s.count[Count.HOPWISE] == 1:
+        return next_link(s, start_of(s, flow, what), flow, what)
+    return s.path_link[s.flow[flow, Flow.PLACE]]
+
+
+@inlined
+def launch(s: State, flow: int, what: int, now: int) -> None:
+    """Put a packet onto the first link of the flow's path."""
+    row = s.flow[flow]
+    link = first_link(s, flow, what)
+    place = link if s.count[Count.HOPWISE] == 1 else row[Flow.PLACE]
+    s.count[Count.SENT] += 1
+    row[Flow.LIVE] += 1
+    if not enqueue(s, link, (flow << 32) | place, what, now):
+        row[Flow.LIVE] -= 1
+
+
+@compiled
+def launch_one(s: State, flow: int, what: int, now: int) -> None:
+    """Put a packet onto the first link of the flow's path, and note when it will have left the server."""
+    launch(s, flow, what, now)
+    s.flow[flow, Flow.LEAVES] = s.link[first_link(s, flow, what), Link.BUSY]
+
+
+@inlined
+def has_more(s: State, flow: int) -> bool:
+    """Return whether anything is left to send, lost packets included."""
+    return s.flow[flow, Flow.LOST] + s.flow[flow, Flow.PACKETS] > s.flow[flow, Flow.SENT]
+
+
+@inlined
+def send(s: State, flow: int, now: int) -> None:
+    """Send what the window allows, lost packets first."""
+    row = s.flow[flow]
+    room = min(int(s.window[flow, Window.CWND]) - row[Flow.PIPE], BURST)
+    if room <= 0:
+        return
+    if s.count[Count.LOSSY] == 1:
+        while room > 0 and has_more(s, flow):
+            if s.count[Count.SPRAY] == 1:
+                draw_place(s, flow)
+            send_one(s, flow, now)
+            room -= 1
+        return
+    room = min(room, row[Flow.PACKETS] - row[Flow.SENT])
+    if row[Flow.TIMED] < 0:
+        row[Flow.TIMED] = row[Flow.SENT]
+        row[Flow.TIMED_AT] = now
+    for _ in range(room):
+        what = row[Flow.SENT] << 3
+        row[Flow.SENT] += 1
+        row[Flow.PIPE] += 1
+        if s.count[Count.SPRAY] == 1:
+            draw_place(s, flow)
+        launch(s, flow, what, now)
+
+
+@compiled
+def send_one(s: State, flow: int, now: int) -> None:
+    """Send the first lost packet, or the next new one."""
+    row = s.flow[flow]
+    if row[Flow.PIPE] == 0 and s.count[Count.LOSSY] == 1:
+        wait_for_news(s, flow, now)
+    if row[Flow.LOST] > 0:
+        sequence = row[Flow.LOST_FROM]
+        while s.board[row[Flow.BOARD] + sequence] != Fate.MISSING:
+            sequence += 1
+        row[Flow.LOST_FROM] = sequence + 1
+        row[Flow.LOST] -= 1
+    else:
+        sequence = row[Flow.SENT]
+        row[Flow.SENT] += 1
+    again = sequence < row[Flow.FURTHEST]
+    if again:
+        row[Flow.RESENT] += 1
+        s.count[Count.RESENT] += 1
+    row[Flow.FURTHEST] = max(row[Flow.FURTHEST], sequence + 1)
+    if row[Flow.TIMED] < 0 or row[Flow.TIMED] == sequence:
+        row[Flow.TIMED] = sequence
+        row[Flow.TIMED_AT] = now
+        row[Flow.TIMED_AGAIN] = again
+    if s.count[Count.LOSSY] == 1 and s.count[Count.GO_BACK_N] == 0:
+        s.board[row[Flow.BOARD] + sequence] = Fate.FLYING_AGAIN if again else Fate.FLYING
+    row[Flow.PIPE] += 1
+    launch_one(s, flow, (sequence << 3) | (AGAIN if again else 0), now)

@@ -1,0 +1,37 @@
+"""What to buy for a mix of jobs: every degree, bandwidth and fabric, money against time."""
+
+from topoopt.studies.choice.answer import Choice as Choice
+from topoopt.studies.choice.choose import Question as Question
+from topoopt.studies.choice.choose import choose as choose
+from topoopt.studies.choice.decision import BUDGET as BUDGET
+from topoopt.studies.choice.decision import DEADLINE as DEADLINE
+from topoopt.studies.choice.decision import KNEE as KNEE
+from topoopt.studies.choice.decision import Decision as Decision
+from topoopt.studies.choice.decision import Limits as Limits
+from topoopt.studies.choice.decision import decide as decide
+from topoopt.studies.choice.decision import front_of as front_of
+from topoopt.studies.choice.evaluated import DROPPED as DROPPED
+from topoopt.studies.choice.evaluated import LEFT_OUT as LEFT_OUT
+from topoopt.studies.choice.evaluated import PLANNED as PLANNED
+from topoopt.studies.choice.evaluated import Evaluated as Evaluated
+from topoopt.studies.choice.evaluated import work_usd as work_usd
+from topoopt.studies.choice.explore import Explored as Explored
+from topoopt.studies.choice.explore import explore as explore
+from topoopt.studies.choice.grid import CHOSEN_FABRICS as CHOSEN_FABRICS
+from topoopt.studies.choice.grid import USUAL_FABRICS as USUAL_FABRICS
+from topoopt.studies.choice.grid import networks_of as networks_of
+from topoopt.studies.choice.least_times import LeastTimes as LeastTimes
+from topoopt.studies.choice.machines import Machines as Machines
+from topoopt.studies.choice.mix import JobShare as JobShare
+from topoopt.studies.choice.mix import Mix as Mix
+from topoopt.studies.choice.mix import read_mix as read_mix
+from topoopt.studies.choice.money import Money as Money
+from topoopt.studies.choice.network import Network as Network
+from topoopt.studies.choice.pricing import Owner as Owner
+from topoopt.studies.choice.pricing import priced as priced
+from topoopt.studies.choice.sensitivity import PRICE as PRICE
+from topoopt.studies.choice.sensitivity import Turn as Turn
+from topoopt.studies.choice.sensitivity import turns as turns
+from topoopt.studies.choice.swept_times import Store as Store
+from topoopt.studies.choice.swept_times import swept_times as swept_times
+from topoopt.studies.choice.written import write_choice as write_choice

@@ -1,0 +1,108 @@
+"""What to buy: networks are priced, those that may be on the front are planned, and one of the front is taken."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from topoopt.base.errors import InvalidInput
+from topoopt.pricing import HOURS_OF_A_YEAR, Iteration, TrainingRun, in_samples
+from topoopt.studies.choice.answer import Choice
+from topoopt.studies.choice.decision import Limits, decide, front_of
+from topoopt.studies.choice.explore import Explored, Progress, explore
+from topoopt.studies.choice.least_times import LeastTimes
+from topoopt.studies.choice.machines import Machines
+from topoopt.studies.choice.mix import Mix
+from topoopt.studies.choice.network import Network
+from topoopt.studies.choice.pricing import Owner, priced
+from topoopt.studies.choice.sensitivity import turns
+from topoopt.studies.choice.swept_times import Store, swept_times
+from topoopt.studies.choice.trained_job import trained_jobs
+
+SECONDS_OF_A_YEAR = HOURS_OF_A_YEAR * 3600.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What is asked.
+
+    Attributes
+    ----------
+    budget_usd, deadline_s : float or None
+        What may be spent over all years, or how long the work may take that the reference network does in a year; where
+        a run is priced, how long the run may take.
+    search : mapping
+        Keys of a sweep file that say how to search over operators.
+    exact : bool
+        Whether every network is planned that has a price; else estimates spare plans.
+    """
+
+    mix: Mix
+    networks: Sequence[Network]
+    machines: Machines
+    owner: Owner
+    budget_usd: float | None = None
+    deadline_s: float | None = None
+    search: Mapping[str, Any] = field(default_factory=dict)
+    exact: bool = False
+
+
+def choose(
+    question: Question, store: Store, on_progress: Progress = lambda stage, done, total: None
+) -> Choice:
+    """Return what to buy for a mix of jobs.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown model, a file that is wrong, or a job of more servers than there are.
+    Infeasible
+        If no network has a price and carries every job, or none meets the limit.
+    """
+    mix, machines, owner = question.mix, question.machines, question.owner
+    Limits(question.budget_usd, question.deadline_s)  # refused before anything is planned
+    if len(mix) > 1 and owner.terms.run != TrainingRun():
+        raise InvalidInput(
+            f"samples, tokens, run_hours: are of one job, and there are {len(mix)}; leave them out"
+        )
+    least = LeastTimes(machines)
+    told = replace(store, on_progress=on_progress)
+    times = swept_times(mix, question.networks, machines, question.search, told, least)
+    found = explore(mix, priced(question.networks, owner), times, on_progress, exact=question.exact)
+    sizes = times.sizes(mix)
+    limits = _limits(question, found, sizes)
+    decision = decide(found.points, mix, limits)
+    terms = replace(owner.terms, run=_run(owner, found, sizes))
+    owner = replace(owner, terms=terms)
+    return Choice(
+        trained_jobs(mix, decision.point, sizes, found.reference_times_s, machines, owner),
+        machines.words,
+        owner,
+        found.points,
+        front_of(found.points, mix),
+        limits,
+        decision,
+        turns(found.points, mix, limits),
+        found.reference,
+        found.plans,
+    )
+
+
+Sizes = Sequence[tuple[float, float | None]]
+
+
+def _limits(question: Question, found: Explored, sizes: Sizes) -> Limits:
+    """Return the limits, the deadline in years of work on the reference network."""
+    budget_usd, deadline_s = question.budget_usd, question.deadline_s
+    if deadline_s is None:
+        return Limits(budget_usd)
+    run, first = question.owner.terms.run, Iteration(found.reference_times_s[0], *sizes[0])
+    samples = in_samples(run, first).samples
+    work_s = SECONDS_OF_A_YEAR if samples is None else samples / first.samples * first.time_s
+    return Limits(budget_usd, deadline_s / work_s)
+
+
+def _run(owner: Owner, found: Explored, sizes: Sizes) -> TrainingRun:
+    """Return the run by its samples; hours are those on the reference network."""
+    if owner.terms.run == TrainingRun():
+        return owner.terms.run
+    return in_samples(owner.terms.run, Iteration(found.reference_times_s[0], *sizes[0]))

@@ -1,0 +1,129 @@
+"""What to buy: one network of the front, and what the next cheaper and the next dearer one would change.
+
+Without a limit the *knee* is taken, the network on which the work of a year costs least: money over all years × time.
+Up to it a percent more money buys more than a percent of time, beyond it less. With a budget it is the fastest that the
+budget pays, with a deadline the cheapest that meets it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.plans import front
+from topoopt.studies.choice.evaluated import PLANNED, Evaluated
+from topoopt.studies.choice.figures import Figures, figures_of
+from topoopt.studies.choice.mix import Mix
+
+KNEE, BUDGET, DEADLINE = "knee", "budget", "deadline"
+
+ROUNDING = 1e-9
+"""Of a limit: what meets it but for arithmetic meets it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may be spent, or how long the work may take; at most one of them.
+
+    Attributes
+    ----------
+    budget_usd : float or None
+        Over all years.
+    deadline_years : float or None
+        For the work that the reference network does in a year.
+    """
+
+    budget_usd: float | None = None
+    deadline_years: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.budget_usd is not None and self.deadline_years is not None:
+            raise InvalidInput("deadline: a budget is given already; give one of them")
+        for word, value in (("budget_usd", self.budget_usd), ("deadline", self.deadline_years)):
+            if value is not None and not 0 < value < float("inf"):
+                raise InvalidInput(f"{word}: expected more than 0, got {value:g}")
+
+    @property
+    def rule(self) -> str:
+        """:data:`BUDGET`, :data:`DEADLINE` or :data:`KNEE`."""
+        if self.budget_usd is not None:
+            return BUDGET
+        return KNEE if self.deadline_years is None else DEADLINE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """What is bought, by which rule, and the next networks of the front; None where there is none."""
+
+    rule: str
+    point: Evaluated
+    cheaper: Evaluated | None
+    dearer: Evaluated | None
+
+    def shares(self, other: Evaluated, mix: Mix) -> tuple[float, float]:
+        """Return by which shares another network costs more, and takes longer; negative for less."""
+        found = figures_of([self.point, other], mix)
+        money_usd, times = found.money_usd(), found.times()
+        return float(money_usd[1] / money_usd[0] - 1), float(times[1] / times[0] - 1)
+
+
+def decide(points: Sequence[Evaluated], mix: Mix, limits: Limits) -> Decision:
+    """Return what to buy of the networks that were planned.
+
+    Raises
+    ------
+    Infeasible
+        If no network has a price and times, or none meets the limit, with the nearest one.
+    """
+    row = front_of(points, mix)
+    if not row:
+        raise Infeasible("no network of the grid has both a price and a plan of every job")
+    found = figures_of(row, mix)
+    place = winner(found, limits)
+    if place is None:
+        raise _nothing(found, limits)
+    own, money_usd = found.points[place], found.money_usd()
+    cheaper = [point for point, usd in zip(row, money_usd, strict=True) if usd < money_usd[place]]
+    dearer = [point for point, usd in zip(row, money_usd, strict=True) if usd > money_usd[place]]
+    return Decision(limits.rule, own, cheaper[-1] if cheaper else None, dearer[0] if dearer else None)
+
+
+def front_of(points: Sequence[Evaluated], mix: Mix) -> tuple[Evaluated, ...]:
+    """Return the planned networks that no other beats in money and time, by price."""
+    planned = [point for point in points if point.status == PLANNED]
+    return front(planned, lambda point: point.usd(), lambda point: point.relative_time(mix))
+
+
+def winner(
+    found: Figures, limits: Limits, factors: Floats | None = None, shares: Floats | None = None
+) -> int | None:
+    """Return the place of the best network by the rule, of equals the first; None where none meets the limit."""
+    money_usd, times = found.money_usd(factors), found.times(shares)
+    if limits.rule == KNEE:
+        return int(np.argmin(money_usd * times))
+    limited, wanted, other = (
+        (money_usd, times, limits.budget_usd)
+        if limits.budget_usd is not None
+        else (times, money_usd, limits.deadline_years)
+    )
+    assert other is not None
+    allowed = np.flatnonzero(limited <= other * (1 + ROUNDING))
+    if not len(allowed):
+        return None
+    return int(allowed[np.lexsort((limited[allowed], wanted[allowed]))[0]])
+
+
+def _nothing(found: Figures, limits: Limits) -> Infeasible:
+    """Return the error that no network meets the limit, which names the nearest."""
+    money_usd, times = found.money_usd(), found.times()
+    if limits.budget_usd is not None:
+        place = int(np.argmin(money_usd))
+        asked, needs = f"budget_usd {limits.budget_usd:,.0f}", f"{money_usd[place]:,.0f} US$"
+    else:
+        place = int(np.argmin(times))
+        asked = f"deadline {limits.deadline_years:.4g} years of work"
+        needs = f"{times[place]:.4g}"
+    name = found.points[place].network.name
+    return Infeasible(f"{asked}: no network of the grid meets it; the nearest, {name}, needs {needs}")

@@ -1,0 +1,217 @@
+"""Which networks are planned: only those that may be on the front of money and time, and all of them.
+
+Every network has its price and a time that it cannot beat before anything is planned. A network is *dropped* when one
+that is planned costs no more and is no slower than that; so the front of the planned ones is the front of all. Planned
+first is what stands on the front of prices and least times: none of these can be dropped by any other network, so every
+search that proves its front has to plan them. Of the networks of equal ports the ideal switch goes first, which is
+planned quickly: how long it takes says at least about how long the others take.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from topoopt.base.errors import Infeasible
+from topoopt.plans import dominates, front
+from topoopt.studies.choice.evaluated import DROPPED, LEFT_OUT, PLANNED, Evaluated
+from topoopt.studies.choice.mix import JobShare, Mix
+from topoopt.studies.choice.money import Money
+from topoopt.studies.choice.network import Network
+
+SWITCH = "ideal-switch"
+
+NETWORKS_OF_A_ROUND = 4
+"""That are planned at least before the front is looked at again; a number of its own, lest what is planned depends on
+the processes that there are."""
+
+SAFE = 1.0 - 1e-9
+"""Of a least time: what arithmetic may take off."""
+
+Wanted = tuple[JobShare, Network]
+Timed = float | str
+"""Seconds of an iteration, or why there are none."""
+Progress = Callable[[str, int, int], None]
+
+
+class Least(Protocol):
+    """Who knows iteration times that no plan beats, or hardly one."""
+
+    def at_least_s(self, job: JobShare, network: Network) -> float:
+        """Return such a time of the job on the network."""
+
+    def beside_switch_s(self, job: JobShare, switch_s: float) -> float:
+        """Return such a time on the ports of an ideal switch, on which the job takes so long."""
+
+
+class Times(Least, Protocol):
+    """Who knows iteration times."""
+
+    def plan(self, wanted: Sequence[Wanted]) -> Mapping[Wanted, Timed]:
+        """Return the iteration time of each job on each network, or why it cannot be."""
+
+
+def _ports(network: Network) -> tuple[int, float]:
+    return network.degree, network.bandwidth_bps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explored:
+    """The grid, and the network that times are compared with."""
+
+    points: tuple[Evaluated, ...]
+    reference: Network
+    reference_times_s: tuple[float, ...]
+    plans: int
+
+
+def explore(
+    mix: Mix,
+    priced: Mapping[Network, Money | str],
+    times: Times,
+    on_progress: Progress = lambda stage, done, total: None,
+    *,
+    exact: bool = False,
+) -> Explored:
+    """Return every network, planned, dropped or left out.
+
+    Parameters
+    ----------
+    priced
+        Networks with their money, or why they have no price.
+    exact
+        Whether every network is planned that has a price, and none dropped.
+
+    Raises
+    ------
+    Infeasible
+        If no network has a price, or none can carry all jobs.
+    """
+    usd = {
+        network: money.total_usd
+        for network, money in priced.items()
+        if isinstance(money, Money) and money.total_usd is not None
+    }
+    if not usd:
+        raise Infeasible(f"no network of the grid has a price: {_why_unpriced(next(iter(priced.values())))}")
+    work = _Work(mix, usd, times)
+    work.find_reference()
+    while wanted := work.everything() if exact else work.next_round():
+        on_progress("planning what may be on the front", len(work.known), len(work.known) + len(wanted))
+        work.plan(wanted)
+    points = tuple(work.evaluated(network, money) for network, money in priced.items())
+    return Explored(points, work.reference, work.reference_s, len(work.known))
+
+
+def _why_unpriced(money: Money | str) -> str:
+    return money if isinstance(money, str) else f"nobody's figure is known of {', '.join(money.unknown)}"
+
+
+class _Work:
+    """What is known of the grid so far."""
+
+    def __init__(self, mix: Mix, usd: Mapping[Network, float], times: Times) -> None:
+        self.mix, self.usd, self.times = mix, usd, times
+        self.known: dict[Wanted, Timed] = {}
+        self.least_s: dict[Wanted, float] = {}
+        self.reference = next(iter(usd))
+        self.reference_s: tuple[float, ...] = ()
+
+    def plan(self, wanted: Iterable[Wanted]) -> None:
+        self.known |= self.times.plan(tuple(wanted))
+
+    def find_reference(self) -> None:
+        """Take the network of most bandwidth on which every job runs; a switch, where there is one."""
+        first = dict.fromkeys(network.timed for network in self.usd)
+        order = sorted(first, key=lambda one: (-one.server_bandwidth_bps, one.fabric != SWITCH))
+        reasons = []
+        for network in order:
+            self.plan((job, network) for job in self.mix if (job, network) not in self.known)
+            found = [self.known[job, network] for job in self.mix]
+            self.reference_s = tuple(time for time in found if not isinstance(time, str))
+            if len(self.reference_s) == len(self.mix):
+                self.reference = network
+                return
+            reasons += [str(time) for time in found if isinstance(time, str)]
+        raise Infeasible(f"no network of the grid carries every job: {reasons[0]}")
+
+    def next_round(self) -> list[Wanted]:
+        """Return what is to be planned next; nothing where every other network is dropped."""
+        done = [network for network in self.usd if self.is_planned(network)]
+        beaten = front(done, self.usd.__getitem__, self.time)
+        left = [
+            network
+            for network in self.usd
+            if not self.is_planned(network) and not self.refused(network) and not self.drops(beaten, network)
+        ]
+        wanted: dict[Wanted, None] = {}
+        while left and len(wanted) < NETWORKS_OF_A_ROUND * len(self.mix):
+            best = set(front([*left, *beaten], self.usd.__getitem__, self.time))
+            taken = dict.fromkeys(self.first_of(one) for one in left if one in best)
+            wanted |= {(job, one): None for one in taken for job in self.mix}
+            ports = {_ports(one) for one in taken if one.fabric == SWITCH}
+            left = [one for one in left if one.timed not in taken and _ports(one) not in ports]
+        return [one for one in wanted if one not in self.known]
+
+    def everything(self) -> list[Wanted]:
+        """Return all that is not planned."""
+        wanted = dict.fromkeys((job, network.timed) for network in self.usd for job in self.mix)
+        return [one for one in wanted if one not in self.known]
+
+    def first_of(self, network: Network) -> Network:
+        """Return the network to be planned for another one: the ideal switch of its ports, if that was not planned."""
+        switch = Network(SWITCH, network.degree, network.bandwidth_bps)
+        tried = all((job, switch) in self.known for job in self.mix)
+        return network.timed if tried or switch not in self.usd else switch
+
+    def is_planned(self, network: Network) -> bool:
+        return all(isinstance(self.known.get((job, network.timed)), float) for job in self.mix)
+
+    def refused(self, network: Network) -> str:
+        """Return why a job cannot run on the network, empty if all can as far as is known."""
+        found = [(job, self.known.get((job, network.timed))) for job in self.mix]
+        return next((f"{job.name}: {time}" for job, time in found if isinstance(time, str)), "")
+
+    def drops(self, planned: Iterable[Network], network: Network) -> Network | None:
+        """Return the planned network that costs no more and is no slower than this one can be."""
+        here = self.usd[network], self.time(network)
+        return next((one for one in planned if dominates((self.usd[one], self.time(one)), here)), None)
+
+    def time(self, network: Network) -> float:
+        """Return the relative time, or the least that it can be."""
+        relative = zip(self.mix, self.times_s(network), self.reference_s, strict=True)
+        return sum(job.share * time / reference for job, time, reference in relative)
+
+    def times_s(self, network: Network) -> tuple[float, ...]:
+        return tuple(self.time_s(job, network.timed) for job in self.mix)
+
+    def time_s(self, job: JobShare, network: Network) -> float:
+        time = self.known.get((job, network))
+        if isinstance(time, float):
+            return time
+        if (job, network) not in self.least_s:
+            self.least_s[job, network] = SAFE * self.times.at_least_s(job, network)
+        least_s = self.least_s[job, network]
+        switch_s = self.known.get((job, Network(SWITCH, network.degree, network.bandwidth_bps)))
+        return (
+            max(least_s, self.times.beside_switch_s(job, switch_s))
+            if isinstance(switch_s, float)
+            else least_s
+        )
+
+    def evaluated(self, network: Network, money: Money | str) -> Evaluated:
+        known = None if isinstance(money, str) else money
+        if known is None or network not in self.usd:
+            return Evaluated(network, known, LEFT_OUT, _why_unpriced(money), (), ())
+        reason, status = self.refused(network), ""
+        if reason:
+            return Evaluated(network, known, LEFT_OUT, reason, (), ())
+        times_s = self.times_s(network)
+        if self.is_planned(network):
+            status = PLANNED
+        else:
+            done = [one for one in self.usd if self.is_planned(one)]
+            by = self.drops(front(done, self.usd.__getitem__, self.time), network)
+            assert by is not None, f"{network.name} is neither planned nor dropped"
+            status, reason = DROPPED, f"{by.name} costs no more and is no slower than it can be"
+        relative = tuple(time / one for time, one in zip(times_s, self.reference_s, strict=True))
+        return Evaluated(network, known, status, reason, times_s, relative)

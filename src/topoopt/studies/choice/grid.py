@@ -1,0 +1,78 @@
+"""The grid of networks that one may buy: every degree, bandwidth, fabric and link technology."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.catalog import largest_degree
+from topoopt.pricing import PRICED_FABRICS
+from topoopt.studies.choice.network import TIMED_AS, USUAL_LINKS, Network
+from topoopt.studies.sweep import SWEPT_FABRICS
+
+CHOSEN_FABRICS: tuple[str, ...] = tuple(
+    name for name in PRICED_FABRICS if TIMED_AS.get(name, name) in SWEPT_FABRICS and name != "fat-tree"
+)
+"""Fabrics that can be bought and timed. A fat-tree of full bisection is the ideal switch; the one of a plan's baselines
+has whatever bandwidth a price buys, and is no point of a grid."""
+
+BASELINES_OF_PLANS = ("fat-tree", "fat-tree-priced")
+
+USUAL_FABRICS = ("topoopt", "topoopt-ocs", "ideal-switch", "oversub-fat-tree", "rail", "expander", "torus")
+USUAL_DEGREES = (1, 2, 4, 8)
+USUAL_BANDWIDTHS_BPS = (100e9, 200e9, 400e9, 800e9)
+
+MOST_NETWORKS = 10_000
+"""More are taken for a mistake."""
+
+
+def networks_of(
+    servers: int,
+    degrees: Sequence[int] = USUAL_DEGREES,
+    bandwidths_bps: Sequence[float] = USUAL_BANDWIDTHS_BPS,
+    fabrics: Sequence[str] = USUAL_FABRICS,
+    links: Sequence[str] = (USUAL_LINKS,),
+) -> tuple[Network, ...]:
+    """Return every combination, each once, by fabric, degree and bandwidth.
+
+    Raises
+    ------
+    InvalidInput
+        For an axis without values, an unknown fabric, a degree that no server has, or a bandwidth that is none.
+    """
+    axes: Mapping[str, Sequence[object]] = {
+        "degrees": degrees,
+        "bandwidths": bandwidths_bps,
+        "fabrics": fabrics,
+        "link_technologies": links,
+    }
+    for word, values in axes.items():
+        if not values:
+            raise InvalidInput(f"{word}: none leaves nothing to choose from; give one or more")
+    for fabric in fabrics:
+        if fabric in BASELINES_OF_PLANS:
+            raise InvalidInput(
+                f"fabrics: {fabric} has the bandwidth that the price of topoopt buys, and is no point of a grid; "
+                "a fat-tree without blocking is ideal-switch, one with 2:1 oversub-fat-tree"
+            )
+        check_known("fabrics", fabric, CHOSEN_FABRICS)
+    for degree in degrees:
+        if not 1 <= degree <= largest_degree(servers):
+            raise InvalidInput(
+                f"degrees: {servers} servers can use 1..{largest_degree(servers)} ports each, got {degree}"
+            )
+    for bandwidth_bps in bandwidths_bps:
+        if not 0 < bandwidth_bps < float("inf"):
+            raise InvalidInput(f"bandwidths: expected bits per second above 0, got {bandwidth_bps}")
+    count = prod(len(set(values)) for values in axes.values())
+    if count > MOST_NETWORKS:
+        raise InvalidInput(
+            f"degrees × bandwidths × fabrics × link_technologies: {count:,} networks, allowed are "
+            f"{MOST_NETWORKS:,}; take values out"
+        )
+    return tuple(
+        Network(fabric, degree, float(bandwidth_bps), one)
+        for fabric, degree, bandwidth_bps, one in dict.fromkeys(
+            product(fabrics, degrees, bandwidths_bps, links)
+        )
+    )

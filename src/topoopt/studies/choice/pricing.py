@@ -1,0 +1,124 @@
+"""What every network of the grid costs: its bill, the servers, and what running both takes over the years."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from topoopt.base.errors import Infeasible, TopoOptError
+from topoopt.pricing import (
+    Iteration,
+    NetworkPrice,
+    Ownership,
+    OwnershipTerms,
+    Pricing,
+    network_bill,
+    network_price,
+    ownership,
+)
+from topoopt.studies.choice.money import OTHERS, Money
+from topoopt.studies.choice.network import Network
+
+WIRED = frozenset(("topoopt", "topoopt-ocs", "topoopt-hybrid", "expander", "torus"))
+"""Fabrics whose links lead from server to server, and stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who owns it, and how.
+
+    Attributes
+    ----------
+    servers : int
+    pricing : Pricing
+        By which list, and what is counted.
+    terms : OwnershipTerms
+        How it is run, and what servers cost.
+    with_servers : bool
+        Whether servers and electricity count; else the price of the network alone does.
+    """
+
+    servers: int
+    pricing: Pricing
+    terms: OwnershipTerms
+    with_servers: bool = True
+
+    def owned(
+        self, money: Money, iteration: Iteration | None = None, servers: int | None = None
+    ) -> Ownership:
+        """Return what everything costs, of some servers with their share of the network; also of a training."""
+        share = 1.0 if servers is None else servers / self.servers
+        usd, power_w = money.price_usd, money.network_power_w
+        network = NetworkPrice(
+            None if usd is None else share * usd, None if power_w is None else share * power_w
+        )
+        return ownership(self.terms, servers or self.servers, network, iteration)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what money rests on, by name."""
+        running, server, pricing = self.terms.running, self.terms.server, self.pricing
+        how = {
+            "prices": pricing.name,
+            "power": pricing.power.name,
+            "accounting": pricing.accounting.words,
+            "years": running.years,
+        }
+        if not self.with_servers:
+            return how
+        return how | {
+            "electricity_usd_per_kwh": running.electricity_usd_per_kwh,
+            "power_usage_effectiveness": running.power_usage_effectiveness,
+            "utilization": running.utilization,
+            "interest_rate": running.interest_rate,
+            "colocation_usd_per_kw_month": running.colocation_usd_per_kw_month,
+            "maintenance_rate": running.maintenance_rate,
+            "staff_usd_per_year": running.staff_usd_per_year,
+            "storage_usd": running.storage_usd,
+            "left_out": list(running.left_out),
+            "server": server.basis,
+            "server_usd": server.usd,
+            "server_power_w": server.power_w,
+        }
+
+
+def priced(networks: Iterable[Network], owner: Owner) -> dict[Network, Money | str]:
+    """Return what each network costs, or why it has no price."""
+    found: dict[Network, Money | str] = {}
+    for network in networks:
+        try:
+            found[network] = money_of(network, owner)
+        except TopoOptError as error:
+            found[network] = str(error)
+    return found
+
+
+def money_of(network: Network, owner: Owner) -> Money:
+    """Return what a network costs over the years, with the servers that it joins.
+
+    Raises
+    ------
+    InvalidInput
+        If the price list has no parts so fast.
+    Infeasible
+        If it cannot be built of its ports.
+    """
+    if network.fabric in WIRED and network.degree == 1 and owner.servers > 2:
+        raise Infeasible(f"{network.fabric}: 1 port joins servers in pairs; use 2 or more")
+    options = replace(owner.pricing.options, link_technology=network.links)
+    bill = network_bill(
+        network.fabric,
+        owner.servers,
+        network.degree,
+        network.bandwidth_bps,
+        replace(owner.pricing, options=options),
+    )
+    parts: dict[str, float] = {}
+    for line in bill.lines:
+        parts[line.item] = parts.get(line.item, 0.0) + (line.total_usd or 0.0)
+    missing = tuple(f"price of {part}" for part in bill.price_missing)
+    if not owner.with_servers:
+        return Money(parts, {}, owner.terms.running.years, missing, bill.power_w)
+    owned = ownership(owner.terms, owner.servers, network_price(bill))
+    other: Mapping[str, float | None] = {name: getattr(owned, f"{name}_usd") for name in OTHERS}
+    known = {name: usd for name, usd in other.items() if usd is not None}
+    running = owner.terms.running
+    return Money(parts, known, running.years, missing or owned.unknown, bill.power_w, running.capital_factor)

@@ -1,0 +1,172 @@
+"""A task computed: its plan once, then every fabric and simulator that was asked for."""
+
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from topoopt.base.errors import TopoOptError
+from topoopt.jobs import Job
+from topoopt.plans import GradientChoice, Outcome, Plan
+from topoopt.pricing import Bill, Pricing, network_bill, pricing_of
+from topoopt.search import (
+    BaselineRule,
+    Fidelity,
+    as_settled,
+    baseline_fabric,
+    fabric_of_baseline,
+    job_of_baseline,
+    outcome,
+    search_baseline,
+    settled,
+    simulated,
+    sizes_elsewhere,
+    starting_strategy,
+    task_graph_of,
+)
+from topoopt.simulation import SimulationOptions, collective_options, simulate
+from topoopt.studies.sweep.answer import FAILED, INFEASIBLE, OK, Answer, Task
+from topoopt.studies.sweep.fabrics import SWEPT_FABRICS
+from topoopt.studies.sweep.layout_values import layout_values
+from topoopt.studies.sweep.made import Made
+from topoopt.studies.sweep.point import Point
+from topoopt.studies.sweep.words import split_words
+from topoopt.workloads.strategy import ParallelStrategy
+
+
+@dataclass(frozen=True, eq=False)
+class _OnFabric:
+    """What a point's row says of its own fabric."""
+
+    outcome: Outcome
+    strategy: ParallelStrategy
+    interfaces: int
+    bandwidth_bps: float
+    proposals: int
+
+
+def solve(task: Task, made: Made | None = None) -> Iterator[Answer]:
+    """Yield the answer of each point of a task, in order.
+
+    A point's answer depends on its own settings alone: it is what ``topoopt plan`` with ``--fabrics expander,torus``
+    and, for another fabric, ``topoopt compare --fabrics`` with that fabric alone say of the same settings.
+
+    Parameters
+    ----------
+    made
+        Jobs and plans of earlier tasks, which are taken from there; and where those of this one go.
+    """
+    made = Made() if made is None else made
+    for point in task.points:
+        began = time.process_time()
+        status, error, values = _attempt(partial(_values, point, made, task.folder))
+        yield Answer(point, status, error, values, time.process_time() - began)
+
+
+def _attempt(compute: Callable[[], dict[str, Any]]) -> tuple[str, str, dict[str, Any]]:
+    try:
+        return OK, "", compute()
+    except TopoOptError as error:
+        return INFEASIBLE, str(error), {}
+    except Exception as error:  # one broken point must not take the others with it
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        return FAILED, " ".join(f"{type(error).__name__}: {error} ({where})".split()), {}
+
+
+def _values(point: Point, made: Made, folder: str) -> dict[str, Any]:
+    prices = _prices(point, folder)
+    rule = SWEPT_FABRICS[point.fabric]
+    own = rule is None
+    # one duplex port joins servers in pairs: other fabrics, which want it no less, stand beside a plan of one-way links
+    wired = point if own or point.degree > 1 else replace(point, links="directed")
+    job = made.job(wired, folder)
+    # of a transformer every layout is tried on every fabric, with a plan beside it or without one
+    needed = own or not job.work.choices(point.servers)
+    plan = made.plan(wired, folder) if needed else made.known_plan(wired, folder)
+    if rule is None:
+        assert plan is not None
+        job, row = plan.job, _own(point, plan)
+    else:
+        job = job if plan is None else plan.job
+        row = _baseline(point, job, plan, rule, prices)
+    cluster = job.cluster
+    bill = _bill(point, rule, row, prices)
+    bound_s = plan.bounds.lower_bound_s if own and plan else None
+    layout = layout_values(job, row.strategy, row.outcome.iteration_time_s)
+    return {
+        "variant": job.name,
+        "accelerators": cluster.total_accelerators,
+        "global_batch": job.global_batch,
+        "simulated_by": row.outcome.simulator,
+        "iteration_time_s": row.outcome.iteration_time_s,
+        "compute_time_s": row.outcome.compute_time_s,
+        "exposed_communication_s": row.outcome.exposed_communication_s,
+        "bandwidth_tax": row.outcome.bandwidth_tax,
+        "link_bytes_max": row.outcome.link_bytes_max,
+        "lower_bound_s": bound_s,
+        "gap": row.outcome.iteration_time_s / bound_s - 1 if bound_s else None,
+        "data_parallel_time_s": plan.data_parallel.iteration_time_s if own and plan and not layout else None,
+        "server_bandwidth_bps": row.interfaces * row.bandwidth_bps,
+        "cost_usd": bill.cost_usd if bill else None,
+        "power_w": bill.power_w if bill else None,
+        "strategy": job.work.strategy_name(row.strategy) or split_words(row.strategy),
+        "plan_strides": list(plan.strides) if own and plan else None,
+        "proposals": row.proposals,
+        **layout,
+    }
+
+
+def _own(point: Point, plan: Plan) -> _OnFabric:
+    result = plan.outcome
+    if point.simulator != result.simulator:
+        options = as_settled(_simulation(point), result)
+        result = outcome(simulated(plan.job, plan.strategy, plan.fabric, point.simulator, options))
+    return _OnFabric(result, plan.strategy, point.degree, point.bandwidth_bps, plan.search.proposals)
+
+
+def _baseline(point: Point, job: Job, plan: Plan | None, rule: BaselineRule, prices: Pricing) -> _OnFabric:
+    interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
+    if plan is not None and point.simulator == "analytic":
+        for beside in plan.baselines:  # what the plan itself was compared with is not searched again
+            if beside.rule == rule.key:
+                return _OnFabric(beside.outcome, beside.strategy, interfaces, bandwidth_bps, beside.proposals)
+    options = _simulation(point)
+    # A search with packets would take too long: it is made with flows, and its answer simulated with packets.
+    quick = "flow" if point.simulator == "packet" else point.simulator
+    starts = (starting_strategy(job), plan.strategy) if plan else ()
+    fabric = baseline_fabric(job, rule, prices, point.seed)
+    sizes = sizes_elsewhere(job, plan.gradients if plan else GradientChoice())
+    fidelity = Fidelity(quick, replace(options, split="spread"), sizes)
+    row = search_baseline(job, rule, fabric, point.options(), prices, starts, fidelity.of_search)
+    row = settled(job, row, fabric, point.seed, fidelity)
+    result = row.outcome
+    if point.simulator != quick:
+        drawn = fabric_of_baseline(job, row, point.seed, switches=True)
+        settled_options = as_settled(options, result)
+        graph = task_graph_of(job_of_baseline(job, row), row.strategy)
+        result = outcome(simulate(point.simulator, graph, drawn, settled_options))
+    return _OnFabric(result, row.strategy, interfaces, bandwidth_bps, row.proposals)
+
+
+def _simulation(point: Point) -> SimulationOptions:
+    """Return the options that compare has for the same simulator; with packets a transfer takes one path."""
+    if point.simulator == "packet":
+        return replace(collective_options(point.collective), split="one", seed=point.seed)
+    return collective_options(point.collective)
+
+
+def _prices(point: Point, folder: str) -> Pricing:
+    return pricing_of(point.prices, point.accounting, folder=folder)
+
+
+def _bill(point: Point, rule: BaselineRule | None, row: _OnFabric, prices: Pricing) -> Bill | None:
+    """Return the network's bill, None where it cannot be bought (faster than any switch, or an unpriced fabric)."""
+    fabric = point.fabric if rule is None else rule.fabric
+    try:
+        return network_bill(fabric, point.servers, row.interfaces, row.bandwidth_bps, prices)
+    except TopoOptError:
+        return None

@@ -1,0 +1,141 @@
+"""The keys of a sweep file: every one of them is an axis, and takes one value or a list."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import ConfigDict, Field, create_model, model_validator
+
+from topoopt.catalog import LINK_MODES, PRECISIONS
+from topoopt.collectives import COLLECTIVE_NAMES
+from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
+from topoopt.jobs import MEMORY_CHECKS, training_kinds
+from topoopt.pricing import ACCOUNTINGS
+from topoopt.routing import ROUTING
+from topoopt.schema.files import Strict
+from topoopt.schema.words import TrainingWords, described
+from topoopt.search import MODES, PRESETS
+from topoopt.simulation import SIMULATORS
+from topoopt.studies.sweep.axis import NO_VALUES, Axis, Bandwidth, Bucket, Duration, NameOrNumber, one_of
+from topoopt.studies.sweep.fabrics import SWEPT_FABRICS
+from topoopt.workloads import COMPUTE_MODES
+
+MODELS = "models of operators, transformers, or files beside this: jobs, a config.json, operators, traffic"
+_Counted = Annotated[int, Field(ge=1)]
+_Natural = Annotated[int, Field(ge=0)]
+
+
+class _OfEveryJob(Strict):
+    """Values by key. Of a sweep: what is combined. Under ``exclude``: the combinations to leave out."""
+
+    models: Axis[str] | None = Field(default=None, description=MODELS)
+    servers: Axis[Annotated[int, Field(ge=2)]] | None = None
+    degree: Axis[_Counted] | None = Field(default=None, description="training ports of a server; 4")
+    bandwidth: Axis[Bandwidth] | None = Field(default=None, description="of one port; 100 Gbps")
+    fabrics: Axis[Annotated[str, one_of("fabric", SWEPT_FABRICS)]] | None = Field(
+        default=None, description=f"{', '.join(SWEPT_FABRICS)}; topoopt"
+    )
+    seeds: Axis[_Natural] | None = Field(default=None, description="of all chance; 0")
+    batch_per_accelerator: Axis[_Counted] | None = Field(default=None, description="the model's own")
+
+    accelerators_per_server: Axis[_Counted] | None = None
+    accelerator: Axis[str] | None = None
+    intra_server_bandwidth: Axis[Bandwidth] | None = None
+    link_latency: Axis[Duration] | None = None
+    links: Axis[Annotated[str, one_of("links", LINK_MODES)]] | None = None
+
+    compute: Axis[Annotated[str, one_of("compute", COMPUTE_MODES)]] | None = None
+    precision: Axis[Annotated[str, one_of("precision", PRECISIONS)]] | None = None
+    embedding_bytes_factor: Axis[Annotated[int, Field(ge=1, le=2)]] | None = None
+    memory_check: Axis[Annotated[str, one_of("memory check", MEMORY_CHECKS)]] | None = None
+    optimizer: Axis[str] | None = None
+    bucket: Axis[Bucket] | None = Field(default=None, description="auto, none or a size; auto")
+
+    preset: Axis[Annotated[str, one_of("preset", PRESETS)]] | None = None
+    search: Axis[Annotated[str, one_of("search", MODES)]] | None = None
+    degree_split: Axis[Annotated[str, one_of("degree split", DEGREE_SPLITS)]] | None = None
+    strides: Axis[Annotated[str, one_of("strides", STRIDE_RULES)]] | None = None
+    damping: Axis[Annotated[str, one_of("damping", DAMPING)]] | None = None
+    routing: Axis[Annotated[str, one_of("routing", ROUTING)]] | None = None
+    budget: Axis[_Natural] | None = Field(default=None, description="strategies to try for a plan; 1000")
+    baseline_budget: Axis[_Natural] | None = Field(default=None, description="for each other fabric; 500")
+    chains: Axis[_Counted] | None = Field(default=None, description="independent searches; 1")
+    rounds: Axis[_Counted] | None = Field(default=None, description="most alternations; 2")
+    alpha_per_ms: Axis[Annotated[float, Field(ge=0)]] | None = None
+    balance: Axis[bool] | None = None
+
+    simulator: Axis[Annotated[str, one_of("simulator", SIMULATORS)]] | None = Field(
+        default=None, description=f"{', '.join(SIMULATORS)}; analytic"
+    )
+    collective: Axis[Annotated[str, one_of("collective", COLLECTIVE_NAMES)]] | None = None
+    prices: Axis[NameOrNumber] | None = Field(
+        default=None,
+        description="2026, 2025, 2022, or a file beside this whose rows are laid over them; 2026",
+    )
+    accounting: Axis[Annotated[str, one_of("accounting", ACCOUNTINGS)]] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_empty_key(cls, mapping: Any) -> Any:
+        for key, value in mapping.items() if isinstance(mapping, dict) else ():
+            if value is None and key in KEYS:
+                raise ValueError(f"{key}: {NO_VALUES}")
+        return mapping
+
+    def axes(self) -> dict[str, list[Any]]:
+        """Return the values of every key that was given, by the field of Point that it means."""
+        by_key = {key: getattr(self, key) for key in KEYS}
+        return {FIELD_OF_KEY.get(key, key): values for key, values in by_key.items() if values is not None}
+
+
+def _training_axes() -> dict[str, Any]:
+    """Return a key for each word of a transformer's training, with the text of the word."""
+    texts = {word.name: word.text for word in described(TrainingWords)}
+    axes: dict[str, Any] = {}
+    for name, kind in training_kinds().items():
+        axis: Any = Axis[kind]  # type: ignore[valid-type] # made while the program runs
+        axes[name] = (axis | None, Field(default=None, description=f"of transformers: {texts[name]}"))
+    return axes
+
+
+if TYPE_CHECKING:
+    BoxModel = _OfEveryJob
+else:
+    BoxModel = create_model("BoxModel", __base__=_OfEveryJob, __doc__=_OfEveryJob.__doc__, **_training_axes())
+
+
+class SweepModel(BoxModel):
+    """A sweep file; see ``examples/sweep.yaml``."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["servers"]}, {"required": ["accelerators"]}]}
+    )
+
+    models: Axis[str] = Field(description=MODELS)
+    exclude: list[BoxModel] = Field(default=[], description="combinations to leave out, each a smaller sweep")
+
+    @model_validator(mode="after")
+    def _one_size(self) -> "SweepModel":
+        sizes = [key for key in ("servers", "accelerators") if getattr(self, key) is not None]
+        if not sizes:
+            raise ValueError('missing key "servers": expected an integer >= 2; or give accelerators')
+        if len(sizes) > 1:
+            raise ValueError("accelerators: servers are given, too; leave one of them out")
+        return self
+
+
+KEYS = tuple(BoxModel.model_fields)
+FIELD_OF_KEY = {
+    "models": "model",
+    "fabrics": "fabric",
+    "seeds": "seed",
+    "bandwidth": "bandwidth_bps",
+    "intra_server_bandwidth": "intra_server_bandwidth_bps",
+    "link_latency": "link_latency_s",
+    "bucket": "bucket_bytes",
+    "search": "mode",
+}
+KEY_OF_FIELD = {field: key for key, field in FIELD_OF_KEY.items()}
+
+
+def sweep_schema() -> dict[str, Any]:
+    """Return the JSON schema of sweep files."""
+    return SweepModel.model_json_schema()

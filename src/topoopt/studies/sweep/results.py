@@ -1,0 +1,233 @@
+"""A results file read: rows, the best of groups, any question in SQL; also while a sweep writes it."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from topoopt.base.errors import InvalidInput, unknown_name
+from topoopt.studies.sweep.columns import COLUMNS, SETTING_COLUMNS
+from topoopt.studies.sweep.database import TABLES, Locked, damage_in_a_line, is_damage, open_database
+
+TRIES = 5
+"""Copies of a file that is being written; one in a million is torn by a checkpoint."""
+
+BEST: Mapping[str, str] = {"fastest": "iteration_time_s", "cheapest": "cost_usd"}
+"""Words for what the best has least of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """An open results file; make it with :func:`open_results`.
+
+    Attributes
+    ----------
+    live : bool
+        Whether a sweep is writing it: the rows are those of the moment in which it was opened.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    path: str
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Answers to a question: names of columns, and as many values in each row."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@contextmanager
+def open_results(path: str | Path) -> Iterator[Results]:
+    """Open a results file to be read; nothing that is asked of it can change it or another file.
+
+    Raises
+    ------
+    InvalidInput
+        If it is no results file, or is damaged.
+    """
+    with ExitStack() as stack:
+        try:
+            connection, live = stack.enter_context(closing(open_database(path, read_only=True))), False
+        except Locked:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+            connection, live = stack.enter_context(closing(_of_copy(Path(path), Path(folder)))), True
+        with damage_in_a_line(path):
+            yield Results(connection, str(path), live)
+
+
+def _of_copy(path: Path, folder: Path) -> duckdb.DuckDBPyConnection:
+    """Return a connection to a copy of a file that is being written.
+
+    Between two checkpoints only the log beside the file grows, and a log that ends in the middle of a transaction
+    is one without that transaction. So a copy is whole if the file itself has not changed meanwhile.
+    """
+    copy, log = folder / path.name, Path(f"{path}.wal")
+    for attempt in range(TRIES):
+        before = path.stat()
+        shutil.copyfile(path, copy)
+        try:
+            shutil.copyfile(log, f"{copy}.wal")
+        except FileNotFoundError:
+            Path(f"{copy}.wal").unlink(missing_ok=True)
+        after = path.stat()
+        if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+            continue
+        try:
+            return open_database(copy, read_only=True)
+        except InvalidInput:
+            if attempt == TRIES - 1:
+                raise
+    raise Locked(f"{path}: is being written at this moment; ask again")
+
+
+def axes_of(results: Results) -> tuple[str, ...]:
+    """Return the settings that have more than one value in the file, in the order of the columns."""
+    names = [name for name in SETTING_COLUMNS if name != "inputs"]
+    counts = ", ".join(f"count(DISTINCT {name})" for name in names)
+    (row,) = query(results, f"SELECT {counts} FROM points", "results").rows
+    return tuple(name for name, count in zip(names, row, strict=True) if count > 1)
+
+
+def select(
+    results: Results,
+    columns: Sequence[str],
+    *,
+    where: str | None = None,
+    order: str | None = None,
+    limit: int = 0,
+) -> Rows:
+    """Return rows of points.
+
+    Parameters
+    ----------
+    columns : expressions of SQL
+    where, order : str, optional
+        A condition and a list of expressions; by default all rows, by model, servers, degree and so on.
+    limit : int
+        Most rows; 0 for all.
+
+    Raises
+    ------
+    InvalidInput
+        For a misspelled column (the nearest are named) or what is no SQL.
+    """
+    _check_clauses(results, columns, where, order)
+    statement = f"SELECT {', '.join(columns)} FROM points WHERE {_condition(where)}"
+    return query(results, f"{statement} ORDER BY {order or _DEFAULT_ORDER}{_limited(limit)}", "results")
+
+
+def best(
+    results: Results,
+    columns: Sequence[str],
+    least: str,
+    per: Sequence[str],
+    *,
+    where: str | None = None,
+    limit: int = 0,
+) -> Rows:
+    """Return, of every combination of the columns ``per``, the point that has least of something.
+
+    Parameters
+    ----------
+    least : str
+        ``fastest``, ``cheapest`` or an expression, such as ``cost_usd * iteration_time_s``.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`select`.
+    """
+    value = BEST.get(least, least)
+    if value.isidentifier() and value not in COLUMNS:
+        raise unknown_name("best", least, [*BEST, *COLUMNS])
+    _check_clauses(results, columns, where, None)
+    check_expressions(results, (value,), "best")
+    check_expressions(results, per, "per")
+    groups = ", ".join(per)
+    statement = (
+        f"SELECT {', '.join(columns)} FROM points WHERE status = 'ok' AND ({value}) IS NOT NULL AND "
+        f"{_condition(where)} QUALIFY row_number() OVER ({f'PARTITION BY {groups} ' if groups else ''}"
+        f"ORDER BY {value}, {_DEFAULT_ORDER}) = 1 ORDER BY {groups or _DEFAULT_ORDER}"
+    )
+    return query(results, statement + _limited(limit), "best")
+
+
+def check_expressions(results: Results, expressions: Sequence[str], place: str) -> None:
+    """Refuse what cannot be asked of points, before it is part of a longer question.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`select`, with ``place`` in front.
+    """
+    _check(results, f"SELECT {', '.join(expressions) or '1'} FROM points", place)
+
+
+def query(results: Results, sql: str, place: str = "sql") -> Rows:
+    """Return the answer to a question in SQL; the tables are ``points``, ``runs`` and ``attempts``.
+
+    Raises
+    ------
+    InvalidInput
+        For what is no SQL, or would change something; ``place`` stands in front.
+    """
+    try:
+        cursor = results.connection.execute(sql)
+        if cursor is None:  # what duckdb gives for a comment alone, whatever its types say
+            raise InvalidInput(f"{place}: expected a question in SQL, got none")
+        names = tuple(column[0] for column in cursor.description)
+        return Rows(names, tuple(tuple(row) for row in cursor.fetchall()))
+    except duckdb.Error as error:
+        if is_damage(error):
+            raise
+        raise _mistake(str(error), place) from None
+
+
+_DEFAULT_ORDER = ", ".join(name for name in SETTING_COLUMNS if name != "inputs")
+
+
+def _condition(where: str | None) -> str:
+    return f"({where}\n)" if where else "true"  # the line break ends a comment of theirs
+
+
+def _limited(limit: int) -> str:
+    return f" LIMIT {limit}" if limit else ""
+
+
+def _check_clauses(results: Results, columns: Sequence[str], where: str | None, order: str | None) -> None:
+    """Ask each part by itself, so that a mistake is named by its flag."""
+    check_expressions(results, columns, "columns")
+    if where is not None:
+        _check(results, f"SELECT 1 FROM points WHERE {_condition(where)}", "where")
+    if order is not None:
+        _check(results, f"SELECT {', '.join(columns)} FROM points ORDER BY {order}", "order")
+
+
+def _check(results: Results, sql: str, place: str) -> None:
+    query(results, f"{sql} LIMIT 0", place)
+
+
+def _mistake(message: str, place: str) -> InvalidInput:
+    """Return DuckDB's complaint in one line; a misspelled column is answered with the nearest."""
+    text = " ".join(message.split("\n\nLINE", maxsplit=1)[0].split())
+    column = re.search(r'[Cc]olumn (?:named )?"([^"]+)"', text)
+    if column is not None and ("not found" in text or "does not have" in text):
+        return unknown_name(f"{place}: column", column[1], COLUMNS)
+    kind, _, rest = text.partition(": ")
+    if text.startswith("Catalog Error: Table"):
+        return InvalidInput(f"{place}: {rest.split(' Did you mean')[0]} Known: {', '.join(TABLES)}")
+    if kind == "Permission Error" or "read-only mode" in text:
+        return InvalidInput(f"{place}: results are only read here, and no other file: {rest}")
+    return InvalidInput(f"{place}: {rest or text}; columns: {', '.join(_SHOWN)}, ... (sql='DESCRIBE points')")
+
+
+_SHOWN = ("model", "servers", "degree", "bandwidth_bps", "fabric", "seed", "iteration_time_s", "cost_usd")

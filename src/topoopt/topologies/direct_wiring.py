@@ -1,0 +1,179 @@
+"""The noun DirectWiring: servers joined fiber by fiber, as a graph of few orbits that a group of turns repeats."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from topoopt.base.arrays import Ints
+from topoopt.topologies.ring import Ring
+from topoopt.topologies.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
+
+
+@dataclass(frozen=True, eq=False)
+class WiredRing:
+    """A closed walk over every server, known from how the wiring was made.
+
+    Attributes
+    ----------
+    walk : int64 array, shape (servers,)
+        Servers in the order of visit.
+    share : float
+        Of an interface's rate that the ring has on each fiber; rings that cross the same fibers share it.
+    """
+
+    walk: Ints
+    share: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class DirectWiring:
+    """Fibers from server to server; what one server of an orbit sees, every one of it sees.
+
+    Server (o, r), orbit o < m and r in the integers mod g, has number r·m + o. A wiring without symmetry has g = 1
+    and an orbit for each server; a circulant has one orbit and g = n.
+
+    Attributes
+    ----------
+    family : str
+    links : str
+        ``duplex`` (every fiber has one back: a cable) or ``directed``.
+    group : int
+        The g above.
+    near, shift : int64 arrays, shape (orbits, degree)
+        Fiber k into (o, r) comes from (near[o, k], r + shift[o, k]); an idle interface has itself, 0.
+    recipe : mapping
+        How it was made, in plain values.
+    rings : tuple of WiredRing
+        Rings of all servers that its making gives, in duplex wirings each for both ways.
+    """
+
+    family: str
+    links: str
+    group: int
+    near: Ints
+    shift: Ints
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    rings: tuple[WiredRing, ...] = ()
+
+    @property
+    def orbits(self) -> int:
+        """How many kinds of servers there are: those of number 0 .. orbits-1 stand for all."""
+        return len(self.near)
+
+    @property
+    def servers(self) -> int:
+        """How many servers there are."""
+        return self.orbits * self.group
+
+    @property
+    def degree(self) -> int:
+        """Interfaces of a server."""
+        return int(self.near.shape[1])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the servers, where the recipe has them from a file of others; empty where servers are numbers."""
+        names = self.recipe.get("names")
+        listed = names if isinstance(names, list) and len(names) == self.servers else []
+        return tuple(listed) if all(isinstance(name, str) for name in listed) else ()
+
+    @cached_property
+    def arcs(self) -> tuple[Ints, Ints]:
+        """Both ends of every fiber that is in use, sender first; those into server 0 come first."""
+        orbits = self.orbits
+        dst = np.repeat(np.arange(self.servers), self.degree)
+        turn = dst // orbits
+        near, shift = (np.tile(part.ravel(), self.group) for part in (self.near, self.shift))
+        src = (turn + shift) % self.group * orbits + near
+        return src[src != dst], dst[src != dst]
+
+    @property
+    def idle_interfaces(self) -> int:
+        """Interfaces of all servers together that nothing is plugged into; of fibers, where none comes in."""
+        return self.servers * self.degree - len(self.arcs[0])
+
+    @property
+    def rings_fill_links(self) -> bool:
+        """Whether the rings, both ways of a cable, use all links, or all but the odd cable of an odd number."""
+        ways = 2 if self.links == "duplex" else 1
+        over = self.links == "duplex" and self.servers % 2 and self.degree % 2
+        return sum(ring.share for ring in self.rings) * ways >= self.degree - (1 if over else 0)
+
+    def split_rings(self) -> tuple[Ring, ...]:
+        """Return the rings such that an AllReduce that is split equally over them loads them by their share.
+
+        Both ways around each cable; where some have half an interface's rate, the whole ones come twice.
+        """
+        least = min((ring.share for ring in self.rings), default=1.0)
+        laid: list[Ring] = []
+        for ring in self.rings:
+            there = _ring(ring.walk)
+            ways = (there, _ring(ring.walk[::-1])) if self.links == "duplex" else (there,)
+            laid += ways * round(ring.share / least)
+        return tuple(laid)
+
+    def topology(self, bandwidth_bps: float = 1.0, latency_s: float = DEFAULT_LATENCY_S) -> Topology:
+        """Return the links; of a circulant with its offsets."""
+        steps = np.unique(-self.shift[0] % self.servers) if self.orbits == 1 else np.empty(0, np.int64)
+        offsets = tuple(int(step) for step in steps if step)
+        return topology_from_arrays(
+            self.family, self.servers, *self.arcs, bandwidth_bps, latency_s, offsets=offsets
+        )
+
+
+def _ring(walk: Ints) -> Ring:
+    """Return the ring of a walk, from server 0 on and with its stride where it has one."""
+    turned = np.roll(walk, -int(np.argmin(walk)))
+    steps = np.unique((np.roll(turned, -1) - turned) % len(turned))
+    order = tuple(turned.tolist())
+    return Ring(int(steps[0]) if len(steps) == 1 else 0, order, order)
+
+
+def wiring_of_arcs(
+    family: str,
+    links: str,
+    servers: int,
+    degree: int,
+    arcs: tuple[Ints, Ints],
+    recipe: Mapping[str, Any] | None = None,
+    rings: Sequence[WiredRing] = (),
+    group: int = 1,
+) -> DirectWiring:
+    """Return the wiring of fibers that are known one by one; ``group`` turns it into itself, s → s + servers/group.
+
+    A loop from a server to itself is left out: both its interfaces are idle.
+    """
+    orbits = servers // group
+    src, dst = (np.asarray(end, np.int64) for end in arcs)
+    into = np.flatnonzero((dst < orbits) & (src != dst))
+    into = into[np.argsort(dst[into], kind="stable")]
+    near = np.repeat(np.arange(orbits)[:, None], degree, axis=1)
+    shift = np.zeros((orbits, degree), np.int64)
+    place = np.arange(len(into)) - np.searchsorted(dst[into], dst[into])
+    turn, orbit = np.divmod(src[into], orbits)
+    near[dst[into], place] = orbit
+    shift[dst[into], place] = turn
+    return DirectWiring(family, links, group, near, shift, recipe or {}, tuple(rings))
+
+
+def both_ways(arcs: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+    """Return the fibers and those back: what cables are."""
+    src, dst = arcs
+    return np.concatenate([src, dst]), np.concatenate([dst, src])
+
+
+def turns(arcs: tuple[Ints, Ints], servers: int, group: int) -> bool:
+    """Return whether s → s + servers/group leaves the fibers as they are."""
+    if group < 2 or servers % group:
+        return False
+    src, dst = arcs
+    moved = [(end + servers // group) % servers for end in arcs]
+    return bool((np.sort(src * servers + dst) == np.sort(moved[0] * servers + moved[1])).all())
+
+
+def most_turns(arcs: tuple[Ints, Ints], servers: int) -> int:
+    """Return the largest group of turns that leaves the fibers as they are; 1 where there is no symmetry."""
+    return next((group for group in range(servers, 1, -1) if turns(arcs, servers, group)), 1)

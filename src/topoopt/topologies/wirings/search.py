@@ -1,0 +1,143 @@
+"""The search for the best wiring: all families that exist, judged, beside lifted unions of cycles."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from topoopt.topologies.direct_wiring import DirectWiring
+from topoopt.topologies.families.lifted import SearchInterrupted
+from topoopt.topologies.families.regular import WIRING_FAMILIES
+from topoopt.topologies.moore import moore_average_hops
+from topoopt.topologies.wirings.existence import families_of
+from topoopt.topologies.wirings.judged import JudgedWiring, best_of, frontier, judged
+from topoopt.topologies.wirings.known import known_judged
+from topoopt.topologies.wirings.lifted_trials import lifted_trials
+from topoopt.topologies.wirings.odd_interface import with_odd_interface
+from topoopt.topologies.wirings.request import BEST, LIFTED, WiringRequest
+
+Progress = Callable[[str, int, int], None]
+
+_LARGEST_UNASKED = 8192
+"""Servers: of more, families without symmetry are looked at only where they are asked for."""
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoundWirings:
+    """What a search found.
+
+    Attributes
+    ----------
+    chosen : JudgedWiring
+        The best by the objective.
+    frontier : tuple of JudgedWiring
+        Those of all families that are best in something, by hops.
+    looked_at : tuple of str
+        Names of the families.
+    interrupted : bool
+        Whether it was ended by a Ctrl-C.
+    known : int
+        Wirings that were known already, of longer searches.
+    search_s : float
+        Seconds of search that there were, on one core; 0 where the known ones were enough.
+    """
+
+    request: WiringRequest
+    chosen: JudgedWiring
+    frontier: tuple[JudgedWiring, ...]
+    looked_at: tuple[str, ...]
+    interrupted: bool = False
+    known: int = 0
+    search_s: float = 0.0
+
+    @property
+    def moore_average_hops(self) -> float:
+        """No wiring of so many interfaces has less."""
+        return moore_average_hops(self.request.servers, self.request.degree, self.request.links)
+
+
+def search_wirings(
+    request: WiringRequest, on_progress: Progress = _silent, word: str = "family"
+) -> FoundWirings:
+    """Return the best wiring that was found, and those that are better in something; ``word`` is for messages.
+
+    Seed 0 begins with what is known of longer searches, and searches on only for a budget that is asked for; another
+    seed begins at nothing. Equal requests give equal answers; a search that is interrupted gives the best so far, if
+    there is one.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown family.
+    Infeasible
+        If the family that is asked for does not exist; with the nearest servers and interfaces.
+    """
+    asked = _even(request) if request.family in (BEST, LIFTED) else request
+    names = families_of(asked, word) if not request.ring_group else (LIFTED,)
+    known = _known(asked, names) if asked == request else ()
+    searches = LIFTED in names and not _is_enough(request, known)
+    rows = list(known)
+    interrupted = False
+    try:
+        for wiring in _wirings(asked, names, searches, on_progress):
+            rows.append(judged(_whole(wiring, request)))
+    except SearchInterrupted as stopped:
+        rows.append(judged(_whole(stopped.wiring, request)))
+        interrupted = True
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+        interrupted = True
+    chosen, best = best_of(rows, request.objective), frontier(rows)
+    search_s = request.search_s if searches else 0.0
+    return FoundWirings(request, chosen, best, names, interrupted, len(known), search_s)
+
+
+def _known(request: WiringRequest, names: tuple[str, ...]) -> tuple[JudgedWiring, ...]:
+    """Return what a search may begin with; other seeds are for who wants another wiring."""
+    if LIFTED not in names or request.seed or request.ring_group:
+        return ()
+    return known_judged(request.servers, request.degree, request.links)
+
+
+def _is_enough(request: WiringRequest, known: tuple[JudgedWiring, ...]) -> bool:
+    """Return whether a search would be in vain: what is known took longer than the usual budget, or is the best."""
+    if not known or not request.budget_s:
+        return bool(known)
+    least = moore_average_hops(request.servers, request.degree, request.links)
+    place = 0 if request.objective == "hops" else 2
+    return min(row.figures[place] for row in known) <= least + 1e-12
+
+
+def _even(request: WiringRequest) -> WiringRequest:
+    """Return the request without the odd interface of an odd number of servers, which one of them cannot use."""
+    idle = request.links == "duplex" and request.degree % 2 == 1 and request.servers % 2 == 1
+    return replace(request, degree=request.degree - 1) if idle else request
+
+
+def _whole(wiring: DirectWiring, request: WiringRequest) -> DirectWiring:
+    """Return the wiring with the interface that was left out."""
+    return wiring if wiring.degree == request.degree else with_odd_interface(wiring, request.seed)
+
+
+def _wirings(
+    request: WiringRequest, names: tuple[str, ...], searches: bool, on_progress: Progress
+) -> Iterator[DirectWiring]:
+    """Yield every wiring that is worth judging."""
+    for index, name in enumerate(names):
+        on_progress(f"looking at {name} wirings", index, len(names))
+        if name == LIFTED or (request.servers > _LARGEST_UNASKED and request.family == BEST):
+            continue
+        yield from WIRING_FAMILIES[name].build(request.servers, request.degree, request.links)
+    if searches:
+        spent_s = 0.0
+
+        def tick(more_s: float) -> None:
+            nonlocal spent_s
+            spent_s += more_s
+            done = min(int(100 * spent_s / request.search_s), 100)
+            on_progress("searching unions of Hamiltonian cycles", done, 100)
+
+        yield from lifted_trials(request, tick)

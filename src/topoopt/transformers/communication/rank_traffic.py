@@ -1,0 +1,148 @@
+"""The noun RankTraffic: what ranks and servers send each other in one iteration, as tables and matrices."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from topoopt.base.door import shows_itself
+from topoopt.base.frame import Frame, frame
+from topoopt.schema.files import write_atomically
+from topoopt.transformers.columns import Floats, Ints
+from topoopt.transformers.communication.matrix import rank_matrix, server_matrix
+from topoopt.transformers.communication.message import KINDS, Communication
+from topoopt.transformers.communication.server_traffic import server_traffic
+from topoopt.transformers.communication.traffic_table import KindRow, RankRow, kind_rows, rank_rows
+from topoopt.transformers.configuration import Configuration
+from topoopt.workloads import Traffic
+from topoopt.workloads.transformer import TransformerModel
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False)
+class RankTraffic:
+    """The communication of a configuration on servers.
+
+    Attributes
+    ----------
+    order : str
+        Which degree numbers ranks fastest, and so on.
+    loads : str or None
+        Of experts, as :func:`~topoopt.transformers.find_loads` reads them; None for even ones.
+    iteration : int
+        At which the loads are taken.
+    sent : tuple of Communication
+    places : int64 array, shape (ranks,)
+        The server of each rank.
+    by : str
+        What the matrices are of: ``server``, ``rank`` or ``kind``.
+    estimator, framework : str
+        As whom it is counted: ``calibrated`` or ``apnet24``, and one of :data:`~topoopt.transformers.FRAMEWORKS`.
+    """
+
+    model: TransformerModel
+    configuration: Configuration
+    order: str
+    loads: str | None
+    iteration: int
+    sent: tuple[Communication, ...]
+    places: Ints
+    by: str = "server"
+    estimator: str = "calibrated"
+    framework: str = "megatron"
+
+    @property
+    def servers(self) -> int:
+        """Servers that the ranks take."""
+        return int(self.places.max()) + 1
+
+    def first_stage(self) -> tuple[RankRow, ...]:
+        """Return what rank 0 takes part in."""
+        return rank_rows(self.sent)
+
+    def kinds(self) -> tuple[KindRow, ...]:
+        """Return what all ranks send, by kind."""
+        return kind_rows(self.sent, self.places)
+
+    def traffic(self) -> Traffic:
+        """Return what servers send each other when collectives are hierarchical."""
+        return server_traffic(self.sent, self.places)
+
+    def matrices(self) -> dict[str, Floats]:
+        """Return the matrices by name: one of servers, one of ranks, or one of servers for each kind with traffic.
+
+        Bytes that stay inside a server are left out.
+        """
+        if self.by == "rank":
+            return {"rank": rank_matrix(self.sent, len(self.places))}
+        if self.by == "server":
+            return {"server": _between(server_matrix(self.sent, self.places))}
+        matrices = {kind: _between(server_matrix(self.sent, self.places, [kind])) for kind in KINDS}
+        return {kind: matrix for kind, matrix in matrices.items() if matrix.any()}
+
+    def to_frame(self) -> Frame:
+        """Return what all ranks send, by kind, as a pandas table.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is not installed.
+        """
+        return frame(asdict(row) for row in self.kinds())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain values; bytes are of one iteration."""
+        one, demand = self.configuration, self.traffic()
+        return {
+            "model": self.model.name,
+            "accelerators": one.accelerators,
+            "servers": self.servers,
+            "configuration": asdict(one),
+            "micro_batches": one.micro_batches,
+            "estimator": self.estimator,
+            "framework": self.framework,
+            "order": self.order,
+            "loads": self.loads,
+            "iteration": self.iteration,
+            "first_stage": [{**asdict(row), "parts": list(row.parts)} for row in self.first_stage()],
+            "kinds": [asdict(row) for row in self.kinds()],
+            "server_traffic": {
+                "allreduce_bytes": demand.allreduce_bytes,
+                "allreduce_wire_bytes": demand.allreduce_wire_bytes,
+                "mp_bytes": demand.mp_bytes,
+                "allreduce_groups": [
+                    {"members": list(group.members), "bytes": group.size_bytes} for group in demand.allreduce
+                ],
+                "alltoall_groups": [
+                    {"members": list(group.members), "bytes_per_pair": group.bytes_per_pair}
+                    for group in demand.alltoall
+                ],
+            },
+            "by": self.by,
+            "matrix_bytes": {name: matrix.round().tolist() for name, matrix in self.matrices().items()},
+        }
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write one square matrix, or by kind rows of kind, source, destination and bytes.
+
+        Raises
+        ------
+        InvalidInput
+            If the file cannot be written.
+        """
+        matrices = self.matrices()
+        if self.by != "kind":
+            [matrix] = matrices.values()
+            lines = [",".join(map(str, row)) for row in matrix.round().astype("int64").tolist()]
+        else:
+            lines = ["kind,src,dst,bytes"]
+            for kind, matrix in matrices.items():
+                for src, dst in zip(*(index.tolist() for index in matrix.nonzero()), strict=True):
+                    lines.append(f"{kind},{src},{dst},{round(float(matrix[src, dst]))}")
+        write_atomically(path, "\n".join(lines) + "\n")
+
+
+def _between(matrix: Floats) -> Floats:
+    np.fill_diagonal(matrix, 0.0)
+    return matrix

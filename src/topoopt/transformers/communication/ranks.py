@@ -1,0 +1,136 @@
+"""Which rank is which: the order in which parallel dimensions number the ranks, their groups, and where ranks sit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.transformers.columns import Ints
+from topoopt.transformers.configuration import Configuration
+
+ORDER = "tp-cp-ep-dp-pp"
+"""The order that Megatron-LM takes by default; the first dimension changes fastest."""
+GROUP_KINDS = ("tp", "cp", "dp", "etp", "ep", "expert-dp", "pp", "embedding")
+"""Kinds of groups: ``dp`` sums gradients of what is not an expert (dp·cp ranks), ``expert-dp`` those of experts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The ranks of a configuration, twice: by the dimensions of the dense part and by those of the experts.
+
+    Attributes
+    ----------
+    dense : int64 array, shape (pp, dp, cp, tp)
+    expert : int64 array, shape (pp, expert_dp, ep, etp)
+        The same ranks; a stage has the same ones in both.
+    """
+
+    dense: Ints
+    expert: Ints
+
+    def groups(self, kind: str) -> Ints:
+        """Return all groups of a kind, shape (groups, size); every rank is in exactly one, see :data:`GROUP_KINDS`.
+
+        Members are in the order of the dimension: a pipeline group begins with the first stage. Only ranks of the
+        first and the last stage are in an embedding group.
+        """
+        check_known("group", kind, GROUP_KINDS)
+        if kind == "embedding":
+            return self.stage_groups("pp")[:, :: max(len(self.dense) - 1, 1)]
+        stages = range(1 if kind == "pp" else len(self.dense))
+        return np.concatenate([self.stage_groups(kind, stage) for stage in stages])
+
+    def stage_groups(self, kind: str, stage: int = 0) -> Ints:
+        """Return the groups of one stage, shape (groups, size); of ``pp`` all groups, whatever the stage."""
+        stages, dense, expert = len(self.dense), self.dense, self.expert
+        if kind == "pp":
+            return np.ascontiguousarray(dense.reshape(stages, -1).T)
+        if kind in ("etp", "ep", "expert-dp"):
+            axis = {"etp": 2, "ep": 1, "expert-dp": 0}[kind]
+            return _lines(expert[stage], axis)
+        if kind == "dp":
+            return np.ascontiguousarray(dense[stage].reshape(-1, dense.shape[3]).T)
+        return _lines(dense[stage], {"tp": 2, "cp": 1}[kind])
+
+
+def rank_numbers(configuration: Configuration, order: str = ORDER) -> Ranks:
+    """Return the ranks of a configuration.
+
+    Within a stage the ranks are numbered by the order without ``pp``, once with the degrees tp, cp, dp and once, for
+    the experts, with etp, ep and expert-dp in the places of tp, ep and dp.
+
+    Raises
+    ------
+    InvalidInput
+        If ``order`` is not tp, cp, ep, dp and pp, each once, or the experts' degrees do not divide a stage.
+
+    Examples
+    --------
+    >>> ranks = rank_numbers(Configuration(tp=2, pp=2, dp=2, global_batch=8, sequence=8))
+    >>> ranks.groups("tp").tolist(), ranks.groups("dp").tolist()
+    ([[0, 1], [2, 3], [4, 5], [6, 7]], [[0, 2], [1, 3], [4, 6], [5, 7]])
+    """
+    words, one = order.split("-"), configuration
+    if sorted(words) != sorted(ORDER.split("-")):
+        raise InvalidInput(
+            f'order: expected tp, cp, ep, dp and pp, each once, fastest first, such as {ORDER}; got "{order}"'
+        )
+    in_stage = one.tp * one.cp * one.dp
+    if in_stage % (one.ep * one.etp):
+        raise InvalidInput(
+            f"ep: ep·etp = {one.ep * one.etp} must divide the tp·cp·dp = {in_stage} ranks of a stage"
+        )
+    sizes = {"tp": one.tp, "cp": one.cp, "dp": one.dp, "pp": one.pp}
+    dense = _grid([word for word in words if word != "ep"], sizes, ("pp", "dp", "cp", "tp"))
+    # Ranks of a stage in rising order, whatever the place of pp in the order.
+    stages = np.sort(dense.reshape(one.pp, -1), axis=1)
+    inside = _grid(
+        [word for word in words if word not in ("cp", "pp")],
+        {"tp": one.etp, "ep": one.ep, "dp": one.expert_dp},
+        ("dp", "ep", "tp"),
+    )
+    return Ranks(dense, stages[:, inside])
+
+
+def place_ranks(accelerators: int, per_server: int, slots: Sequence[int] | Ints | None = None) -> Ints:
+    """Return the server of each rank, shape (accelerators,).
+
+    Parameters
+    ----------
+    slots : integers, optional
+        The accelerator on which each rank runs; accelerator a is in server ``a // per_server``. In order if not given.
+
+    Raises
+    ------
+    InvalidInput
+        If ``slots`` is not each of ``0..accelerators-1`` once.
+
+    Examples
+    --------
+    >>> place_ranks(4, 2).tolist(), place_ranks(4, 2, [0, 2, 1, 3]).tolist()
+    ([0, 0, 1, 1], [0, 1, 0, 1])
+    """
+    if accelerators < 1 or per_server < 1:
+        raise InvalidInput(
+            f"ranks: accelerators and accelerators per server must be >= 1, got {accelerators} and {per_server}"
+        )
+    places = np.arange(accelerators) if slots is None else np.asarray(slots, np.int64)
+    if not np.array_equal(np.sort(places), np.arange(accelerators)):
+        raise InvalidInput(
+            f"ranks: slots must hold each of 0..{accelerators - 1} once, got {len(places)} numbers"
+        )
+    return places // per_server
+
+
+def _grid(words: Sequence[str], sizes: dict[str, int], axes: Sequence[str]) -> Ints:
+    """Number the points of a grid, the first word changing fastest, and return it with the axes in a wanted order."""
+    slowest_first = list(reversed(words))
+    shape = [sizes[word] for word in slowest_first]
+    numbers = np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)
+    return np.ascontiguousarray(numbers.transpose([slowest_first.index(word) for word in axes]))
+
+
+def _lines(grid: Ints, axis: int) -> Ints:
+    """Return the lines of a grid along an axis, shape (lines, length)."""
+    return np.ascontiguousarray(np.moveaxis(grid, axis, -1).reshape(-1, grid.shape[axis]))

@@ -1,0 +1,219 @@
+"""The noun Configuration: how a transformer is split over accelerators, and how its batch is cut."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from topoopt.base.errors import InvalidInput, check_known, unknown_name
+from topoopt.transformers.recomputation import recomputation_bits
+from topoopt.workloads.pipelined_step import ORDERS
+from topoopt.workloads.transformer import ADAPTERS
+
+LARGEST_COUNT = 10**9
+"""Of every degree, of sequences and of tokens: products of them stay whole numbers that a machine can hold."""
+
+ZERO_STAGES = (0, 1, 2, 3)
+"""What data-parallel replicas share out (Rajbhandari 2020): nothing; optimizer state; gradients; parameters."""
+
+CONTEXTS = ("ring", "ulysses", "all-gather")
+"""How context parallel ranks see all keys and values: they go round (Liu 2023), heads are exchanged for tokens (Jacobs
+2023), or every rank gathers them (Llama 3, section 3.3.2)."""
+
+SCHEDULES = tuple(ORDERS)
+"""Order of the passes in a pipeline: 1F1B, interleaved with several chunks; the gradients of weights fill the bubble
+(ZB-H1 of Qi 2023); from both ends at once (DeepSeek-V3, section 3.2.1)."""
+
+EXCHANGES = ("flat", "hierarchical")
+"""How tokens get to their experts: a copy for each expert (an all-to-all of NCCL), or one for each server, forwarded
+there to each rank that has some of them (DeepSeek-V3, section 3.2.2; Megatron Core's DeepEP and HybridEP)."""
+
+STORED_PRECISIONS = ("", "fp32", "bf16", "fp8", "nf4")
+"""Of what is kept or sent; nothing for what the framework does. The last is of frozen weights alone (QLoRA)."""
+
+KEPT_IN = {
+    "dispatch": STORED_PRECISIONS[1:4],
+    "weights": STORED_PRECISIONS[1:],
+    "gradients": ("fp32", "bf16"),
+    "moments": STORED_PRECISIONS[1:4],
+    "activation_inputs": ("bf16", "fp8"),
+}
+"""The precisions that make sense for each of what is kept or sent, to name to whoever writes another."""
+
+LARGEST_SPREAD = 10
+
+COUNTS = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "global_batch", "sequence")
+"""Fields of a configuration that are at least 1."""
+
+COUNTS_FROM_ZERO = ("recompute_layers", "shard", "adapter_rank", "document")
+
+SHARES = ("offload_optimizer", "offload_activations")
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One way of training a transformer on ``tp·cp·dp·pp`` accelerators.
+
+    Ranks are in the order tp, cp, ep, dp, pp, the first changing fastest. The expert group lies inside the
+    tp·cp·dp ranks of a stage: ``etp·ep`` divides ``tp·cp·dp``.
+
+    Attributes
+    ----------
+    tp, pp, dp, cp, ep : int
+        Tensor, pipeline, data, context and expert parallel degrees.
+    etp : int
+        Tensor parallel degree inside an expert; 1 keeps each expert whole, ``tp`` cuts it like the rest.
+    vpp : int
+        Virtual pipeline stages (model chunks) of a rank; above 1 the schedule is interleaved 1F1B.
+    micro_batch, global_batch : int
+        Sequences in a micro-batch of one replica; sequences of an iteration over all replicas.
+    sequence : int
+        Tokens of a sequence.
+    recompute : str
+        One of :data:`~topoopt.transformers.RECOMPUTATIONS`, or some of
+        :data:`~topoopt.transformers.RECOMPUTED_PARTS` joined by ``+``.
+    zero : int
+        One of :data:`ZERO_STAGES`.
+    sequence_parallel : bool
+        Norms and dropouts split along the sequence over the tp ranks (Korthikanti 2022).
+    precision : str
+        ``fp16``, ``bf16``, ``fp8`` or ``fp32``.
+    recompute_layers : int
+        Layers of each chunk that ``recompute`` is about; 0 for all.
+    shard : int
+        Of the dp·cp ranks, those over which ZeRO shares out: each shard of so many has all (HSDP). 0 for all of them.
+    context : str
+        One of :data:`CONTEXTS`.
+    schedule : str
+        One of :data:`SCHEDULES`.
+    overlap_experts : bool
+        Whether the all-to-alls of experts run beside the computation of another micro-batch.
+    exchange : str
+        One of :data:`EXCHANGES`.
+    graphs : bool
+        Whether the kernels of an iteration are launched as graphs (CUDA graphs), so that the host has nothing to do.
+    dispatch, weights, gradients, moments, activation_inputs : str
+        One of :data:`STORED_PRECISIONS`: of tokens on their way to experts, of the weights that are computed with, of
+        the gradients that are summed up and reduced, of Adam's moments, of what enters the activation between
+        feed-forward matrices while it is kept for the backward pass (DeepSeek-V3, section 3.3.3).
+    offload_optimizer, offload_activations : float
+        Share of them that the host's memory holds.
+    adapter_rank : int
+        Of low-rank adapters (LoRA), all that is trained; 0 for training everything.
+    adapters : str
+        One of :data:`~topoopt.workloads.transformer.ADAPTERS`: which linear layers have one.
+    document : int
+        Tokens of an average document where several are packed into a sequence and do not see each other; 0 for one.
+    document_spread : float
+        Standard deviation of the length of documents over their average; 0 for all alike.
+    """
+
+    tp: int
+    pp: int
+    dp: int
+    global_batch: int
+    sequence: int
+    cp: int = 1
+    ep: int = 1
+    etp: int = 1
+    vpp: int = 1
+    micro_batch: int = 1
+    recompute: str = "none"
+    zero: int = 0
+    sequence_parallel: bool = False
+    precision: str = "bf16"
+    recompute_layers: int = 0
+    shard: int = 0
+    context: str = "ring"
+    schedule: str = "1f1b"
+    overlap_experts: bool = False
+    dispatch: str = ""
+    weights: str = ""
+    gradients: str = ""
+    moments: str = ""
+    activation_inputs: str = ""
+    offload_optimizer: float = 0.0
+    offload_activations: float = 0.0
+    adapter_rank: int = 0
+    adapters: str = ADAPTERS[0]
+    document: int = 0
+    document_spread: float = 0.0
+    exchange: str = "hierarchical"
+    graphs: bool = False
+
+    def __post_init__(self) -> None:
+        for key in COUNTS:
+            _check_count(key, getattr(self, key), 1)
+        for key in COUNTS_FROM_ZERO:
+            _check_count(key, getattr(self, key), 0)
+        for key in SHARES:
+            if not 0 <= getattr(self, key) <= 1:
+                raise InvalidInput(f"{key}: expected a share from 0 to 1, got {getattr(self, key)}")
+        recomputation_bits(self.recompute)
+        check_known("zero", str(int(self.zero)), map(str, ZERO_STAGES))
+        check_known("context", self.context, CONTEXTS)
+        check_known("schedule", self.schedule, SCHEDULES)
+        check_known("adapters", self.adapters, ADAPTERS)
+        if not 0 <= self.document_spread <= LARGEST_SPREAD:
+            raise InvalidInput(
+                f"document_spread: expected a number from 0 to {LARGEST_SPREAD}, got {self.document_spread}"
+            )
+        check_known("exchange", self.exchange, EXCHANGES)
+        for key, sensible in KEPT_IN.items():
+            value = getattr(self, key)
+            if value not in STORED_PRECISIONS or (value == "nf4" and key != "weights"):
+                raise unknown_name(key, value, sensible)
+
+    @property
+    def accelerators(self) -> int:
+        """Accelerators that the configuration takes."""
+        return self.tp * self.cp * self.dp * self.pp
+
+    @property
+    def micro_batches(self) -> int:
+        """Micro-batches of a replica in one iteration."""
+        return self.global_batch // (self.dp * self.micro_batch)
+
+    @property
+    def ends(self) -> int:
+        """From how many ends of a pipeline its micro-batches enter: 2 with DualPipe."""
+        return ORDERS[self.schedule].ends
+
+    @property
+    def chunk_batches(self) -> int:
+        """Of the micro-batches of a replica, those that go through a chunk."""
+        return self.micro_batches // self.ends
+
+    def stage_of(self, chunk: int) -> int:
+        """Return the stage of a chunk: of those from the other end, which come second, the last stage has the first."""
+        return chunk % self.pp if self.ends == 1 or chunk < self.pp else 2 * self.pp - 1 - chunk
+
+    @property
+    def unusual(self) -> dict[str, object]:
+        """What few configurations have: fields behind ``precision`` that are not as usual."""
+        return unusual_fields({name: getattr(self, name) for name in _USUAL})
+
+    @property
+    def expert_dp(self) -> int:
+        """Replicas of an expert."""
+        return self.tp * self.cp * self.dp // (self.ep * self.etp)
+
+
+_NAMES = [column.name for column in fields(Configuration)]
+_USUAL = {column.name: column.default for column in fields(Configuration)[_NAMES.index("precision") + 1 :]}
+
+
+def unusual_fields(configuration: Mapping[str, object]) -> dict[str, object]:
+    """Return those fields behind ``precision`` that few configurations have, and this one has.
+
+    Examples
+    --------
+    >>> unusual_fields({"tp": 8, "context": "ulysses", "schedule": "1f1b"})
+    {'context': 'ulysses'}
+    """
+    return {name: value for name, value in configuration.items() if name in _USUAL and value != _USUAL[name]}
+
+
+def _check_count(key: str, value: int, least: int) -> None:
+    if value < least:
+        raise InvalidInput(f"{key}: expected an integer >= {least}, got {value}")
+    if value > LARGEST_COUNT:
+        raise InvalidInput(f"{key}: expected an integer <= {LARGEST_COUNT}, got {value}")

@@ -1,0 +1,163 @@
+"""The noun ConfigurationSearch: the ways of training that fit, ranked, and the rows that are shown of them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from topoopt.base.door import shows_itself
+from topoopt.base.frame import Frame, frame
+from topoopt.catalog import find_accelerator
+from topoopt.jobs import PublishedLayout
+from topoopt.pricing import Ownership
+from topoopt.transformers.columns import Bools, Floats, Ints
+from topoopt.transformers.configuration_table import ConfigurationTable
+from topoopt.transformers.memory.accelerator import MemoryColumns
+from topoopt.transformers.owned_cluster import OwnedCluster
+from topoopt.transformers.search.not_searched import NotSearched
+from topoopt.transformers.search.request import SearchRequest
+from topoopt.transformers.step_time.parameters import Calibration
+from topoopt.transformers.step_time.times import StepTimes
+
+SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
+"""Rows that agree in these are variants of one another: they recompute, share out or store differently."""
+
+VARIANT = ("zero", "recompute", "sequence_parallel", "schedule", "overlap_experts")
+
+DOLLARS = ("usd_per_hour", "usd_per_run", "usd_per_token", "usd_per_sample")
+"""What training costs with a configuration, by the names of :class:`~topoopt.pricing.Ownership`."""
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False)
+class ConfigurationSearch:
+    """The configurations that fit, the fastest first; all columns are in this order.
+
+    Attributes
+    ----------
+    request : SearchRequest
+    calibration : Calibration
+        Of the times.
+    table : ConfigurationTable
+    times : StepTimes
+    memory : MemoryColumns
+    mfu : float array
+        FLOPs of the model's matrix products over those of all accelerators at their peak.
+    tokens_per_s : float array
+    is_variant : bool array
+        Whether a faster row differs only in what is computed again, shared out or split along the sequence, or the
+        row before takes the same time and memory.
+    valid, feasible : int
+        Configurations that were enumerated, and those that fit.
+    too_large : mapping of str to int
+        Why the others do not fit, and how many.
+    cpu_s : float
+        What the search took.
+    top : int
+        How many rows are shown.
+    variants : bool
+        Whether variants are among those.
+    published : tuple of PublishedLayout
+        Ways of training that are known from publications, where there are some for this model or one like it.
+    not_searched : tuple of NotSearched
+        Those of this model that are not among the configurations, and why.
+    cluster : OwnedCluster or None
+        What the machines cost; None where that is not asked.
+    """
+
+    request: SearchRequest
+    calibration: Calibration
+    table: ConfigurationTable
+    times: StepTimes
+    memory: MemoryColumns
+    mfu: Floats
+    tokens_per_s: Floats
+    is_variant: Bools
+    valid: int
+    feasible: int
+    too_large: Mapping[str, int]
+    cpu_s: float
+    top: int = 10
+    variants: bool = False
+    published: tuple[PublishedLayout, ...] = ()
+    not_searched: tuple[NotSearched, ...] = ()
+    cluster: OwnedCluster | None = None
+
+    def ownership(self, place: int) -> Ownership | None:
+        """Return what servers, network and electricity cost together with the configuration of a row."""
+        if self.cluster is None:
+            return None
+        time_s = float(self.times.iteration_time_s[place])
+        return self.cluster.training(time_s, self.request.global_batch, self.request.sequence)
+
+    @property
+    def accelerator(self) -> str:
+        """The accelerator, as the catalogue calls it."""
+        return find_accelerator(self.request.system.accelerator).name
+
+    def best(self, count: int, variants: bool = False) -> Ints:
+        """Return the places of the fastest rows, at most ``count``, each with or without its variants."""
+        places = np.arange(len(self.table)) if variants else np.flatnonzero(~self.is_variant)
+        return np.asarray(places[:count], np.int64)
+
+    def row(self, place: int) -> dict[str, Any]:
+        """Return one configuration with its time, its memory and where both go."""
+        one = self.table.row(place)
+        return {
+            **{name: getattr(one, name) for name in (*SPLIT, *VARIANT, "micro_batches")},
+            **self.times.row(place),
+            "mfu": float(self.mfu[place]),
+            "tokens_per_s": float(self.tokens_per_s[place]),
+            "memory_bytes": {**self.memory.row(place), "total": float(self.memory.total[place])},
+        }
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield every configuration that fits, the fastest first; a column for each cause of memory."""
+        for place in range(self.feasible):
+            row = self.row(place)
+            memory_bytes = row.pop("memory_bytes")
+            yield {**row, **{f"memory_{cause}_bytes": size for cause, size in memory_bytes.items()}}
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Return the rows to show: the fastest :attr:`top`, with what training costs by each."""
+        places = self.best(self.top, self.variants).tolist()
+        return [{**self.row(place), **self._dollars(place)} for place in places]
+
+    def _dollars(self, place: int) -> dict[str, float | None]:
+        owned = self.ownership(place)
+        return {} if owned is None else {name: getattr(owned, name) for name in DOLLARS}
+
+    def to_frame(self) -> Frame:
+        """Return every configuration that fits as a pandas table, the fastest first.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is not installed.
+        """
+        return frame(self.rows())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer, with the rows to show, as plain values."""
+        request, fastest = self.request, self.ownership(0) if self.feasible else None
+        settings = ("accelerators", "global_batch", "sequence", "precision", "attention", "framework")
+        return {
+            "model": request.model.name,
+            "accelerator": self.accelerator,
+            **{name: getattr(request, name) for name in settings},
+            "calibration": self.calibration.name,
+            "fixed": dict(request.fixed),
+            "memory_capacity_bytes": self.memory.capacity_bytes,
+            "valid": self.valid,
+            "feasible": self.feasible,
+            "too_large": {
+                key.replace(", ", "_").replace(" ", "_"): count for key, count in self.too_large.items()
+            },
+            "search_cpu_s": self.cpu_s,
+            "configurations_per_s": self.valid / max(self.cpu_s, 1e-9),
+            "configurations": self.shown(),
+            "ownership": None if fastest is None else asdict(fastest),
+            "published": [dict(one.to_mapping()) for one in self.published],
+            "published_not_searched": [one.to_mapping() for one in self.not_searched],
+        }

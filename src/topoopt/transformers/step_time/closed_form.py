@@ -1,0 +1,266 @@
+"""Iteration times of many configurations of a transformer, in closed form.
+
+What the published formula (:mod:`topoopt.transformers.step_time.apnet24`) leaves out: products lose efficiency with
+their
+shape, kernels cannot start faster than the host launches them, the last stage has the logits, groups may span
+servers, and communication hides behind computation.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from topoopt.catalog import PRECISIONS
+from topoopt.transformers.columns import Floats, blocks_of, join_rows
+from topoopt.transformers.communication.message import wire_element_bytes
+from topoopt.transformers.communication.sends import sent_slices
+from topoopt.transformers.configuration_table import ConfigurationTable
+from topoopt.transformers.experts.loads import ExpertLoads
+from topoopt.transformers.step_time.adapter_time import adapter_flops_per_token
+from topoopt.transformers.step_time.case import Case, case_of
+from topoopt.transformers.step_time.documents import tokens_seen
+from topoopt.transformers.step_time.micro_batch import MicroBatch, micro_batch
+from topoopt.transformers.step_time.parameters import Calibration
+from topoopt.transformers.step_time.replica_time import optimizer_step_s, replica_waits_s
+from topoopt.transformers.step_time.schedules import StagePasses, hidden_transfers, split_bubble_s
+from topoopt.transformers.step_time.shapes import Shapes
+from topoopt.transformers.step_time.times import StepTimes
+from topoopt.transformers.step_time.windows import allowed_tokens
+from topoopt.transformers.system import System
+from topoopt.workloads.transformer import TransformerModel
+
+ACTIVATION_BYTES = np.array([wire_element_bytes(name) for name in PRECISIONS], np.float64)
+
+SLOW_NETWORK_BYTES_PER_S = 12.5e9
+"""Below 100 Gb/s an accelerator waiting for others grows, to the calibrated ``slow_straggling`` at half of it: the two
+rates of the clusters with pipelines that calibrations are fitted to."""
+
+
+def estimate(
+    model: TransformerModel,
+    table: ConfigurationTable,
+    system: System,
+    calibration: Calibration,
+    loads: ExpertLoads | None = None,
+) -> StepTimes:
+    """Return the step times of all configurations of a table, in its order.
+
+    The configurations must be valid for the model (:func:`~topoopt.transformers.check_configuration`); memory is not
+    looked at.
+    ``loads`` are those of the experts, even if not given.
+
+    Examples
+    --------
+    >>> from topoopt.transformers import Configuration, configuration_table, find_calibration
+    >>> from topoopt.workloads.transformer import find_transformer
+    >>> table = configuration_table([Configuration(tp=8, pp=8, dp=4, global_batch=512, sequence=2048)])
+    >>> system = System("h100", 8, 3.6e12, 400e9)
+    >>> times = estimate(find_transformer("gpt3-175b"), table, system, find_calibration("h100"))
+    >>> bool(12 < times.iteration_time_s[0] < 16)
+    True
+    """
+    whole = case_of(model, table, system, calibration, loads)
+    return join_rows([step_times(replace(whole, table=block)) for block in blocks_of(table)])
+
+
+def step_times(case: Case) -> StepTimes:
+    """Return the step times of configurations of one model and system, or of one per row."""
+    table, batches = case.table, case.batches
+    one = micro_batch(case)
+    stage = busiest_stage(case, one)
+    slow = straggle(case)
+    hop_s = _hop_s(case)
+    dp_s, step_s = replica_waits_s(case, stage.layers, one), optimizer_step_s(case, stage.layers)
+    busy = stage.busy_s * batches * slow
+    waits = batches * slow * stage.layers
+    tp_s = waits * one.tp_s + batches * slow * stage.has_logits * one.logits_tp_s
+    cp_s, ep_s = waits * one.cp_s, waits * one.ep_s
+    pp_s = batches * hop_s * (1 - _hidden_hops(case))
+    bubble = _bubble_s(case, one, stage, hop_s)
+    return StepTimes(
+        iteration_time_s=busy + pp_s + bubble + dp_s + step_s,
+        compute_s=busy - tp_s - cp_s - ep_s + step_s,
+        tp_s=tp_s,
+        cp_s=cp_s,
+        ep_s=ep_s,
+        pp_s=pp_s,
+        dp_s=dp_s,
+        bubble_s=bubble,
+        exposed_communication_s=tp_s + cp_s + ep_s + pp_s + dp_s,
+        model_flops=model_flops(case.shapes, table) / (table.tp * table.cp * table.dp * table.pp),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """The busiest stage of a pipeline, as columns.
+
+    Attributes
+    ----------
+    layers, has_logits : array
+        What it holds.
+    busy_s, others_s : array
+        Time of one micro-batch in it, and in all other stages together.
+    other_stages : array
+        How many those are.
+    """
+
+    layers: Floats
+    has_logits: Floats
+    busy_s: Floats
+    others_s: Floats
+    other_stages: Floats
+
+
+def busiest_stage(case: Case, one: MicroBatch) -> Stage:
+    """Return the stage that the pipeline waits for.
+
+    Layers that do not divide evenly go to the first stages, so that the last, with the logits and with what predicts
+    further tokens, has the fewest. A rank of DualPipe has a stage and its mirror image, and half of the micro-batches
+    go through either.
+    """
+    layers, pp, vpp = case.shapes.layers, case.table.pp.astype(np.float64), case.table.vpp.astype(np.float64)
+    mtp = case.shapes.mtp_layers
+    # The last stage gives up a layer for each further token, and one for its output layer, if it has so many.
+    given = np.where(np.floor((layers + 2 * mtp) / pp) > 2 * mtp, 2 * mtp, 0)
+    fewest = np.floor((layers + given) / pp)
+    spare = layers + given - fewest * pp
+    most = fewest + (spare > 0)
+    logits_s = one.kernels.logits_forward_s + one.kernels.logits_backward_s + one.logits_tp_s
+    final = fewest - given + mtp
+    last = stage_s(final, case.outputs * logits_s, one, vpp)
+    first = stage_s(most, np.zeros(()), one, vpp)
+    middle = np.where(spare > 0, stage_s(fewest, np.zeros(()), one, vpp), first)
+    all_s = last + np.where(spare > 0, spare * first + (pp - 1 - spare) * middle, (pp - 1) * first)
+    has_logits = (last >= first) | (
+        pp == 1
+    )  # frozen logits may take less than the layers that they took away
+    busy = np.where(has_logits, last, first)
+    found = Stage(np.where(has_logits, final, most), has_logits * case.outputs, busy, all_s - busy, pp - 1)
+    dual = case.table.has_word("schedule", "dualpipe")
+    if not np.any(dual):
+        return found
+    ends_s, ends, half = (first + last) / 2, (most + final) / 2, (most + fewest) / 2
+    even = spare > pp / 2  # the stages in the middle, and their mirror images, have the most layers
+    middle_s = np.where(even, first, (first + middle) / 2)
+    at_ends = ends_s >= middle_s
+    return Stage(
+        np.where(dual, np.where(at_ends, ends, np.where(even, most, half)), found.layers),
+        np.where(dual, at_ends * case.outputs / 2, found.has_logits),
+        np.where(dual, np.maximum(ends_s, middle_s), found.busy_s),
+        found.others_s,
+        pp - 1,
+    )
+
+
+def stage_s(layers: Floats, extra_s: Floats, one: MicroBatch, chunks: Floats) -> Floats:
+    """Return the time of a micro-batch in all chunks of a stage: kernels and waits, or launches if those are longer."""
+    layer_s = (
+        one.kernels.forward_s + one.kernels.backward_s + one.recompute_s + one.tp_s + one.cp_s + one.ep_s
+    )
+    launches = layers * one.launch_s + chunks * one.chunk_launch_s
+    return combined_s(layers * layer_s + extra_s, launches)
+
+
+def combined_s(kernels_s: Floats, launches_s: Floats) -> Floats:
+    """Return the time of kernels that the host launches one after the other.
+
+    Somewhat above the longer of the two (the 3-norm): where they are alike, neither hides all of the other.
+    """
+    ratio = np.minimum(kernels_s, launches_s) / np.maximum(kernels_s, launches_s)
+    longer: Floats = np.maximum(kernels_s, launches_s)
+    factor: Floats = np.cbrt(1 + ratio * ratio * ratio)
+    return longer * factor
+
+
+def _bubble_s(case: Case, one: MicroBatch, stage: Stage, hop_s: Floats) -> Floats:
+    """Return what the busiest stage waits for others while the pipeline fills and drains.
+
+    With 1F1B that is both passes in all others, with v chunks in each stage a v-th of it.
+    """
+    table = case.table
+    others_s = stage.others_s + stage.layers * (one.ep_alone_s - one.ep_s) * stage.other_stages
+    usual_s: Floats = (others_s + (table.pp - 1) * hop_s) / table.vpp
+    if not np.any(table.schedule):
+        return usual_s
+    return split_bubble_s(table, _passes(case, one, stage, others_s), hop_s, usual_s)
+
+
+def _passes(case: Case, one: MicroBatch, stage: Stage, others_s: Floats) -> StagePasses:
+    """Return the passes of the busiest stage and of all others; launches make all of them longer alike."""
+    kernels, waits = one.kernels, one.tp_s + one.cp_s + one.ep_alone_s
+    layers, logits = stage.layers, stage.has_logits
+    other_layers = np.maximum(case.shapes.layers + case.shapes.mtp_layers - layers, 0.0)
+    other_logits = case.outputs - logits
+    backward_s = kernels.backward_s + one.recompute_s + one.backward_share * waits
+    both_s = kernels.forward_s + backward_s + (1 - one.backward_share) * waits - one.ep_alone_s + one.ep_s
+    both_logits_s = kernels.logits_forward_s + kernels.logits_backward_s + one.logits_tp_s
+    longer = stage.busy_s / (layers * both_s + logits * both_logits_s)
+    longer_others = stage.others_s / np.maximum(other_layers * both_s + other_logits * both_logits_s, 1e-30)
+    return StagePasses(
+        paired_s=stage.busy_s,
+        weights_s=longer * (layers * kernels.weights_s + logits * kernels.logits_weights_s),
+        others_s=others_s,
+        others_paired_s=stage.others_s,
+        others_backward_s=longer_others
+        * (other_layers * backward_s + other_logits * kernels.logits_backward_s),
+        others_weights_s=longer_others
+        * (other_layers * kernels.weights_s + other_logits * kernels.logits_weights_s),
+    )
+
+
+def straggle(case: Case) -> Floats:
+    """Return the factor by which the stages of pipelines wait for the slowest server, more so over a slow network.
+
+    Every micro-batch of a pipeline waits for other servers. Replicas without stages wait for each other once an
+    iteration, over which the differences between servers even out: from 8 to 1,024 accelerators InternLM lost no more
+    than its gradients explain (benchmarks/data/train_runs.csv).
+    """
+    table, machine = case.table, case.machine
+    servers = np.maximum(table.tp * table.cp * table.dp * table.pp / machine.per_server, 1.0)
+    slow = np.clip(SLOW_NETWORK_BYTES_PER_S / machine.network_bytes_per_s - 1, 0.0, 1.0)
+    share = case.calibration.straggling + case.calibration.slow_straggling * slow
+    return np.where(table.pp > 1, 1 + share * np.log2(servers), 1.0)
+
+
+def _hidden_hops(case: Case) -> Floats:
+    """Return the share of the transfers between stages that hide while the pipeline is full.
+
+    Those of interleaved stages behind the work on other chunks, and as far as schedules hide them.
+    """
+    by_schedule = hidden_transfers(case.table)
+    return np.where((case.table.vpp > 1) & ~case.runs_apart("hops"), 1.0, by_schedule)
+
+
+def _hop_s(case: Case) -> Floats:
+    """Return the transfers of one micro-batch from stage to stage and back."""
+    table = case.table
+    stride = case.tp * table.cp * table.dp
+    return (table.pp > 1) * 2 * case.links.transfer_s(stride, sent_bytes(case)) * table.vpp
+
+
+def sent_bytes(case: Case) -> Floats:
+    """Return what a rank sends to the next stage, or back, for one micro-batch."""
+    slices = sent_slices(case.tp, case.table.sequence_parallel, case.runs_apart("sends"))
+    return np.asarray(ACTIVATION_BYTES[case.table.precision] * case.tokens * case.shapes.hidden / slices)
+
+
+def model_flops(shapes: Shapes, table: ConfigurationTable) -> Floats:
+    """Return the FLOPs of one iteration that the model asks for: three times its forward matrix products.
+
+    Attention counts every pair of tokens of a document that a window allows, as if there were no causal mask: without
+    windows that is Megatron's formula (Narayanan 2021, equation 3). A recurrence counts its products with the state.
+    Frozen weights have no gradients, so that their matrix products count twice, not three times.
+    """
+    tokens = table.global_batch * table.sequence.astype(np.float64)
+    visited = shapes.dense_parameters + shapes.replicated_parameters
+    visited = visited + shapes.expert_parameters * shapes.per_token / shapes.experts
+    scores = allowed_tokens(shapes, tokens_seen(table)) * shapes.heads * (shapes.head_dim + shapes.value_dim)
+    if np.any(shapes.indexed > 0):
+        scores = scores + shapes.indexed * tokens_seen(table) * shapes.attention_share
+    mixed = scores + shapes.recurrent_share * shapes.recurrent_products
+    linear, core = shapes.layers * visited + shapes.vocabulary * shapes.hidden, shapes.layers * mixed
+    if not np.any(table.adapter_rank > 0):
+        return 6 * tokens * (linear + core)
+    added = shapes.layers * adapter_flops_per_token(shapes, table) / 2
+    return tokens * (np.where(table.adapter_rank > 0, 4, 6) * linear + 6 * (core + added))

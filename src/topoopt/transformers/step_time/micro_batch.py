@@ -1,0 +1,165 @@
+"""What one micro-batch costs one accelerator in an average layer: kernels, recomputation, waits, launches."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.transformers.columns import Floats
+from topoopt.transformers.step_time.case import Case
+from topoopt.transformers.step_time.context_time import context_s
+from topoopt.transformers.step_time.expert_exchange import exchanges_s, hidden_exchanges_s, overlaps
+from topoopt.transformers.step_time.layer_time import LayerKernels, layer_kernels
+from topoopt.transformers.step_time.offload_time import offloaded_layer_s
+from topoopt.transformers.step_time.recomputed_time import again_s, recomputed_layers
+from topoopt.transformers.step_time.schedules import paired_share
+
+
+@dataclass(frozen=True, eq=False)
+class MicroBatch:
+    """Seconds of one micro-batch on one accelerator, as columns.
+
+    Attributes
+    ----------
+    kernels : LayerKernels
+        Of an average layer, and of the logits.
+    recompute_s : array
+        Kernels that run again in the backward pass of a layer.
+    tp_s, cp_s, ep_s : array
+        Waits in one layer, both passes and recomputation, that nothing hides.
+    ep_alone_s : array
+        Those for experts where no other micro-batch is there to hide them: while a pipeline fills and drains.
+    backward_share : array
+        Of the waits: what falls into the backward pass, recomputation included.
+    launch_s, chunk_launch_s : array
+        Host time of a layer and of a chunk, both passes.
+    logits_tp_s : array
+        Waits around the logits.
+    """
+
+    kernels: LayerKernels
+    recompute_s: Floats
+    tp_s: Floats
+    cp_s: Floats
+    ep_s: Floats
+    ep_alone_s: Floats
+    backward_share: Floats
+    launch_s: Floats
+    chunk_launch_s: Floats
+    logits_tp_s: Floats
+
+
+def micro_batch(case: Case) -> MicroBatch:
+    """Return the seconds of one micro-batch in an average layer and in the logits."""
+    shapes, table, calibration = case.shapes, case.table, case.calibration
+    layer = layer_kernels(case)
+    share = recomputed_layers(table, shapes.layers)
+    full = table.recomputes("full") * share
+    routed = table.recomputes("experts") * share  # whole layers or experts: tokens are sent again, too
+    hidden_bytes = 2 * case.tokens * shapes.hidden
+    gather = case.links.gather_s(case.tp, np.ones_like(case.tp), hidden_bytes)
+    passes = 2 + full
+    bare = 1 - (table.sequence_parallel > 0) * _hidden_sums(case, passes)
+    tp_s = passes * _tensor_s(case, hidden_bytes, gather) * bare
+    apart_s = _apart_s(case, gather)
+    recompute_s = again_s(case, layer) - full * _left_out_s(case, layer)
+    alone_s = (2 + routed) * exchanges_s(case)
+    by_host = table.graphs == 0
+    crowd = calibration.group_launch * np.square(case.tp / 8) * (case.tp > 1)
+    cp_s = context_s(case, layer, table.recomputes("core") * share)
+    ep_s = _bare_exchanges_s(case, alone_s, layer.forward_s + layer.backward_s + recompute_s)
+    return MicroBatch(
+        kernels=layer,
+        recompute_s=recompute_s + offloaded_layer_s(case, layer.forward_s, layer.backward_s + recompute_s),
+        tp_s=tp_s + apart_s,
+        cp_s=cp_s,
+        ep_s=ep_s,
+        ep_alone_s=alone_s,
+        backward_share=_backward_share((1 + full) / passes, tp_s + cp_s + ep_s, apart_s),
+        launch_s=by_host
+        * calibration.layer_launch_s
+        * passes
+        * (shapes.parts / 2 + calibration.expert_launch * shapes.moe_share)
+        * (1 + crowd),
+        chunk_launch_s=np.asarray(calibration.chunk_launch_s * by_host, np.float64),
+        logits_tp_s=2 * gather + _joined_logits_s(case),
+    )
+
+
+def _left_out_s(case: Case, layer: LayerKernels) -> Floats:
+    """Return what a recomputation leaves out: PyTorch's, since 2.1, ends with the last tensor that is needed.
+
+    That is the input of a layer's last product (``torch.utils.checkpoint.set_checkpoint_early_stop``). Megatron's own
+    recomputation does all of a layer, and so did Composer and DeepSpeed in the runs that are known.
+    """
+    return np.asarray((case.table.zero == 3) * case.gathers_by("ahead") * layer.last_s, np.float64)
+
+
+def _hidden_sums(case: Case, passes: Floats) -> Floats:
+    """Return the share of a layer's tensor parallel collectives that hide, where the sequence is split.
+
+    Megatron without user buffers hides two of the four of the backward pass: what a product with the weights scatters
+    goes on while the gradients of these weights are made.
+    """
+    share = np.asarray(case.calibration.tensor_overlap, np.float64)
+    if case.runs_apart("pieces").any():
+        share = np.where(case.runs_apart("pieces"), 0.5 / passes, share)
+    return share * ~case.runs_apart("sums")
+
+
+def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
+    """Return the tensor parallel collectives of one pass through an average layer.
+
+    An all-gather and a reduce-scatter (or both in one, an AllReduce) go with attention, with a dense feed-forward
+    part and with shared experts. Experts that are cut gather what all of their ranks have received; behind experts
+    the slices of the tokens are put together again, unless the sequence is split.
+    """
+    shapes = case.shapes
+    if not shapes.any_experts:
+        return 2 * shapes.parts * gather
+    pairs = shapes.parts - shapes.moe_share * (shapes.shared_ffn == 0)
+    narrow = shapes.expert_width / shapes.hidden
+    received = hidden_bytes * narrow * shapes.per_token * case.etp / case.tp
+    cut = case.links.gather_s(case.etp, np.ones_like(case.tp), received)
+    again = gather * (case.table.sequence_parallel == 0)
+    return np.asarray(2 * pairs * gather + shapes.moe_share * (2 * cut + again), np.float64)
+
+
+def _apart_s(case: Case, gather: Floats) -> Floats:
+    """Return the AllReduces of a backward pass that come to those of :func:`_tensor_s` where matrices stand alone.
+
+    Each of them sums up the gradient of its input by itself; with sequence parallelism all of them have one gather.
+    """
+    three, two = case.runs_apart("queries"), case.runs_apart("gate") & (case.shapes.into > 1)
+    if not (np.any(three) or np.any(two)):
+        return np.zeros(())
+    alone = (case.table.sequence_parallel == 0) & (case.table.tp > 1)
+    more = 2 * three * case.shapes.attention_share + two * case.shapes.dense_share
+    return np.asarray(alone * more * 2 * gather, np.float64)
+
+
+def _joined_logits_s(case: Case) -> Floats:
+    """Return the all-gather of logits where every tensor-parallel rank has the loss of all."""
+    whole = case.runs_apart("logits")
+    if not np.any(whole):
+        return np.zeros(())
+    size_bytes = 2 * case.tokens * case.shapes.vocabulary
+    return np.asarray(whole * case.links.gather_s(case.tp, np.ones_like(case.tp), size_bytes), np.float64)
+
+
+def _backward_share(usual: Floats, waits_s: Floats, apart_s: Floats) -> Floats:
+    """Return the share of the waits that falls into the backward pass, where ``apart_s`` come to it."""
+    if not np.any(apart_s):
+        return usual
+    return np.asarray((usual * waits_s + apart_s) / np.maximum(waits_s + apart_s, 1e-30), np.float64)
+
+
+def _bare_exchanges_s(case: Case, alone_s: Floats, computing_s: Floats) -> Floats:
+    """Return what is waited for of a layer's all-to-alls, on average over the micro-batches."""
+    overlapped = overlaps(case)
+    if not np.any(overlapped) or not case.shapes.any_experts:
+        return alone_s
+    paired = paired_share(case.table) * overlapped
+    dedicated = case.table.has_word("schedule", "dualpipe")
+    return np.asarray(
+        alone_s + paired * (hidden_exchanges_s(alone_s, computing_s, dedicated) - alone_s), np.float64
+    )

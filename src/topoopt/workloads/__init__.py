@@ -1,0 +1,56 @@
+"""What is trained: operator graphs, the zoo of published models, operator times, importers."""
+
+from topoopt.workloads.compute_modes import COMPUTE_MODES as COMPUTE_MODES
+from topoopt.workloads.compute_modes import operator_timer as operator_timer
+from topoopt.workloads.device_profile import DeviceFacts as DeviceFacts
+from topoopt.workloads.device_profile import DeviceProfile as DeviceProfile
+from topoopt.workloads.device_profile import MeasuredOperator as MeasuredOperator
+from topoopt.workloads.device_profile import OperatorSignature as OperatorSignature
+from topoopt.workloads.device_profile import PartSize as PartSize
+from topoopt.workloads.device_profile import PartTime as PartTime
+from topoopt.workloads.device_profile import signature_of as signature_of
+from topoopt.workloads.device_timer import DeviceTimer as DeviceTimer
+from topoopt.workloads.graph import SPLITS as SPLITS
+from topoopt.workloads.graph import Operator as Operator
+from topoopt.workloads.graph import OperatorGraph as OperatorGraph
+from topoopt.workloads.graph import Weight as Weight
+from topoopt.workloads.imported_timer import ImportedTimer as ImportedTimer
+from topoopt.workloads.importers.device_profile import DeviceProfileModel as DeviceProfileModel
+from topoopt.workloads.importers.device_profile import (
+    device_profile_from_mapping as device_profile_from_mapping,
+)
+from topoopt.workloads.importers.device_profile import device_profile_of as device_profile_of
+from topoopt.workloads.importers.device_profile import device_profile_schema as device_profile_schema
+from topoopt.workloads.importers.device_profile import device_profile_to_mapping as device_profile_to_mapping
+from topoopt.workloads.importers.device_profile import is_device_profile as is_device_profile
+from topoopt.workloads.importers.device_profile import read_device_profile as read_device_profile
+from topoopt.workloads.importers.flexnet_profile import read_flexnet_profile as read_flexnet_profile
+from topoopt.workloads.importers.operators import read_operators as read_operators
+from topoopt.workloads.importers.traffic_matrix import read_traffic_matrix as read_traffic_matrix
+from topoopt.workloads.profile_table import Measurement as Measurement
+from topoopt.workloads.profile_table import ProfileTable as ProfileTable
+from topoopt.workloads.profile_table import published_tables as published_tables
+from topoopt.workloads.profile_timer import ProfileTimer as ProfileTimer
+from topoopt.workloads.profile_timer import published_profile_timer as published_profile_timer
+from topoopt.workloads.programs.read import read_program as read_program
+from topoopt.workloads.roofline_timer import Roofline as Roofline
+from topoopt.workloads.roofline_timer import RooflineTimer as RooflineTimer
+from topoopt.workloads.timer import OperatorTime as OperatorTime
+from topoopt.workloads.timer import OperatorTimer as OperatorTimer
+from topoopt.workloads.traffic import AllReduceGroup as AllReduceGroup
+from topoopt.workloads.traffic import AllToAllGroup as AllToAllGroup
+from topoopt.workloads.traffic import Traffic as Traffic
+from topoopt.workloads.traffic import Transfers as Transfers
+from topoopt.workloads.traffic import merged_traffic as merged_traffic
+from topoopt.workloads.traffic import no_transfers as no_transfers
+from topoopt.workloads.traffic import traffic_from_matrix as traffic_from_matrix
+from topoopt.workloads.traffic import with_pairs as with_pairs
+from topoopt.workloads.zoo.hyperparameters import with_overrides as with_overrides
+from topoopt.workloads.zoo.listed import ListedModel as ListedModel
+from topoopt.workloads.zoo.listed import ListedVariant as ListedVariant
+from topoopt.workloads.zoo.listed import listed_model as listed_model
+from topoopt.workloads.zoo.model_entry import ModelEntry as ModelEntry
+from topoopt.workloads.zoo.model_entry import Variant as Variant
+from topoopt.workloads.zoo.models import MODELS as MODELS
+from topoopt.workloads.zoo.models import load_model as load_model
+from topoopt.workloads.zoo.models import resolve_variant as resolve_variant

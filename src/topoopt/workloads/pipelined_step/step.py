@@ -1,0 +1,253 @@
+"""The noun PipelinedStep: one training iteration of a model in pipeline stages, by durations and bytes.
+
+It knows nothing of transformers: whoever makes it has already turned shapes into seconds and bytes, and ranks into
+servers. The task graph, the closed form and the traffic of an iteration are all made from it. What stays inside a
+server is part of the durations; only what servers send each other is told by bytes.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.workloads.pipelined_step.groups import Exchange, Synchronization
+from topoopt.workloads.pipelined_step.orders import ORDERS, Order
+from topoopt.workloads.pipelined_step.schedule import Schedule
+from topoopt.workloads.pipelined_step.traffic import Rows, iteration_traffic
+from topoopt.workloads.traffic import Ints, Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One virtual stage: the layers that a worker runs one after the other for one micro-batch.
+
+    Attributes
+    ----------
+    forward_s, backward_s : float
+        Time of one micro-batch with everything that stays inside a server: kernels, recomputation (in the
+        backward pass), collectives among accelerators of one server.
+    output_bytes : int
+        Activations that each part of a worker sends to the like part of the next chunk's worker, per micro-batch.
+        As many bytes of gradients come back. 0 for the last chunk.
+    output_delay_s : float
+        What starting each of these transfers takes.
+    blocking : bool
+        Whether a worker goes on only when what it sends between this chunk and the next has arrived.
+    inside_s : float
+        Of the time of both passes: collectives among accelerators of one server. It changes no time, it names one.
+    weights_s : float
+        Of ``backward_s``: what makes the gradients of weights, which no other chunk waits for.
+    """
+
+    forward_s: float
+    backward_s: float
+    output_bytes: int = 0
+    output_delay_s: float = 0.0
+    blocking: bool = False
+    inside_s: float = 0.0
+    weights_s: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PipelinedStep:
+    """An iteration by one of :data:`ORDERS`; 1F1B is interleaved where there are more chunks than stages.
+
+    A *worker* is the accelerators that hold one stage of one replica of the model; it works as one device.
+
+    Attributes
+    ----------
+    servers : int
+        Servers are numbered from 0.
+    micro_batches : int
+        Of each replica that pass through a chunk: with DualPipe half of them, since as many enter at the other end.
+    chunks : tuple of Chunk
+        On the stages that :attr:`chunk_stage` says. With DualPipe those from the other end come second.
+    part_servers : int64 array, shape (stages, replicas, parts)
+        Where the parts of each worker are; one part where every worker fits into a server.
+    exchanges : tuple of Exchange
+    synchronizations : tuple of Synchronization
+    gradient_buckets : int
+        0: gradients leave when their worker is done with all its passes. k ≥ 1: they leave in k equal buckets,
+        one after the other, while the last backward pass of their chunk goes on.
+    optimizer_s : float
+        On every worker, when its gradients are there.
+    schedule : str
+        One of :data:`ORDERS`.
+    """
+
+    servers: int
+    micro_batches: int
+    chunks: tuple[Chunk, ...]
+    part_servers: Ints
+    exchanges: tuple[Exchange, ...] = ()
+    synchronizations: tuple[Synchronization, ...] = ()
+    gradient_buckets: int = 0
+    optimizer_s: float = 0.0
+    schedule: str = "1f1b"
+
+    def __post_init__(self) -> None:
+        shape = self.part_servers.shape
+        if len(shape) != 3 or min(shape) < 1:
+            raise InvalidInput(
+                f"pipelined step: part_servers: expected stages × replicas × parts, got {shape}"
+            )
+        lowest, highest = int(self.part_servers.min()), int(self.part_servers.max())
+        if lowest < 0 or highest >= self.servers:
+            raise InvalidInput(
+                f"pipelined step: a part is on server {highest}, allowed are 0..{self.servers - 1}"
+            )
+        _check_number("pipelined step: micro_batches", self.micro_batches, 1)
+        _check_number("pipelined step: gradient_buckets", self.gradient_buckets, 0)
+        _check_seconds("optimizer_s", self.optimizer_s)
+        check_known("schedule", self.schedule, ORDERS)
+        self._check_chunks()
+        for one in self.exchanges:
+            if one.direction == "weights" and not self.splits:
+                raise InvalidInput(
+                    f"pipelined step: schedule {self.schedule} has no passes for gradients of weights; give the "
+                    f"exchange of chunk {one.chunk} direction=backward"
+                )
+            self._check_group((one.chunk,), one.replicas, one.members)
+        for sync in self.synchronizations:
+            self._check_group(sync.chunks, sync.replicas, sync.members)
+
+    def _check_chunks(self) -> None:
+        count, stages = len(self.chunks), self.stages
+        if count % stages or not count:
+            raise InvalidInput(
+                f"pipelined step: {count} chunks cannot be shared by {stages} stages evenly; "
+                f"allowed are {stages}, {2 * stages}, {3 * stages}, …"
+            )
+        self._order.check(stages, count // stages, self.micro_batches)
+        for index, chunk in enumerate(self.chunks):
+            for name in ("forward_s", "backward_s", "output_delay_s", "inside_s", "weights_s"):
+                _check_seconds(f"chunk {index}: {name}", getattr(chunk, name))
+            if chunk.weights_s > chunk.backward_s:
+                raise InvalidInput(
+                    f"pipelined step: chunk {index}: weights_s {chunk.weights_s:g} is part of backward_s "
+                    f"{chunk.backward_s:g} and cannot be longer"
+                )
+            _check_number(f"chunk {index}: output_bytes", chunk.output_bytes, 0)
+
+    def _check_group(
+        self, chunks: tuple[int, ...], replicas: tuple[int, ...], members: tuple[int, ...]
+    ) -> None:
+        limits = (("chunk", chunks, len(self.chunks)), ("replica", replicas, self.replicas))
+        for name, numbers, count in (*limits, ("server", members, self.servers)):
+            if (
+                not numbers
+                or not 0 <= min(numbers) <= max(numbers) < count
+                or len(set(numbers)) < len(numbers)
+            ):
+                raise InvalidInput(
+                    f"pipelined step: a group's {name}s must be different ones of 0..{count - 1}, got {numbers}"
+                )
+
+    @property
+    def stages(self) -> int:
+        """Workers of one replica."""
+        return int(self.part_servers.shape[0])
+
+    @property
+    def replicas(self) -> int:
+        """Copies of the model, each with micro-batches of its own."""
+        return int(self.part_servers.shape[1])
+
+    @property
+    def chunks_per_stage(self) -> int:
+        """1, or more where the schedule is interleaved; 2 with DualPipe."""
+        return len(self.chunks) // self.stages
+
+    @property
+    def ends(self) -> int:
+        """From how many ends of the pipeline micro-batches enter."""
+        return self._order.ends
+
+    @property
+    def splits(self) -> bool:
+        """Whether gradients of weights are passes of their own."""
+        return self._order.splits
+
+    @property
+    def _order(self) -> Order:
+        return ORDERS[self.schedule]
+
+    @cached_property
+    def chunk_stage(self) -> Ints:
+        """Stage of each chunk: ``c % stages``; from the other end the last stage comes first."""
+        forth = np.arange(len(self.chunks)) % self.stages
+        return (
+            forth if self.ends == 1 else np.concatenate((forth[: self.stages], forth[self.stages - 1 :: -1]))
+        )
+
+    def chunks_on(self, stage: int) -> tuple[Chunk, ...]:
+        """Return the chunks of a stage, in their order."""
+        return tuple(self.chunks[chunk] for chunk in np.flatnonzero(self.chunk_stage == stage).tolist())
+
+    def neighbor(self, chunk: int, step: int) -> int | None:
+        """Return the chunk that comes next (1) or before (-1), if there is one."""
+        length = len(self.chunks) // self.ends
+        return chunk + step if 0 <= chunk % length + step < length else None
+
+    @cached_property
+    def last_chunks(self) -> tuple[int, ...]:
+        """Those that turn back: the last one, seen from each end."""
+        length = len(self.chunks) // self.ends
+        return tuple(range(length - 1, len(self.chunks), length))
+
+    @cached_property
+    def pass_s(self) -> NDArray[np.float64]:
+        """Seconds of the passes through each chunk, shape (directions, chunks)."""
+        forward, backward, weights = np.array(
+            [[chunk.forward_s, chunk.backward_s, chunk.weights_s] for chunk in self.chunks]
+        ).T
+        return np.stack((forward, backward - weights, weights) if self.splits else (forward, backward))
+
+    def order_of(self, stage: int) -> Schedule:
+        """Return the order in which the workers of a stage take their passes."""
+        return self._order.of_stage(stage, self.stages, self.chunks_per_stage, self.micro_batches)
+
+    @cached_property
+    def worker_accelerator(self) -> Ints:
+        """Which device of its first part's server a worker is, shape (stages, replicas)."""
+        server = self.part_servers[:, :, 0].ravel()
+        order = np.argsort(server, kind="stable")
+        first = np.searchsorted(server[order], server[order])
+        device = np.empty(len(server), np.int64)
+        device[order] = np.arange(len(server)) - first
+        return device.reshape(self.stages, self.replicas)
+
+    @cached_property
+    def traffic(self) -> Traffic:
+        """What servers send each other in one iteration.
+
+        A reduce-scatter or all-gather of S bytes counts as an AllReduce of S/2, which puts as much on the wire.
+        """
+        return iteration_traffic(
+            self.servers, self.micro_batches, self._sent(), self.exchanges, self.synchronizations
+        )
+
+    def _sent(self) -> Rows:
+        """Return source, destination and bytes of all activations and their gradients."""
+        columns: list[Rows] = [(np.zeros(0, np.int64),) * 3]
+        for index, chunk in enumerate(self.chunks):
+            after = self.neighbor(index, 1)
+            if after is None:
+                continue
+            here, there = (self.part_servers[self.chunk_stage[one]].ravel() for one in (index, after))
+            size = np.full(len(here), chunk.output_bytes * self.micro_batches)
+            columns += [(here, there, size), (there, here, size)]
+        src, dst, size = (np.concatenate(column) for column in zip(*columns, strict=True))
+        return src, dst, size
+
+
+def _check_number(what: str, value: int, least: int) -> None:
+    if value < least:
+        raise InvalidInput(f"{what}: expected an integer >= {least}, got {value}")
+
+
+def _check_seconds(what: str, value: float) -> None:
+    if not 0 <= value < float("inf"):
+        raise InvalidInput(f"pipelined step: {what}: expected seconds >= 0, got {value}")

@@ -1,0 +1,111 @@
+"""A recording from its files: one log, one trace, or a folder with those of all processes."""
+
+import os
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from topoopt.base.errors import InvalidInput
+from topoopt.schema.files import is_file, parse_json, read_bytes
+from topoopt.workloads.recorded.execution_trace import as_profiler_trace, is_execution_trace
+from topoopt.workloads.recorded.nccl_lines import is_nccl_log
+from topoopt.workloads.recorded.nccl_log import nccl_recording
+from topoopt.workloads.recorded.profiler_trace import is_profiler_trace, profiler_recording
+from topoopt.workloads.recorded.recording import Recording
+
+MOST_FILES = 100_000
+_GZIP = b"\x1f\x8b"
+_MOST_PACKING = 100
+"""Traces pack about 20 to 1."""
+_SMALLEST_LIMIT_BYTES = 64 << 20
+_EXPECTED = "expected NCCL's logs, or traces of PyTorch"
+
+
+def recorded_files(path: str) -> tuple[str, ...]:
+    """Return the files of a recording: the file itself, those in a folder, or those that begin with a name and a dot.
+
+    Raises
+    ------
+    InvalidInput
+        If the folder is empty, or cannot be read.
+    """
+    place = Path(path)
+    if is_file(path) or not (os.path.isdir(path) or os.path.isdir(place.parent)):
+        return (path,)
+    folder, begins = (place, "") if os.path.isdir(path) else (place.parent, f"{place.name}.")
+    try:
+        beside = (
+            one for one in folder.iterdir() if one.name.startswith(begins) and not one.name.startswith(".")
+        )
+        found = sorted(str(one) for one in beside if one.is_file())
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from None
+    if not found and begins:
+        return (path,)
+    if not found:
+        raise InvalidInput(f"{path}: is an empty directory; {_EXPECTED}")
+    if len(found) > MOST_FILES:
+        raise InvalidInput(f"{path}: {len(found)} files, at most {MOST_FILES} are read")
+    return tuple(found)
+
+
+def is_recorded(data: bytes) -> bool:
+    """Return whether the bytes of a file look like a log of NCCL or a trace of ``torch.profiler``, packed or not."""
+    if data.startswith(_GZIP):
+        data = zlib.decompressobj(31).decompress(data, 1 << 20) if len(data) > 18 else b""
+    text = data.decode("utf-8", "replace")
+    return '"traceEvents"' in text if text.lstrip().startswith("{") else is_nccl_log(text)
+
+
+def read_recording(path: str) -> Recording:
+    """Return the recording of a file or a folder.
+
+    Raises
+    ------
+    InvalidInput
+        If the files are no recording, are of two kinds, or do not say who sends what.
+    """
+    names = recorded_files(path)
+    texts = [(name, unpacked_text(name)) for name in names]
+    as_json = [text.lstrip().startswith("{") for _, text in texts]
+    if all(as_json):
+        return profiler_recording(_traces(texts), path)
+    if any(as_json):
+        one, other = names[as_json.index(True)], names[as_json.index(False)]
+        raise InvalidInput(f"{path}: {one} is JSON and {other} is not; {_EXPECTED}, not both")
+    return nccl_recording((line for _, text in texts for line in text.splitlines()), path)
+
+
+def unpacked_text(path: str) -> str:
+    """Return the text of a file, of one that is packed with gzip unpacked; bytes that are no text are passed over.
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot be read or unpacked, or grows more than a hundredfold.
+    """
+    data = read_bytes(path)
+    if not data.startswith(_GZIP):
+        return data.decode("utf-8", "replace")
+    limit = max(_SMALLEST_LIMIT_BYTES, _MOST_PACKING * len(data))
+    decoder = zlib.decompressobj(31)
+    try:
+        text = decoder.decompress(data, limit)
+    except zlib.error as error:
+        raise InvalidInput(f"{path}: cannot be unpacked with gzip: {error}; copy the file again") from None
+    if not decoder.eof:
+        reason = "is cut short" if len(text) < limit else f"grows beyond {_MOST_PACKING} times its size"
+        raise InvalidInput(f"{path}: the gzip file {reason}; copy the file again")
+    return text.decode("utf-8", "replace")
+
+
+def _traces(texts: Sequence[tuple[str, str]]) -> list[tuple[str, dict[str, object]]]:
+    traces = []
+    for name, text in texts:
+        content = parse_json(text, name, "expected a trace of torch.profiler", foreign=True)
+        if isinstance(content, dict) and is_execution_trace(content):
+            content = as_profiler_trace(name, content)
+        if not is_profiler_trace(content):
+            raise InvalidInput(f"{name}: expected a trace of torch.profiler, with a list traceEvents")
+        traces.append((name, content))
+    return traces

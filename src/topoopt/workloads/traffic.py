@@ -1,0 +1,187 @@
+"""What must move in one training iteration: AllReduce groups, all-to-all groups, transfers.
+
+AllReduce traffic is *mutable*: any order of the ring, or a split over several rings, is still correct.
+Transfers and all-to-all exchanges (together: model-parallel, MP, traffic) are not (TopoOpt section 3).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.base.arrays import numbered
+from topoopt.base.errors import InvalidInput
+from topoopt.base.limits import LARGEST
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class AllReduceGroup:
+    """``size_bytes`` of gradients summed over ``members`` (server numbers, sorted)."""
+
+    members: tuple[int, ...]
+    size_bytes: int
+
+    @property
+    def wire_bytes(self) -> float:
+        """Bytes that a bandwidth-optimal AllReduce puts on the wire in the whole group: 2(g-1)·M."""
+        return 2.0 * (len(self.members) - 1) * self.size_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AllToAllGroup:
+    """Every ordered pair of distinct ``members`` exchanges ``bytes_per_pair``."""
+
+    members: tuple[int, ...]
+    bytes_per_pair: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """``size_bytes`` from server ``src`` to server ``dst``."""
+
+    src: int
+    dst: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Transfers:
+    """Many transfers as columns, each of shape (transfers,) and dtype int64, in order of (src, dst).
+
+    Iterating gives :class:`Transfer` rows. Make one with :func:`merged_transfers`.
+    """
+
+    src: Ints
+    dst: Ints
+    size_bytes: Ints
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def __iter__(self) -> Iterator[Transfer]:
+        columns = zip(self.src.tolist(), self.dst.tolist(), self.size_bytes.tolist(), strict=True)
+        return (Transfer(*row) for row in columns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Transfers) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def merged_transfers(src: Ints, dst: Ints, size_bytes: Ints) -> Transfers:
+    """Return transfers with equal pairs summed, idle ones and those to oneself dropped, in order."""
+    used = (src != dst) & (size_bytes > 0)
+    src, dst, size_bytes = src[used], dst[used], size_bytes[used]
+    width = int(max(src.max(), dst.max())) + 1 if len(src) else 1
+    pairs, row = numbered(src * width + dst, width * width)
+    total = np.zeros(len(pairs), np.int64)
+    np.add.at(total, row, size_bytes)  # exact, which float weights of bincount are not above 2**53 bytes
+    return Transfers(pairs // width, pairs % width, total)
+
+
+def no_transfers() -> Transfers:
+    """Return an empty list of transfers."""
+    nothing = np.zeros(0, np.int64)
+    return Transfers(nothing, nothing, nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """All traffic of one iteration of one job on servers ``0 .. servers-1``.
+
+    AllReduce groups with equal members are merged; transfers with equal ends are merged. Groups are in
+    descending order of wire bytes, transfers in order of (src, dst).
+    """
+
+    servers: int
+    allreduce: tuple[AllReduceGroup, ...] = ()
+    alltoall: tuple[AllToAllGroup, ...] = ()
+    transfers: Transfers = field(default_factory=no_transfers)
+
+    @property
+    def allreduce_bytes(self) -> int:
+        """Sum of the gradient bytes M over the groups."""
+        return sum(group.size_bytes for group in self.allreduce)
+
+    @property
+    def allreduce_wire_bytes(self) -> float:
+        """Sum of 2(g-1)·M over the groups."""
+        return sum(group.wire_bytes for group in self.allreduce)
+
+    @property
+    def mp_bytes(self) -> int:
+        """Sum over all ordered pairs of the model-parallel bytes."""
+        pairs = sum(len(g.members) * (len(g.members) - 1) * g.bytes_per_pair for g in self.alltoall)
+        return pairs + int(self.transfers.size_bytes.sum())
+
+    def mp_matrix(self) -> NDArray[np.float64]:
+        """Return the model-parallel bytes of each ordered pair, shape (servers, servers)."""
+        matrix = np.zeros((self.servers, self.servers))
+        for group in self.alltoall:
+            members = np.asarray(group.members)
+            matrix[np.ix_(members, members)] += group.bytes_per_pair
+        matrix[self.transfers.src, self.transfers.dst] += self.transfers.size_bytes
+        np.fill_diagonal(matrix, 0.0)
+        return matrix
+
+
+def merged_traffic(
+    servers: int,
+    allreduce: Sequence[AllReduceGroup],
+    alltoall: Sequence[AllToAllGroup] = (),
+    transfers: Iterable[Transfer] | Transfers = (),
+) -> Traffic:
+    """Return the traffic with equal groups and equal pairs summed, idle ones dropped, in canonical order."""
+    groups: dict[tuple[int, ...], int] = {}
+    for group in allreduce:
+        if len(group.members) > 1 and group.size_bytes > 0:
+            groups[group.members] = groups.get(group.members, 0) + group.size_bytes
+    exchanges: dict[tuple[int, ...], int] = {}
+    for exchange in alltoall:
+        if len(exchange.members) > 1 and exchange.bytes_per_pair > 0:
+            exchanges[exchange.members] = exchanges.get(exchange.members, 0) + exchange.bytes_per_pair
+    summed = [AllReduceGroup(members, size) for members, size in groups.items()]
+    if not isinstance(transfers, Transfers):
+        rows = np.array([(t.src, t.dst, t.size_bytes) for t in transfers], np.int64).reshape(-1, 3)
+        transfers = Transfers(*rows.T)
+    return Traffic(
+        servers,
+        tuple(sorted(summed, key=lambda g: (-g.wire_bytes, g.members))),
+        tuple(AllToAllGroup(members, size) for members, size in sorted(exchanges.items())),
+        merged_transfers(transfers.src, transfers.dst, transfers.size_bytes),
+    )
+
+
+def with_pairs(traffic: Traffic) -> Traffic:
+    """Return the traffic with all-to-all groups as transfers between the pairs of their members."""
+    if not traffic.alltoall:
+        return traffic
+    matrix = traffic.mp_matrix()
+    src, dst = np.nonzero(matrix)
+    pairs = Transfers(src, dst, np.rint(matrix[src, dst]).astype(np.int64))
+    return merged_traffic(traffic.servers, traffic.allreduce, (), pairs)
+
+
+def traffic_from_matrix(matrix: NDArray[np.float64], place: str = "traffic matrix") -> Traffic:
+    """Return pure model-parallel traffic from bytes per ordered pair; the diagonal is ignored.
+
+    Raises
+    ------
+    InvalidInput
+        If the matrix is not square, smaller than 2×2, or holds a negative number, one that is not finite, or one beyond
+        :data:`~topoopt.base.limits.LARGEST`.
+    """
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 2:
+        shape = "×".join(str(size) for size in matrix.shape)
+        raise InvalidInput(f"{place}: expected a square matrix of at least 2×2, got {shape}")
+    bad = np.argwhere(~((matrix >= 0) & (matrix <= LARGEST)))
+    if len(bad):
+        row, column = (int(index) for index in bad[0])
+        value = matrix[row, column]
+        raise InvalidInput(f"{place}: row {row}, column {column}: bytes must be >= 0 and finite, got {value}")
+    src, dst = np.nonzero(matrix)
+    size_bytes = np.rint(matrix[src, dst]).astype(np.int64)
+    return merged_traffic(matrix.shape[0], (), (), Transfers(src, dst, size_bytes))

@@ -1,0 +1,34 @@
+"""Transformers: their shapes, where those come from, and what follows from shapes alone."""
+
+from topoopt.workloads.transformer.adapters import ADAPTERS as ADAPTERS
+from topoopt.workloads.transformer.adapters import EVERYWHERE as EVERYWHERE
+from topoopt.workloads.transformer.adapters import AdapterParameters as AdapterParameters
+from topoopt.workloads.transformer.adapters import adapter_parameters as adapter_parameters
+from topoopt.workloads.transformer.config import config_to_model as config_to_model
+from topoopt.workloads.transformer.config import left_out_of_config as left_out_of_config
+from topoopt.workloads.transformer.config import read_config as read_config
+from topoopt.workloads.transformer.families import FAMILIES as FAMILIES
+from topoopt.workloads.transformer.flops import ForwardFlops as ForwardFlops
+from topoopt.workloads.transformer.flops import LayerFlops as LayerFlops
+from topoopt.workloads.transformer.flops import forward_flops as forward_flops
+from topoopt.workloads.transformer.flops import layer_flops as layer_flops
+from topoopt.workloads.transformer.layer_kinds import LayerKind as LayerKind
+from topoopt.workloads.transformer.layer_kinds import layer_kinds as layer_kinds
+from topoopt.workloads.transformer.listed import ListedTransformer as ListedTransformer
+from topoopt.workloads.transformer.listed import listed_transformers as listed_transformers
+from topoopt.workloads.transformer.model import Experts as Experts
+from topoopt.workloads.transformer.model import Indexer as Indexer
+from topoopt.workloads.transformer.model import LatentAttention as LatentAttention
+from topoopt.workloads.transformer.model import TransformerModel as TransformerModel
+from topoopt.workloads.transformer.parameters import LayerParameters as LayerParameters
+from topoopt.workloads.transformer.parameters import ParameterCount as ParameterCount
+from topoopt.workloads.transformer.parameters import count_parameters as count_parameters
+from topoopt.workloads.transformer.parameters import layer_parameters as layer_parameters
+from topoopt.workloads.transformer.recurrence import Recurrence as Recurrence
+from topoopt.workloads.transformer.shapes import Shapes as Shapes
+from topoopt.workloads.transformer.shapes import changed_model as changed_model
+from topoopt.workloads.transformer.shapes import model_of_shapes as model_of_shapes
+from topoopt.workloads.transformer.zoo import TRANSFORMERS as TRANSFORMERS
+from topoopt.workloads.transformer.zoo import TransformerEntry as TransformerEntry
+from topoopt.workloads.transformer.zoo import find_transformer as find_transformer
+from topoopt.workloads.transformer.zoo import is_transformer as is_transformer

@@ -1,0 +1,155 @@
+"""Which layers of a ``config.json`` have what, as the characters of :class:`TransformerModel`'s patterns."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from topoopt.base.errors import InvalidInput
+from topoopt.workloads.transformer.config_fields import ConfigFields
+
+Shape = Callable[[str], Any]
+"""The fields of the same noun, by name."""
+
+ATTENTION = ("full_attention", "attention", "sliding_attention", "chunked_attention", "indexed_attention")
+SPARSE = ("deepseek_sparse_attention",)
+MIXERS = {**dict.fromkeys(ATTENTION + SPARSE, "*"), "linear_attention": "M", "mamba": "M", "mamba2": "M"}
+"""Words of ``layer_types``, and what mixes the tokens there."""
+
+LONGEST_PERIOD = 1000
+"""Longer patterns are kept as they are."""
+
+FEED_FORWARDS = {"dense": "-", "sparse": "E"}
+"""Words of ``mlp_layer_types``."""
+
+ONE_PART = {"M": "M.", "*": "*.", "-": ".-", "E": ".E"}
+"""Characters of ``hybrid_override_pattern``: a layer has a mixer or a feed-forward part."""
+ONE_PART_WORDS = {
+    **{word: mixer + "." for word, mixer in MIXERS.items()},
+    "mlp": ".-",
+    "moe": ".E",
+}
+"""Words of ``layers_block_type``."""
+
+
+def layer_words(config: ConfigFields, key: str, layers: int, known: Mapping[str, str]) -> list[str]:
+    """Return a word for each layer; none where the key is missing.
+
+    Raises
+    ------
+    InvalidInput
+        If a word is not known, or there are not as many as layers.
+    """
+    words = config.items(key)
+    for place, word in enumerate(words):
+        if not isinstance(word, str) or word not in known:
+            raise InvalidInput(
+                f'{config.place}: {key}[{place}]: unknown kind of layer "{word}"; known: {", ".join(known)}'
+            )
+    if words and len(words) != layers:
+        raise InvalidInput(f"{config.place}: {key}: names {len(words)} layers, and the model has {layers}")
+    return words
+
+
+def period(pattern: str, usual: str = "") -> str:
+    """Return the shortest beginning whose repetition is the pattern; nothing if it is ``usual`` all over.
+
+    Examples
+    --------
+    >>> period("MMM*MMM*MM"), period("****", "*")
+    ('MMM*', '')
+    """
+    size = len(pattern)
+    for length in range(1, min(size, LONGEST_PERIOD) + 1):
+        if (pattern[:length] * (size // length + 1))[:size] == pattern:
+            return "" if pattern[:length] == usual else pattern[:length]
+    return pattern
+
+
+def typed_mixers(config: ConfigFields, shape: Shape) -> str:
+    """Return what mixes tokens by ``layer_types``."""
+    words = layer_words(config, "layer_types", shape("layers"), MIXERS)
+    return period("".join(MIXERS[word] for word in words), "*")
+
+
+def mixers_with_attention_at_intervals(config: ConfigFields, shape: Shape) -> str:
+    """Return a recurrence in all but each fourth layer, unless the file says so otherwise (Qwen3-Next)."""
+    if config.items("layer_types"):
+        return typed_mixers(config, shape)
+    interval = config.integer_or("full_attention_interval", 4)
+    return period("M" * (interval - 1) + "*", "*")
+
+
+def lightning_mixers(config: ConfigFields, shape: Shape) -> str:
+    """Return MiniMax-Text-01's mixers: ``attn_type_list`` has 1 where attention is; else every other layer has."""
+    kinds, typed = config.items("attn_type_list"), typed_mixers(config, shape)
+    if not kinds:
+        return typed if config.items("layer_types") else "*M"
+    if any(type(kind) is not int or kind not in (0, 1) for kind in kinds) or len(kinds) != shape("layers"):
+        raise config.refuse("attn_type_list", f"expected 0 or 1 for each of {shape('layers')} layers")
+    return period("".join("M*"[kind] for kind in kinds), "*")
+
+
+def kimi_mixers(config: ConfigFields, shape: Shape) -> str:
+    """Return Kimi Linear's mixers: lists of layers, counted from 1."""
+    if config.items("layer_types"):
+        return typed_mixers(config, shape)
+    said, layers = config.mapping("linear_attn_config"), shape("layers")
+    full, linear = said.items("full_attn_layers"), said.items("kda_layers")
+    numbers = [layer for layer in full + linear if type(layer) is int]
+    if len(full + linear) != layers or sorted(numbers) != list(range(1, layers + 1)):
+        raise said.refuse("kda_layers", f"with full_attn_layers, expected each of 1..{layers} once")
+    return period("".join("*" if layer + 1 in full else "M" for layer in range(layers)), "*")
+
+
+def one_part_layers(config: ConfigFields, shape: Shape) -> int:
+    """Return how many layers a pattern of single parts has (Nemotron-H)."""
+    return len(_one_part(config))
+
+
+def one_part_mixers(config: ConfigFields, shape: Shape) -> str:
+    """Return the mixers of a pattern of single parts."""
+    return period("".join(part[0] for part in _one_part(config)))
+
+
+def one_part_feed_forwards(config: ConfigFields, shape: Shape) -> str:
+    """Return the feed-forward parts of a pattern of single parts."""
+    return period("".join(part[1] for part in _one_part(config)))
+
+
+def typed_feed_forwards(config: ConfigFields, shape: Shape) -> int:
+    """Return how many layers at the beginning ``mlp_layer_types`` has dense, or the usual one."""
+    words = layer_words(config, "mlp_layer_types", shape("layers"), FEED_FORWARDS)
+    return _dense_at_first(config, words) if words else config.integer_or("first_k_dense_replace", 1, 0)
+
+
+def _dense_at_first(config: ConfigFields, words: list[str]) -> int:
+    dense = words.count("dense")
+    if "dense" in words[dense:]:
+        raise InvalidInput(
+            f"{config.place}: mlp_layer_types: layers without experts are understood at the beginning only"
+        )
+    return dense
+
+
+def _one_part(config: ConfigFields) -> list[str]:
+    words = config.items("layers_block_type")
+    if words:
+        layer_words(config, "layers_block_type", len(words), ONE_PART_WORDS)
+        return [ONE_PART_WORDS[word] for word in words]
+    pattern = config.value("hybrid_override_pattern")
+    if not isinstance(pattern, str) or not pattern:
+        raise InvalidInput(
+            f"{config.place}: hybrid_override_pattern (or layers_block_type): missing, the kind of each layer; "
+            f"expected characters of {''.join(ONE_PART)}"
+        )
+    for place, character in enumerate(pattern):
+        if character not in ONE_PART:
+            raise InvalidInput(
+                f'{config.place}: hybrid_override_pattern[{place}]: unknown kind of layer "{character}"; known: '
+                f"{', '.join(ONE_PART)}"
+            )
+    layers = config.integer_or("num_hidden_layers", len(pattern))
+    if layers != len(pattern):
+        raise InvalidInput(
+            f"{config.place}: hybrid_override_pattern: names {len(pattern)} layers, and num_hidden_layers says {layers}"
+        )
+    return [ONE_PART[character] for character in pattern]

@@ -1,0 +1,213 @@
+"""Parameters of a transformer from its shapes: by layer, by cause, and those that one token meets."""
+
+from dataclasses import asdict, dataclass, fields
+
+from topoopt.base.errors import InvalidInput
+from topoopt.workloads.transformer.layer_kinds import layer_kinds
+from topoopt.workloads.transformer.model import TransformerModel
+
+
+@dataclass(frozen=True, slots=True)
+class LayerParameters:
+    """Parameters of one layer.
+
+    Attributes
+    ----------
+    attention : int
+        Everything between the norm and the residual: projections, their biases, head norms, sinks; or the recurrence.
+    attention_replicated : int
+        The part of ``attention`` that every tensor-parallel rank holds whole: projections down to latent
+        ranks and their norms, head norms, the bias of the output projection.
+    mlp : int
+        The dense feed-forward part; 0 in a layer with experts.
+    shared : int
+        Shared experts and their gate.
+    router : int
+    one_expert, experts : int
+        One routed expert; all of them.
+    norms : int
+        Held whole by every tensor-parallel rank.
+    active : int
+        What one token meets: all but the experts that it is not sent to.
+    """
+
+    attention: int
+    attention_replicated: int
+    mlp: int
+    shared: int
+    router: int
+    one_expert: int
+    experts: int
+    norms: int
+    active: int
+
+    @property
+    def replicated(self) -> int:
+        """What every tensor-parallel rank holds whole."""
+        return self.attention_replicated + self.norms + self.router
+
+    @property
+    def split(self) -> int:
+        """What tensor-parallel ranks split, without routed experts."""
+        return self.attention - self.attention_replicated + self.mlp + self.shared
+
+    @property
+    def total(self) -> int:
+        """All parameters of the layer."""
+        return self.attention + self.mlp + self.shared + self.router + self.experts + self.norms
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterCount:
+    """Parameters of a model by cause; ``norms`` includes the last norm, ``output`` is 0 where it is tied."""
+
+    embedding: int
+    positions: int
+    attention: int
+    mlp: int
+    router: int
+    experts: int
+    shared: int
+    norms: int
+    output: int
+    extra: int
+    active: int
+
+    @property
+    def by_cause(self) -> dict[str, int]:
+        """All parameters, each once, in the order of a model."""
+        causes = asdict(self)
+        del causes["active"]
+        return causes
+
+    @property
+    def total(self) -> int:
+        """All parameters."""
+        return sum(self.by_cause.values())
+
+
+def layer_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParameters:
+    """Return the parameters of a layer, with experts or with a dense feed-forward part.
+
+    Of a model whose layers mix tokens in different ways: their mean, rounded. :func:`layer_kinds` has each of them.
+
+    Raises
+    ------
+    InvalidInput
+        If experts are asked for and the model has none.
+    """
+    if not model.is_uniform:
+        return _mean_parameters(model, layer_is_moe)
+    attention, replicated = _mixer(model)
+    norms = model.norms_per_layer * model.norm_parameters
+    if not layer_is_moe:
+        mlp = 0 if model.feed_forwards == "." else feed_forward_parameters(model, model.ffn)
+        active = attention + mlp + norms
+        return LayerParameters(attention, replicated, mlp, 0, 0, 0, 0, norms, active)
+    experts = model.experts
+    if experts is None:
+        raise InvalidInput(f"{model.name}: has no experts, so none of its layers has")
+    one = feed_forward_parameters(model, experts.ffn, experts.width)
+    shared = feed_forward_parameters(model, experts.shared_ffn) + experts.shared_gate * model.hidden
+    shared += 2 * model.hidden * experts.width
+    router = experts.count * (model.hidden + experts.router_bias)
+    active = attention + shared + router + experts.per_token * one + norms
+    return LayerParameters(attention, replicated, 0, shared, router, one, experts.count * one, norms, active)
+
+
+def _mean_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParameters:
+    kinds = [kind for kind in layer_kinds(model) if kind.is_moe == layer_is_moe]
+    rows = [(len(kind.layers), layer_parameters(kind.model, layer_is_moe)) for kind in kinds]
+    layers = max(sum(count for count, _ in rows), 1)
+    names = [one.name for one in fields(LayerParameters)]
+    sums = {name: sum(count * getattr(row, name) for count, row in rows) for name in names}
+    return LayerParameters(**{name: round(value / layers) for name, value in sums.items()})
+
+
+def feed_forward_parameters(model: TransformerModel, ffn: int, width: int = 0) -> int:
+    """Return the parameters of a feed-forward part of inner size ``ffn``: two matrices, or three if gated.
+
+    ``width`` is what it comes from and goes to where that is not the hidden size.
+    """
+    into, outside = 2 if model.gated else 1, width or model.hidden
+    biases = (into * ffn + outside) * (model.mlp_bias and ffn > 0)
+    return (into + 1) * outside * ffn + biases
+
+
+def count_parameters(model: TransformerModel) -> ParameterCount:
+    """Return the parameters of a model by cause.
+
+    Examples
+    --------
+    >>> from topoopt.workloads.transformer import find_transformer
+    >>> count_parameters(find_transformer("llama2-7b")).total
+    6738415616
+    """
+    kinds = [(len(kind.layers), layer_parameters(kind.model, kind.is_moe)) for kind in layer_kinds(model)]
+    layers = {
+        name: sum(count * getattr(layer, name) for count, layer in kinds)
+        for name in ("attention", "mlp", "router", "experts", "shared", "norms", "active")
+    }
+    table = model.vocabulary * model.hidden
+    outside = {
+        "embedding": table,
+        "positions": model.positions * model.hidden,
+        "output": 0 if model.tied else table,
+        "extra": model.extra_parameters,
+    }
+    layers["norms"] += model.norm_parameters
+    layers["active"] += model.norm_parameters + sum(outside.values())
+    return ParameterCount(**layers, **outside)
+
+
+def projection_weights(model: TransformerModel) -> int:
+    """Return the entries of the matrices around the core in one layer, without biases and norms."""
+    hidden, heads, latent = model.hidden, model.heads, model.latent
+    if model.mixer(0) == ".":
+        return 0
+    if model.mixer(0) == "M":
+        assert model.recurrence is not None
+        return model.recurrence.projection_weights(hidden)
+    if latent is None:
+        into = heads * (1 + model.attention_gate)
+        return hidden * model.head_dim * (into + heads + 2 * model.kv_heads)
+    query_dim = latent.nope_head_dim + latent.rope_head_dim
+    rank = latent.query_rank
+    queries = rank * (hidden + heads * query_dim) if rank else hidden * heads * query_dim
+    keys = hidden * (latent.key_value_rank + latent.rope_head_dim)
+    keys += latent.key_value_rank * heads * (latent.nope_head_dim + latent.value_head_dim)
+    return queries + keys + heads * latent.value_head_dim * hidden + _indexer_weights(model)
+
+
+def _mixer(model: TransformerModel) -> tuple[int, int]:
+    """Return the parameters of what mixes tokens, and how many of them every tensor-parallel rank holds whole."""
+    if model.mixer(0) == ".":
+        return 0, 0
+    if model.mixer(0) == "M":
+        assert model.recurrence is not None
+        return model.recurrence.parameters(model.hidden)
+    return _attention(model)
+
+
+def _attention(model: TransformerModel) -> tuple[int, int]:
+    weights, latent, output_bias = projection_weights(model), model.latent, model.hidden * model.output_bias
+    if latent is None:
+        into = model.heads * (1 + model.attention_gate)
+        biases = (into + 2 * model.kv_heads) * model.head_dim * model.attention_bias
+        wide = (model.heads + model.kv_heads) * model.head_dim * model.wide_head_norms
+        whole = output_bias + 2 * model.head_dim * model.head_norms
+        return weights + biases + wide + model.heads * model.attention_sinks + whole, whole
+    ranks = latent.query_rank + latent.key_value_rank
+    down = model.hidden * (ranks + latent.rope_head_dim)
+    # Each rank has a norm; biases, where a model has them, are those of the projections down and of the output.
+    others = ranks + model.attention_bias * (ranks + latent.rope_head_dim) + output_bias
+    norm = 2 * model.indexer.head_dim if model.indexer else 0
+    return weights + others + norm, down + others + _indexer_weights(model) + norm
+
+
+def _indexer_weights(model: TransformerModel) -> int:
+    """Return the entries of the indexer's matrices: to its queries, its one key, and the weights of its heads."""
+    one, latent = model.indexer, model.latent
+    if one is None or latent is None:
+        return 0
+    return latent.query_rank * one.heads * one.head_dim + model.hidden * (one.head_dim + one.heads)

@@ -1,0 +1,73 @@
+"""The catalogue knows each accelerator by its names and says what it lacks."""
+
+import pickle
+
+import pytest
+
+from topoopt.base.errors import InvalidInput
+from topoopt.catalog import PRECISIONS, accelerators, find_accelerator
+
+
+@pytest.mark.parametrize(
+    ("name", "full"),
+    [
+        ("v100", "V100-SXM2-16GB"),
+        ("a100", "A100-SXM4-40GB"),
+        ("A100-80GB", "A100-SXM4-80GB"),
+        ("h100", "H100-SXM5-80GB"),
+        (" H200 ", "H200-SXM-141GB"),
+        ("b200", "B200-SXM"),
+        ("gb200-nvl72", "GB200-NVL72"),
+        ("mi300x", "MI300X"),
+        ("h20", "H20-SXM-96GB"),
+        ("trillium", "TPUv6e"),
+        ("ironwood", "TPUv7"),
+        ("rubin", "VR200-NVL72"),
+        ("gaudi-3", "Gaudi3"),
+        ("910C", "Ascend910C"),
+    ],
+)
+def test_a_friendly_name_finds_the_part(name: str, full: str) -> None:
+    assert find_accelerator(name).name == full
+
+
+def test_no_two_parts_share_a_name() -> None:
+    names = [name.lower() for part in accelerators() for name in (part.name, *part.aliases)]
+    assert len(names) == len(set(names))
+
+
+def test_an_unknown_part_offers_the_nearest() -> None:
+    with pytest.raises(InvalidInput, match="did you mean h100") as caught:
+        find_accelerator("h10")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_a100_has_its_datasheet_figures() -> None:
+    part = find_accelerator("a100")
+    peaks = [part.peak_flops(precision) for precision in ("fp32", "tf32", "bf16", "fp16")]
+    assert peaks == [19.5e12, 156e12, 312e12, 312e12]
+    assert (part.memory_bytes, part.memory_bandwidth_bytes_per_s, part.tdp_w) == (40e9, 1555e9, 400)
+    assert part.scale_up_bandwidth_bps == 2400e9  # NVLink 3: 300 GB/s each way
+
+
+def test_a_precision_that_the_part_lacks_is_refused_with_those_it_has() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        find_accelerator("a100").peak_flops("fp8")
+    assert str(caught.value) == "precision: A100-SXM4-40GB has no fp8; it has fp32, tf32, bf16, fp16"
+    with pytest.raises(InvalidInput, match="did you mean bf16"):
+        find_accelerator("a100").peak_flops("bf61")
+    with pytest.raises(InvalidInput, match="none of known rate"):
+        find_accelerator("h100-96gb").peak_flops("fp32")
+
+
+@pytest.mark.parametrize("part", accelerators(), ids=lambda part: part.name)
+def test_every_part_is_plausible_and_sourced(part: object) -> None:
+    row = next(row for row in accelerators() if row is part)
+    assert row.source
+    assert row.quality
+    assert 16e9 <= row.memory_bytes <= 300e9
+    assert 500e9 <= row.memory_bandwidth_bytes_per_s <= 25e12
+    known = [row.peaks[precision] for precision in PRECISIONS if precision in row.peaks]
+    assert known == sorted(known) or row.name in ("RTX3090", "L40S", "Gaudi3")  # narrower formats are faster
+    assert pickle.loads(pickle.dumps(row)) == row
+    assert hash(row) == hash(pickle.loads(pickle.dumps(row)))

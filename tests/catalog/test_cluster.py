@@ -1,0 +1,57 @@
+"""A cluster is checked once, from words or from a file, and every mistake is one line."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from topoopt.base.errors import InvalidInput
+from topoopt.catalog import ClusterSpec, largest_degree
+
+
+def test_a_cluster_has_the_paper_s_defaults() -> None:
+    spec = ClusterSpec(128, 4, 100e9)
+    assert (spec.accelerators_per_server, spec.accelerator, spec.links) == (4, "a100", "duplex")
+    assert (spec.intra_server_bandwidth_bps, spec.link_latency_s) == (200e9, 1e-6)
+    assert (spec.total_accelerators, spec.server_bandwidth_bps) == (512, 400e9)
+
+
+@given(servers=st.integers(2, 5000), degree=st.integers(1, 80))
+@settings(max_examples=60, deadline=None)
+def test_a_degree_is_taken_up_to_what_the_servers_can_use(servers: int, degree: int) -> None:
+    if degree <= largest_degree(servers):
+        assert ClusterSpec(servers, degree, 1e9).degree == degree
+    else:
+        with pytest.raises(InvalidInput, match=rf"degree: {servers} servers can use at most"):
+            ClusterSpec(servers, degree, 1e9)
+
+
+def test_two_servers_may_be_joined_by_four_parallel_links_and_odd_degrees_are_fine() -> None:
+    assert ClusterSpec(2, 4, 1e9).degree == 4
+    assert ClusterSpec(16, 3, 1e9).degree == 3
+    with pytest.raises(InvalidInput, match="2 servers can use at most 4"):
+        ClusterSpec(2, 5, 1e9)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"servers": 1},
+        {"degree": 0},
+        {"degree": -3},
+        {"link_bandwidth_bps": 0.0},
+        {"link_bandwidth_bps": float("nan")},
+        {"accelerators_per_server": 0},
+        {"accelerator": "abacus"},
+        {"intra_server_bandwidth_bps": -1.0},
+        {"link_latency_s": -1e-6},
+        {"links": "both"},
+    ],
+)
+def test_a_bad_field_is_refused_in_one_line(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        ClusterSpec(**{"servers": 16, "degree": 4, "link_bandwidth_bps": 1e9, **fields})
+    key = next(iter(fields)).removesuffix("_bps").removesuffix("_s")
+    assert str(caught.value).startswith(f"{key}: ")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,105 @@
+"""``topoopt choose`` on the command line: the page, JSON, files, and mistakes in one line."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import topoopt as door
+from tests.frontends.cli.conftest import Topoopt
+from tests.studies.sweep.conftest import here
+from topoopt.base.errors import InvalidInput
+
+JOBS = ("vgg16:3", "dlrm:1")
+SMALL = (
+    *("choose", *JOBS, "--servers", "4", "--degrees", "2", "--bandwidths", "100Gbps,400Gbps"),
+    *("--fabrics", "topoopt,rail", "--budget", "20"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("topoopt.frontends.verbs.sweep"), "processes_here", lambda count: here)
+
+
+def test_the_page_names_a_network_and_what_would_change_that(topoopt: Topoopt) -> None:
+    ran = topoopt(*SMALL, "--out", "bought", "--report", "page.html")
+    assert (ran.code, ran.err) == (0, "")
+    document = json.loads(Path("bought/choice.json").read_text())
+    taken = document["choice"]["network"]
+    (line,) = [line for line in ran.out.splitlines() if line.startswith(" →")]
+    assert taken in line
+    assert "What would change it" in ran.out
+    assert "Written: bought, page.html" in ran.out
+    page = Path("page.html").read_text()
+    assert f"Buy {taken}: the network costs" in page
+    assert sorted(path.name for path in Path("bought").iterdir() if path.suffix != ".parquet") == [
+        "choice.json",
+        "networks.csv",
+        "plans.duckdb",
+    ]
+
+
+def test_both_doors_give_one_answer(topoopt: Topoopt) -> None:
+    ran = topoopt(*SMALL, "--json")
+    found = door.choose(
+        JOBS, servers=4, degrees=[2], bandwidths=["100Gbps", 400e9], fabrics=["topoopt", "rail"], budget=20
+    )
+    assert json.loads(ran.out) == json.loads(json.dumps(found.to_json()))
+    assert "vgg16 75%, dlrm 25%" in str(found)
+
+
+def test_keys_of_json_end_in_their_unit(topoopt: Topoopt) -> None:
+    document = json.loads(topoopt(*SMALL, "--json").out)
+    row = document["choice"]
+    parts = ("network", "servers", "electricity", "interest", "colocation", "maintenance")
+    assert row["total_usd"] == pytest.approx(sum(row[f"{name}_usd"] for name in parts))
+    assert row["staff_usd"] is row["storage_usd"] is None
+    assert row["usd_per_year_of_work"] == pytest.approx(row["total_usd"] / 5 * row["relative_time"])
+    assert len(document["networks"]) == 4
+    assert document["planned"] + document["dropped"] + document["left_out"] == 4
+    job = document["jobs"][0]
+    hours = job["usd_per_sample"] * job["samples"] / job["usd_per_hour"]
+    assert hours * 3600 == pytest.approx(job["iteration_time_s"])
+
+
+def test_a_deadline_is_of_the_work_of_a_year_and_of_a_run(topoopt: Topoopt) -> None:
+    document = json.loads(topoopt(*SMALL, "--deadline", "17520h", "--json").out)
+    assert document["deadline_years"] == pytest.approx(2.0)
+    alone = ("choose", "vgg16", *SMALL[3:])
+    run = json.loads(topoopt(*alone, "--run-hours", "100", "--deadline", "150h", "--json").out)
+    assert run["deadline_years"] == pytest.approx(1.5)
+    assert run["jobs"][0]["run_hours"] == pytest.approx(100 * run["choice"]["relative_time"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("choose", "vgg"), "vgg"),
+        (
+            (*SMALL, "--fabrics", "fat-tree"),
+            "--fabrics: fat-tree has the bandwidth that the price of topoopt buys",
+        ),
+        ((*SMALL, "--degrees", "2,x"), "--degrees: expected numbers with commas"),
+        ((*SMALL, "--bandwidths", "fast"), "--bandwidths"),
+        ((*SMALL, "--link-technologies", "wet"), "--link-technologies"),
+        ((*SMALL, "--budget-usd", "1"), "--budget-usd 1: no network of the grid meets it; the nearest, "),
+        ((*SMALL, "--budget-usd", "9e9", "--deadline", "1h"), "--deadline: a budget is given already"),
+        ((*SMALL, "--accelerators", "8"), "--accelerators: servers are given, too"),
+        ((*SMALL, "--weights", "1"), "--weights: expected 2, one for each job, got 1"),
+        ((*SMALL, "--tokens", "1e9"), "are of one job, and there are 2; leave them out"),
+        ((*SMALL, "--out", "file"), "--out: file is a file, expected a folder"),
+    ],
+)
+def test_a_mistake_is_one_line(topoopt: Topoopt, words: tuple[str, ...], message: str) -> None:
+    Path("file").write_text("")
+    ran = topoopt(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_the_python_door_refuses_misspelled_words() -> None:
+    with pytest.raises(InvalidInput, match="did you mean degrees"):
+        door.choose("vgg16", degres=[2])  # type: ignore[call-arg]

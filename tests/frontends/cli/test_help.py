@@ -1,0 +1,232 @@
+"""The help names what the tables of the library hold, and its defaults are the real ones."""
+
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.frontends.cli.conftest import Topoopt
+from topoopt import __version__
+from topoopt.base.units import format_bandwidth
+from topoopt.catalog import LINK_MODES, PRECISIONS, ClusterSpec
+from topoopt.clusters import SCHEDULERS
+from topoopt.clusters.interleave import SHARING_WAYS, SHARINGS, SOLVERS
+from topoopt.clusters.interleave.solvers import AUTO
+from topoopt.collectives import COLLECTIVE_NAMES
+from topoopt.collectives.frontier import SCHEDULES, WIRED_DIRECTLY
+from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
+from topoopt.frontends.cli.cluster import CLUSTER_VERBS
+from topoopt.frontends.cli.compare import ComparisonWords
+from topoopt.frontends.cli.llm import LLM_VERBS
+from topoopt.frontends.cli.mltcp import MLTCP_VERBS
+from topoopt.frontends.cli.plan import BesideWords
+from topoopt.frontends.cli.program import VERBS
+from topoopt.frontends.cli.simulate.verb import FidelityWords
+from topoopt.frontends.cli.testbed import TESTBED_VERBS
+from topoopt.frontends.cli.verbs import load
+from topoopt.jobs import DEFAULT_CLUSTER, MEMORY_CHECKS, JobSettings
+from topoopt.routing import ROUTING
+from topoopt.schema.words import (
+    COLLECTIVE_FORM,
+    CollectiveWords,
+    FinderWords,
+    InterleaveWords,
+    JobWords,
+    MltcpWords,
+    ScheduleWords,
+    SearchWords,
+    SimulationWords,
+    described,
+)
+from topoopt.schema.words.transformer import SplitWords
+from topoopt.search import BASELINES, MODES, PRESETS, SearchOptions
+from topoopt.simulation import (
+    ACKS,
+    COMPATIBILITIES,
+    CONNECTIONS,
+    FORMS,
+    PATH_CHOICES,
+    PLACEMENTS,
+    PROGRESS_OF,
+    RECOVERIES,
+    SIMULATORS,
+    TOTALS,
+    TRANSPORTS,
+)
+from topoopt.transformers import RECOMPUTATIONS
+from topoopt.workloads import COMPUTE_MODES
+from topoopt.workloads.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
+
+GROUPS = {
+    "topoopt.frontends.cli": VERBS,
+    "topoopt.frontends.cli.llm": LLM_VERBS,
+    "topoopt.frontends.cli.cluster": CLUSTER_VERBS,
+    "topoopt.frontends.cli.mltcp": MLTCP_VERBS,
+    "topoopt.frontends.cli.testbed": TESTBED_VERBS,
+}
+
+
+def words_about(vocabulary: Any, name: str) -> str:
+    """What the help says of a word: the form of its value, and the sentence."""
+    [word] = [word for word in described(vocabulary) if word.name == name]
+    return f"{word.word.form} {word.text}"
+
+
+@pytest.mark.parametrize("package", GROUPS)
+def test_the_list_of_verbs_says_what_each_verb_says_first(package: str) -> None:
+    for name, line in GROUPS[package].items():
+        assert load(package, name).help.split("\n\n")[0] == line
+
+
+TABLES = [
+    (JobWords, "links", LINK_MODES),
+    (JobWords, "compute", COMPUTE_MODES),
+    (JobWords, "precision", PRECISIONS),
+    (JobWords, "optimizer", OPTIMIZER_BYTES_PER_PARAMETER_BYTE),
+    (JobWords, "memory_check", MEMORY_CHECKS),
+    (FinderWords, "preset", PRESETS),
+    (FinderWords, "degree_split", DEGREE_SPLITS),
+    (FinderWords, "strides", STRIDE_RULES),
+    (FinderWords, "damping", DAMPING),
+    (FinderWords, "routing", ROUTING),
+    (SearchWords, "search", MODES),
+    (SimulationWords, "fabric", FABRICS),
+    (SimulationWords, "routing", ROUTING),
+    (SimulationWords, "placement", PLACEMENTS),
+    (SimulationWords, "transport", TRANSPORTS),
+    (SimulationWords, "compat", COMPATIBILITIES),
+    (SimulationWords, "acks", ACKS),
+    (SimulationWords, "path_choice", PATH_CHOICES),
+    (SimulationWords, "recovery", RECOVERIES),
+    (SimulationWords, "connections", CONNECTIONS),
+    (SimulationWords, "totals", TOTALS),
+    (SimulationWords, "progress_of", PROGRESS_OF),
+    (SimulationWords, "aggressiveness", FORMS),
+    (SplitWords, "recompute", RECOMPUTATIONS),
+    (MltcpWords, "form", FORMS),
+    (MltcpWords, "ways", SHARING_WAYS),
+    (ComparisonWords, "simulator", SIMULATORS),
+    (FidelityWords, "simulator", SIMULATORS),
+    (ComparisonWords, "fabrics", BASELINES),
+    (BesideWords, "fabrics", BASELINES),
+    (ScheduleWords, "scheduler", SCHEDULERS),
+    (ScheduleWords, "sharing", SHARINGS),
+    (InterleaveWords, "solver", (AUTO, *SOLVERS)),
+    (CollectiveWords, "links", LINK_MODES),
+    (CollectiveWords, "wiring", WIRED_DIRECTLY),
+    *((CollectiveWords, "schedule", schedules) for schedules in SCHEDULES.values()),
+]
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "table"), TABLES, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_a_flag_names_its_table(group: Any, name: str, table: Any) -> None:
+    assert set(table) <= set(re.split(r"[ |,.:;]+", words_about(group, name)))
+
+
+def test_collectives_are_named() -> None:
+    assert set(COLLECTIVE_FORM.split("|")) == set(COLLECTIVE_NAMES)
+
+
+def test_precisions_of_a_transformer_are_known() -> None:
+    assert set(words_about(SplitWords, "precision").split()[0].split("|")) <= set(PRECISIONS)
+
+
+def test_defaults_in_the_help_are_the_real_ones() -> None:
+    renamed = {"search": "mode", "alpha": "alpha_per_ms"}
+    options, settings = SearchOptions(), JobSettings()
+    for group in (FinderWords, SearchWords):
+        for item in described(group):
+            default = getattr(options, renamed.get(item.name, item.name), None)
+            if item.name not in ("preset", "processes", "wiring"):
+                assert re.search(
+                    rf"; {default:g}\." if isinstance(default, float) else rf"; {default}\.",
+                    words_about(group, item.name),
+                )
+    for name in ("compute", "precision", "optimizer", "memory_check"):
+        assert words_about(JobWords, name).endswith(f"; {getattr(settings, name)}.")
+    cluster = ClusterSpec(**DEFAULT_CLUSTER)
+    for name in ("degree", "accelerators_per_server", "accelerator", "links"):
+        assert words_about(JobWords, name).endswith(f"; {getattr(cluster, name)}.")
+    assert words_about(JobWords, "bandwidth").endswith(f"; {compact(cluster.link_bandwidth_bps)}.")
+    assert words_about(JobWords, "intra_server_bandwidth").endswith(
+        f"; {compact(cluster.intra_server_bandwidth_bps)}."
+    )
+
+
+def compact(bandwidth_bps: float) -> str:
+    return format_bandwidth(bandwidth_bps).replace(" ", "").replace("b/s", "bps")
+
+
+def every_verb() -> list[str]:
+    """The words of each verb that does something, those of groups among them."""
+    alone = [name for name in VERBS if name not in ("llm", "cluster", "mltcp", "testbed")]
+    return [
+        *alone,
+        *(f"llm {name}" for name in LLM_VERBS),
+        *(f"cluster {name}" for name in CLUSTER_VERBS),
+        *(f"mltcp {name}" for name in MLTCP_VERBS),
+        *(f"testbed {name}" for name in TESTBED_VERBS),
+    ]
+
+
+@pytest.mark.parametrize("verb", every_verb())
+def test_every_verb_has_help_and_json(topoopt: Topoopt, verb: str) -> None:
+    ran = topoopt(*verb.split(), "--help")
+    assert ran.code == 0
+    assert "--json" in ran.out
+
+
+@pytest.mark.parametrize("width", [50, 80, 110])
+@pytest.mark.parametrize("verb", every_verb())
+def test_no_flag_and_no_choice_is_cut(
+    topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch, verb: str, width: int
+) -> None:
+    """Flags of 26 letters stood as "--accelerators-per-serv…" in 80 columns beside a long list of choices."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = topoopt(*verb.split(), "--help").out
+    assert not re.search(r"--[\w-]*…", out)
+    assert max(map(len, out.splitlines())) <= width
+    group, _, name = f" {verb}".rpartition(" ")
+    command = load(f"topoopt.frontends.cli.{group.strip()}".rstrip("."), name)
+    shown = set(re.findall(r"--[\w\[\]-]+", out))
+    for parameter in command.params:
+        flags = {flag for flag in (*parameter.opts, *parameter.secondary_opts) if flag.startswith("--")}
+        both = {f"--[no-]{flag.removeprefix('--')}" for flag in parameter.opts}
+        assert flags <= shown or both <= shown, parameter.name
+        for choice in (parameter.metavar or "").split("|"):
+            assert choice in out, f"{parameter.name}: {choice}"
+
+
+def test_help_lists_the_verbs_in_order(topoopt: Topoopt) -> None:
+    out = topoopt("--help").out
+    places = [out.index(f"│ {verb} ") for verb in VERBS]
+    assert places == sorted(places)
+
+
+def test_version(topoopt: Topoopt) -> None:
+    ran = topoopt("--version")
+    assert (ran.code, ran.out) == (0, f"topoopt {__version__}\n")
+
+
+def test_without_a_verb_the_help_is_shown(topoopt: Topoopt) -> None:
+    ran = topoopt()
+    assert ran.code == 2
+    assert "Usage: topoopt" in ran.out + ran.err
+    assert "error" not in ran.err
+
+
+def test_the_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "topoopt", "topology", "--servers", "12", "--degree", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: --degree: expected an integer >= 1, got 0\n"
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    command = f"{sys.executable} -m topoopt topology --servers 4096 --degree 8 --json | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("{\n", "")

@@ -1,0 +1,125 @@
+"""Ctrl-C is one line and exit code 130, whatever it interrupts."""
+
+import signal
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import FrameType, SimpleNamespace
+
+import pytest
+
+from tests.frontends.cli.conftest import Topoopt
+from topoopt.frontends.cli import interrupt, main
+
+
+def stop_here(*words: object) -> None:
+    raise KeyboardInterrupt
+
+
+def stop_in_a_kernel(*words: object) -> None:
+    """What numba makes of Ctrl-C during compiled code."""
+    try:
+        raise SystemError("_numba_unpickle returned a result with an exception set") from KeyboardInterrupt()
+    except SystemError as inner:
+        raise SystemError("CPUDispatcher returned a result with an exception set") from inner
+
+
+@pytest.mark.parametrize("stop", [stop_here, stop_in_a_kernel])
+def test_in_a_verb(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch, stop: object) -> None:
+    monkeypatch.setattr(import_module("topoopt.jobs.model_list"), "resolve_variant", stop)
+    ran = topoopt("models", "dlrm")
+    assert (ran.code, ran.out, ran.err) == (130, "", "interrupted: nothing was written\n")
+
+
+def test_while_words_are_read(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("typer.core.TyperGroup.make_context", stop_here)
+    ran = topoopt("models")
+    assert (ran.code, ran.out, ran.err) == (130, "", "interrupted: nothing was written\n")
+
+
+def test_while_the_program_is_imported(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupting:
+        def find_spec(self, name: str, *more: object) -> None:
+            if name == "topoopt.frontends.cli.program":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "topoopt.frontends.cli.program", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    assert main(["models"]) == 130
+    assert capsys.readouterr().err == "interrupted: nothing was written\n"
+
+
+def test_it_waits_until_the_glue_of_numba_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled and run under the file name of the glue, the first attempt only sets a timer."""
+    timers: list[tuple[object, ...]] = []
+    monkeypatch.setattr("signal.setitimer", lambda *words: timers.append(words))
+    handler = interrupt._interrupt
+    frames: dict[str, FrameType] = {}
+    exec(compile("import sys; frames['in'] = sys._getframe()", "/x/numba/core/serialize.py", "exec"))
+    handler(signal.SIGINT, frames["in"])
+    assert timers == [(signal.ITIMER_REAL, interrupt.AGAIN_S)]
+    with pytest.raises(KeyboardInterrupt):
+        handler(signal.SIGALRM, sys._getframe())
+
+
+def test_a_handler_of_the_calling_program_is_kept() -> None:
+    def own(number: int, frame: object) -> None:
+        raise AssertionError
+
+    before = signal.signal(signal.SIGINT, own)
+    try:
+        interrupt.interrupt_when_safe()
+        assert signal.getsignal(signal.SIGINT) is own
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_comparison_with_half_a_search_is_none(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch) -> None:
+    def half(*words: object, **more: object) -> object:
+        return SimpleNamespace(search=SimpleNamespace(stopped_because="interrupted")), None
+
+    monkeypatch.setattr(import_module("topoopt.frontends.verbs.plan"), "planned", half)
+    ran = topoopt("compare", "dlrm", "--servers", "16")
+    assert (ran.code, ran.out, ran.err) == (130, "", "interrupted: nothing was written\n")
+
+
+def test_another_system_error_is_ours(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*words: object) -> None:
+        raise SystemError("ours")
+
+    monkeypatch.setattr(import_module("topoopt.jobs.model_list"), "resolve_variant", broken)
+    with pytest.raises(SystemError, match="ours"):
+        topoopt("models", "dlrm")
+
+
+INSIDE_EXEC = """
+import os, signal
+exec("os.kill(os.getpid(), signal.SIGINT)\\nfor turn in range(10_000_000): pass")
+"""
+INSIDE_A_DELETION = """
+import os, signal, time
+class Deleted:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        for turn in range(10_000_000): pass
+Deleted()
+time.sleep(10)
+raise AssertionError("the interrupt was lost")
+"""
+
+
+@pytest.mark.parametrize("moment", [INSIDE_EXEC, INSIDE_A_DELETION])
+def test_at_a_bad_moment_in_a_process_of_its_own(tmp_path: Path, moment: str) -> None:
+    """Not seen by one's own process: CPython would let it die of the signal, or go on as if there was none."""
+    body = "".join(f"    {line}\n" for line in moment.strip().split("\n"))
+    (tmp_path / "interrupted_command.py").write_text(
+        "import sys\nfrom topoopt.frontends.cli import main, program\n"
+        f"def run(words):\n{body}"
+        "program.run = run\nsys.exit(main())\n"
+    )
+    command = [sys.executable, "-m", "interrupted_command"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted: nothing was written\n")

@@ -1,0 +1,106 @@
+"""``topoopt.serving``: deployments within objectives; what cannot be is said with what can."""
+
+import json
+from typing import Any
+
+import pytest
+
+import topoopt
+from topoopt.base.errors import TopoOptError
+
+ASKED: dict[str, Any] = {
+    "accelerators": 4,
+    "rate": 10,
+    "duration": "30s",
+    "isl": "512",
+    "osl": "64",
+    "top": 1,
+}
+
+
+def test_the_best_deployment_meets_its_objectives_at_its_goodput() -> None:
+    found = topoopt.serving("llama3-8b", **ASKED, slo_ttft="1s", slo_tpot="50ms")
+    row = found.row(found.best)
+    assert found.meets
+    assert {one.candidate.deployment.mode for one in found.deployments} == {
+        "prefill-first",
+        "chunked",
+        "disaggregated",
+    }
+    assert 10 < row["goodput_per_s"] <= row["stable_per_s"]
+    assert row["ttft_p90_s"] <= 1
+    assert row["tpot_p90_s"] <= 0.05
+    assert row["ttft_p50_s"] <= row["ttft_p90_s"] <= row["ttft_p99_s"]
+    cost = found.question.owned
+    assert cost is not None
+    assert cost.usd_per_hour is not None
+    each = cost.usd_per_hour / 3600 / (row["goodput_per_s"] * 64) * 1e6
+    assert row["usd_per_million_tokens_at_goodput"] == pytest.approx(each)
+    document = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert document["deployments"][0]["goodput_per_s"] == row["goodput_per_s"]
+    assert len(found.to_frame()) == 3
+
+
+def test_prefill_and_decode_are_all_accelerators() -> None:
+    found = topoopt.serving("llama3-8b", **ASKED, prefill_accelerators=1, decode="tp1", prefill="tp1")
+    deployment = found.best.candidate.deployment
+    assert deployment.prefill is not None
+    assert (deployment.prefill.accelerators, deployment.decode.accelerators) == (1, 3)
+
+
+def test_a_seed_gives_the_same_answer() -> None:
+    asked = {**ASKED, "mode": "chunked", "seed": 4}
+    first, second = (topoopt.serving("llama3-8b", **asked).to_json() for _ in range(2))
+    assert first == second
+
+
+def test_objectives_of_mlperf_are_known() -> None:
+    found = topoopt.serving("llama3-8b", **ASKED, mode="chunked", slo_preset="llama2-70b-interactive")
+    goals = found.question.objectives
+    assert (goals.ttft_s, goals.tpot_s, goals.share) == (0.45, 0.04, 0.99)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"slo_ttft": "1ms"}, "slo_ttft 1 ms: cannot be met at any batch; the best that can be reached is"),
+        ({"slo_tpot": "10us"}, "slo_tpot 10 µs: cannot be met at any batch; the best that can be reached is"),
+        ({"rate": 10_000, "duration": "1s"}, "the largest that is stable is"),
+        (
+            {"rate": 1, "duration": "5s"},
+            "duration 5 s: only 5 requests come, too few to say a share of; take 100 s",
+        ),
+        ({"accelerators": 1, "isl": "3000000"}, "hold no request of 3,000,064"),
+        ({"router": "nearest"}, 'router: unknown name "nearest"'),
+        (
+            {"mode": "chunked", "decode": "tp1", "prefill": "tp2"},
+            "prefill: is for mode disaggregated, got chunked",
+        ),
+        ({"accepted_tokens": 3.0}, "accepted_tokens: expected a number from 1 to 1, got 3"),
+        ({"tokens": 1e9}, "tokens: is the size of a training; a service has a rate"),
+        ({"replica_failures": "0-5"}, "replica_failures: expected REPLICA:FROM:TO"),
+        ({"autoscale": "often"}, "autoscale: expected EVERY:TURN:TOKENS"),
+        ({"accelerators": 10**7}, "accelerators 10000000: at most 2048 are one service"),
+        ({"seed": -1}, "seed: expected an integer >= 0, got -1"),
+        (
+            {"mode": "disaggregated", "autoscale": "1us:0s:0"},
+            "autoscale: expected a look every 0.1 s or more seldom",
+        ),
+        ({"slo_preset": "mlperf"}, 'slo_preset: unknown name "mlperf"'),
+    ],
+)
+def test_what_cannot_be_is_one_line(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(TopoOptError) as error:
+        topoopt.serving("llama3-8b", **{**ASKED, **words})
+    assert message in str(error.value)
+
+
+def test_a_model_that_does_not_fit_is_one_line() -> None:
+    with pytest.raises(TopoOptError, match="leave no room for keys and values"):
+        topoopt.serving("llama3-405b", **ASKED)
+
+
+def test_answers_of_one_token_have_no_time_between_tokens() -> None:
+    row = topoopt.serving("llama3-8b", **{**ASKED, "osl": "1", "mode": "chunked"}).to_json()["deployments"][0]
+    assert row["tpot_p50_s"] is None
+    assert row["goodput_per_s"] > 10

@@ -1,0 +1,53 @@
+"""The oracle of estimates: the same few strategies wired by the finder and simulated, on every fabric of the studio."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import product
+
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.finder import LIFTED, USUAL_RULES, find_topology
+from topoopt.frontends.web.fabric_rules import OWN, RULES, FabricRule, fabric_rules
+from topoopt.frontends.web.question import Question, request_of_question
+from topoopt.jobs import Job, job_traffic
+from topoopt.pricing import pricing_of
+from topoopt.routing import Fabric
+from topoopt.search import baseline_fabric, few_strategies, job_of, ringed, simulated
+from topoopt.workloads.strategy import ParallelStrategy
+
+SPLITS = ("proportional", "by-group-but-one", "by-group-but-two", "by-group")
+WIRINGS = (LIFTED, "matchings")
+SEED = 0
+
+
+def simulated_times(question: Question) -> dict[str, float]:
+    """Return by rule the simulated iteration of the best of the strategies that the studio estimates."""
+    job = job_of(request_of_question(question))
+    rules, _ = fabric_rules(job.cluster, pricing_of())
+    strategies = tuple(few_strategies(job).values())
+    return {
+        rule.key: min(
+            simulated(job, one, ringed(job, one, fabric, SEED)).iteration_time_s
+            for one in strategies
+            for fabric in _fabrics(job, one, rule)
+        )
+        for rule in rules
+    }
+
+
+def _fabrics(job: Job, strategy: ParallelStrategy, rule: FabricRule) -> Iterator[Fabric]:
+    if rule.key != OWN:
+        yield baseline_fabric(job, RULES[rule.key], pricing_of(), SEED)
+        return
+    for split, wiring in product(SPLITS, WIRINGS):
+        with suppress(Infeasible, InvalidInput):  # a wiring that there is not for so many ports
+            rules = replace(USUAL_RULES, degree_split=split, wiring=wiring)
+            yield find_topology(
+                job_traffic(job, strategy),
+                degree=job.cluster.degree,
+                bandwidth_bps=job.cluster.link_bandwidth_bps,
+                latency_s=job.cluster.link_latency_s,
+                links=job.cluster.links,
+                rules=rules,
+                seed=SEED,
+            )

@@ -1,0 +1,75 @@
+"""Runs of adapters: the rank that a row says, or that of its source; they judge, and nothing is fitted to them."""
+
+from pathlib import Path
+
+import pytest
+
+from topoopt.measurements.training import FitRules, fit_to_runs, predict_runs, read_runs
+from topoopt.measurements.training.adapters import adapter_fields
+
+RUNS = Path("benchmarks/data/train_runs.csv")
+HEADER = "model,gpus,gpu,gbs,tp,pp,iter_time_s,note,adapter_rank,adapters\n"
+
+
+def rows(path: Path, *lines: str) -> list[tuple[int, str]]:
+    (path / "runs.csv").write_text(
+        HEADER + "".join(f"llama3-8b,8,h100,32,2,1,1.0,{line}\n" for line in lines)
+    )
+    found = read_runs(path / "runs.csv")
+    assert not found.not_modelled
+    return [(run.configuration.adapter_rank, run.configuration.adapters) for run in found.modelled]
+
+
+def test_a_row_says_its_rank_or_has_that_of_its_source(tmp_path: Path) -> None:
+    assert rows(
+        tmp_path,
+        "LoRA,64,all",
+        "LoRA,64,linear_qkv",
+        "LoRA with NeMo,,",
+        "QLoRA by hand,,",
+        "LoRA,0,",
+        "exploration,,",
+    ) == [
+        (64, "all-linear"),
+        (64, "qkv"),
+        (16, "qkv"),
+        (8, "attention"),
+        (0, "all-linear"),
+        (0, "all-linear"),
+    ]
+
+
+def test_published_runs_of_adapters_are_met_that_nothing_was_fitted_to() -> None:
+    """Llama-3-70B, rank 16, on 8 GB200 or GB300 (Megatron Bridge, 26.06): 2.20, 2.64 and 2.75 s."""
+    runs = read_runs(RUNS)
+    found = [
+        one
+        for one in predict_runs(runs).predictions
+        if one.run.configuration.adapter_rank and one.run.measured_s > 0
+    ]
+    assert [one.run.measured_s for one in found] == [2.2001, 2.64, 2.7499]
+    assert all(one.run.configuration.adapters == "qkv" for one in found)
+    assert sum(abs(one.error_percent) for one in found) / 3 < 8
+
+
+@pytest.mark.parametrize("accelerator", ["gb200"])
+def test_no_calibration_is_fitted_to_them(accelerator: str) -> None:
+    fitted = fit_to_runs(str(RUNS), FitRules((accelerator,), "", "fused", None, 8.0, 0)).fitted_runs
+    assert fitted
+    assert not [run for run in fitted if run.configuration.adapter_rank]
+
+
+@pytest.mark.parametrize(
+    ("cells", "rank"),
+    [
+        ({"lora": "16"}, 16),
+        ({"lora": "yes", "adapter_rank": "4"}, 4),
+        ({"lora": "no", "adapter_rank": "4"}, 0),
+        ({"lora": "0", "note": "LoRA"}, 0),
+        ({"lora": "yes"}, 8),
+    ],
+)
+def test_a_column_of_its_own_says_whether_there_are_adapters_or_their_rank(
+    cells: dict[str, str], rank: int
+) -> None:
+    assert adapter_fields(cells).get("adapter_rank", int(cells.get("adapter_rank", "0"))) == rank

@@ -1,0 +1,170 @@
+"""Fabrics beside each other: times, prices, and who is beaten in both."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from topoopt.base.errors import InvalidInput
+from topoopt.base.units import format_time
+from topoopt.pages import Notes, make_page
+from topoopt.pages.comparison_page import headline as comparison_headline
+from topoopt.pages.fabrics import cost_against_time, fabric_notes, fabric_table, time_by_fabric
+from topoopt.pages.front_words import beaten_by, front_notes, standing
+from topoopt.pages.plan_page import headline
+from topoopt.plans import (
+    ComparedFabric,
+    Outcome,
+    Plan,
+    compared_fabrics,
+    comparison_from_mapping,
+    comparison_schema,
+)
+
+
+def row(number: int, time_s: float, cost_usd: float | None) -> ComparedFabric:
+    outcome = Outcome("analytic", time_s, time_s / 2, time_s / 2, 1.0, 1.0)
+    return ComparedFabric(f"fabric-{number}", "", 1e9, outcome, cost_usd)
+
+
+def fabric(name: str, time_ms: float, cost_usd: float | None, variant: str = "") -> ComparedFabric:
+    return replace(row(0, time_ms * 1e-3, cost_usd), fabric=name, variant=variant)
+
+
+ISSUE = (
+    fabric("topoopt", 18.74, 83.3e3),
+    fabric("rail", 18.38, 77.6e3),
+    fabric("ideal-switch", 17.75, 170e3),
+)
+"""DLRM on 16 servers of 4 x 100 Gb/s: rails were faster and cheaper than the plan."""
+
+
+def test_the_first_sentence_names_what_beats_the_plan(plan: Plan) -> None:
+    said = beaten_by(ISSUE)
+    assert said == ", beaten in time and price by rail, 18.38 ms for $77.6 k"
+    assert beaten_by((ISSUE[0], ISSUE[2])) == ""
+    several = beaten_by((*ISSUE, fabric("torus", 18.4, 59.3e3)))
+    assert several.endswith("by rail, 18.38 ms for $77.6 k; torus, 18.4 ms for $59.3 k")
+    rows = compared_fabrics(plan)
+    faster = replace(rows[0].outcome, iteration_time_s=rows[0].outcome.iteration_time_s / 2)
+    rival = replace(rows[1], fabric="rival", outcome=faster, cost_usd=1.0, variant="")
+    first, second = headline(plan, (rows[0], rival)).split(". ")[:2]
+    assert first.startswith("One iteration takes ")
+    assert first.endswith(f"by rival, {format_time(faster.iteration_time_s)} for $1")
+    assert second.startswith("It is ")
+    assert "rival" not in headline(plan, rows)
+
+
+def test_a_comparison_says_it_first_too() -> None:
+    sentences = comparison_headline(ISSUE).split(". ")
+    assert sentences[0].endswith("beaten in time and price by rail, 18.38 ms for $77.6 k")
+
+
+def test_a_table_says_who_is_on_the_front_and_who_beats_the_first_row() -> None:
+    dearer, unpriced = fabric("oversub-fat-tree", 18.5, 90e3), fabric("torus", 1.0, None)
+    rows = (*ISSUE, dearer, unpriced)
+    assert [standing(rows)(one) for one in rows] == ["", "beats it", "front", "", None]
+    assert [line[-2] for line in fabric_table(rows).rows] == ["", "beats it", "front", "", "–"]
+    (notes,) = front_notes(rows)
+    assert notes.lines == (
+        "front of price and time, from the cheapest to the fastest: rail and ideal-switch",
+    )
+    assert front_notes((ISSUE[0], unpriced)) == ()
+
+
+def test_fabrics_of_one_name_say_what_differs() -> None:
+    trees = (fabric("fat-tree", 44.0, 49e3, "d·B/3.2"), fabric("fat-tree", 29.0, 69e3, "priced"))
+    assert [line[0] for line in fabric_table((ISSUE[0], *trees)).rows] == [
+        "topoopt",
+        "fat-tree (d·B/3.2)",
+        "fat-tree (priced)",
+    ]
+    assert [one.name for one in trees] == [
+        "fat-tree (d·B/3.2), 1 Gb/s",
+        "fat-tree (priced), 1 Gb/s",
+    ]
+
+
+def test_a_plan_stands_first_and_its_bars_sum_to_its_times(plan: Plan) -> None:
+    rows = compared_fabrics(plan)
+    assert rows[0].description == "this plan"
+    assert len(rows) == 1 + len(plan.baselines)
+    computed, exposed = time_by_fabric(rows).series
+    for one, a, b in zip(rows, computed.y, exposed.y, strict=True):
+        assert a + b == pytest.approx(one.outcome.iteration_time_s * 1e3)
+    assert len(set(computed.x)) == len(rows)
+
+
+def test_a_fabric_without_a_price_has_a_bar_and_no_point() -> None:
+    rows = (row(1, 1.0, 100.0), row(2, 2.0, None))
+    assert len(time_by_fabric(rows).series[0].x) == 2
+    chart = cost_against_time(rows)
+    assert [one.name for one in chart.series] == ["Pareto front", rows[0].name]
+    assert fabric_table(rows).rows[1][-3] == "–"
+    assert not cost_against_time(rows[1:]).series
+
+
+def test_a_comparison_is_read_as_it_was_printed(comparison_document: dict[str, Any]) -> None:
+    comparison = comparison_from_mapping(comparison_document)
+    assert [one.name for one in comparison.fabrics[:2]] == ["topoopt, 400 Gb/s", "fat-tree, 125 Gb/s"]
+    page = make_page(comparison)
+    assert Notes(("without rail: has no price",)) in page.sections[0].blocks
+    assert "ideal-switch" in page.headline
+    fidelities = next(chart for chart in page.charts if chart.name == "fidelities")
+    assert [one.name for one in fidelities.series] == ["analytic", "flow"]  # type: ignore[union-attr]
+    assert math.isclose(fidelities.series[1].y[0], 20.2)  # type: ignore[union-attr]
+
+
+def test_a_comparison_of_one_fabric_and_one_simulator_is_a_page(comparison_document: dict[str, Any]) -> None:
+    only = {
+        key: value for key, value in comparison_document["fabrics"][0].items() if key != "iteration_times_s"
+    }
+    document = {**comparison_document, "fabrics": [only], "simulators": ["analytic"]}
+    page = make_page(comparison_from_mapping(document))
+    assert [section.key for section in page.sections] == ["fabrics", "network", "trust"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"servrs": 3}, "servrs"),
+        ({"fabrics": []}, "fabrics"),
+        ({"bandwidth_bps": -1}, "bandwidth_bps"),
+        ({"simulators": []}, "simulators"),
+        ({"simulators": ["analytic", "packet"]}, "fabrics.0.iteration_times_s: no time by packet"),
+    ],
+)
+def test_a_comparison_that_is_none_is_one_line(
+    comparison_document: dict[str, Any], change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said) as caught:
+        comparison_from_mapping({**comparison_document, **change}, "c.json")
+    assert str(caught.value).startswith("c.json: ")
+    assert "\n" not in str(caught.value)
+
+
+SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "comparison.schema.json"
+REGENERATE = (
+    'python -c "import json; from topoopt.plans import comparison_schema as schema; '
+    'print(json.dumps(schema(), indent=1))"'
+)
+
+
+def test_the_published_schema_is_that_of_the_code(comparison_document: dict[str, Any]) -> None:
+    published = json.loads(SCHEMA_FILE.read_text())
+    assert published == comparison_schema(), f"make it anew: {REGENERATE} > docs/comparison.schema.json"
+    jsonschema.validate(comparison_document, published)
+
+
+def test_rows_of_one_name_are_one_in_a_note_unless_they_differ() -> None:
+    """Two fabrics of one name by the same routes are said once; by different ones each by what tells it apart."""
+    one, two, other = row(1, 1.0, None), row(1, 1.0, None), row(2, 1.0, None)
+    alike = [replace(each, routes="ecmp") for each in (one, two, other)]
+    assert fabric_notes(alike, (), "analytic")[0].lines == ("routes: ecmp on fabric-1, fabric-2",)
+    apart = [alike[0], replace(two, routes="balanced", server_bandwidth_bps=2e9), alike[2]]
+    (notes,) = fabric_notes(apart, (), "analytic")
+    assert notes.lines == ("routes: ecmp on fabric-1 of 1 Gb/s, fabric-2; balanced on fabric-1 of 2 Gb/s",)

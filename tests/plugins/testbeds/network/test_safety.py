@@ -1,0 +1,234 @@
+"""Nothing is left behind, whatever ends a testbed, and nothing else is touched."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from topoopt.base.errors import InvalidInput
+from topoopt.plugins.testbeds.namespaces import (
+    create_namespace,
+    inside,
+    namespaces_named,
+    processes_inside,
+    remove_namespace,
+)
+from topoopt.plugins.testbeds.network import (
+    TestbedState,
+    build,
+    construction,
+    find_state,
+    known_states,
+    probe,
+    remove,
+    switch_layout,
+)
+from topoopt.plugins.testbeds.network.netlink import port_indices, speaking
+from topoopt.plugins.testbeds.network.probe import check_machine
+from topoopt.plugins.testbeds.network.state import PREFIX, state_folder
+from topoopt.plugins.testbeds.standing import listed, take_down
+
+RUN = """
+import sys, time
+from topoopt.plugins.testbeds.network import build, switch_layout
+with build(switch_layout(3, 1e9), sys.argv[1], 100):
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+LAYOUT = switch_layout(3, 1e9)
+
+
+def links_of_the_machine() -> set[str]:
+    """Return the links outside of all namespaces that are called like ours."""
+    ours = ("nic", "tx", "rx", "port", "bridge")
+    return {path.name for path in Path("/sys/class/net").iterdir() if path.name.startswith(ours)}
+
+
+@pytest.fixture
+def untouched(machine: str) -> Iterator[str]:
+    """Return a name; a test leaves what it has found: namespaces of that name and of others, links outside, notes."""
+    foreign, before = f"foreign-{machine}", links_of_the_machine()
+    create_namespace(foreign)
+    yield machine
+    left = namespaces_named(PREFIX + machine)
+    for name in left:
+        remove_namespace(name)
+    assert left == ()
+    assert remove_namespace(foreign), "a namespace of somebody else is gone"
+    assert known_states() == ()
+    assert links_of_the_machine() == before
+
+
+def started(name: str) -> "subprocess.Popen[str]":
+    process = subprocess.Popen([sys.executable, "-c", RUN, name], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    assert len(namespaces_named(PREFIX + name)) == 4
+    return process
+
+
+def test_a_normal_end(untouched: str) -> None:
+    with build(LAYOUT, untouched, 100) as testbed:
+        assert len(namespaces_named(PREFIX + untouched)) == 4
+        assert [state.standing for state in known_states()] == ["in use"]
+        assert testbed.namespace_file(0).exists()
+
+
+def test_an_error_inside(untouched: str) -> None:
+    with pytest.raises(ZeroDivisionError), build(LAYOUT, untouched, 100, kept=True):
+        raise ZeroDivisionError
+
+
+def test_an_error_while_it_is_made(untouched: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*things: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(construction, "make_switch", fail)
+    with pytest.raises(ZeroDivisionError), build(LAYOUT, untouched, 100, kept=True):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_signals(untouched: str, number: signal.Signals, code: int) -> None:
+    if signal.getsignal(number) == signal.SIG_IGN:
+        pytest.skip(f"who started the tests has {number.name} ignored, and what they start ignores it, too")
+    process = started(untouched)
+    process.send_signal(number)
+    with process:
+        assert process.wait(20) in (code, 128 + number, 1)
+
+
+def test_a_signal_while_it_is_made(untouched: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C waits for the end of the step, and then all of it is removed."""
+    monkeypatch.setattr(construction, "hang_on_switch", lambda *things: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt), build(LAYOUT, untouched, 100):
+        pytest.fail("Ctrl-C came before")
+
+
+def test_a_kill_and_down(untouched: str) -> None:
+    process = started(untouched)
+    process.kill()
+    with process:
+        process.wait()
+    assert [state.standing for state in listed().testbeds] == ["left over"]
+    assert len(namespaces_named(PREFIX + untouched)) == 4
+    assert [state.name for state in take_down(None).testbeds] == [untouched]
+
+
+def test_down_of_all_leaves_alone_what_a_run_needs(untouched: str) -> None:
+    with build(LAYOUT, untouched, 100):
+        answer = take_down(None)
+        assert answer.testbeds == ()
+        assert answer.left_alone == {untouched: f"process {os.getpid()} runs on it"}
+        assert len(namespaces_named(PREFIX + untouched)) == 4
+
+
+def test_processes_inside_end_and_others_do_not(untouched: str) -> None:
+    outside = subprocess.Popen(["sleep", "60"])
+    with build(LAYOUT, untouched, 100) as testbed:
+        inner = inside(testbed.namespace(1), lambda: subprocess.Popen(["sleep", "60"]))
+        assert processes_inside(testbed.state.namespaces) == (inner.pid,)
+    assert inner.wait(5) == -signal.SIGKILL
+    assert outside.poll() is None
+    outside.kill()
+    outside.wait()
+
+
+def test_a_name_is_of_one_testbed(untouched: str) -> None:
+    with build(LAYOUT, untouched, 100):
+        with (
+            pytest.raises(InvalidInput, match=f'there is a testbed "{untouched}"'),
+            build(LAYOUT, untouched, 100),
+        ):
+            pass
+        assert len(namespaces_named(PREFIX + untouched)) == 4
+
+
+def test_a_foreign_namespace_is_left_alone(untouched: str) -> None:
+    foreign = f"{PREFIX}{untouched}-s2"
+    create_namespace(foreign)
+    try:
+        with (
+            pytest.raises(InvalidInput, match=f"there is a namespace {foreign} already"),
+            build(LAYOUT, untouched, 100),
+        ):
+            pass
+        assert namespaces_named(PREFIX + untouched) == (foreign,)
+    finally:
+        remove_namespace(foreign)
+
+
+def test_no_link_is_seen_outside_and_no_packet_leaves(untouched: str) -> None:
+    before = links_of_the_machine()
+    with build(LAYOUT, untouched, 100) as testbed:
+        assert links_of_the_machine() == before
+        for node in range(3):
+            assert set(speaking(testbed.namespace(node), port_indices)) <= {"lo", "nic0"}
+
+
+@pytest.mark.parametrize("name", ["", "A", "a b", "../x", "x" * 40])
+def test_a_name_is_plain(untouched: str, name: str) -> None:
+    with pytest.raises(InvalidInput, match="expected small letters"), build(LAYOUT, name, 100):
+        pass
+
+
+def test_an_unknown_testbed_has_no_state(machine: str) -> None:
+    with pytest.raises(InvalidInput, match='no testbed "x"; there are: none'):
+        find_state("x")
+
+
+def test_a_state_of_another_process_with_the_same_id_is_left_over(machine: str) -> None:
+    state = TestbedState(machine, (), 2, 1, "switch", 1.0, 1.0, os.getpid(), 1, kept=False, ready=True)
+    assert state.standing == "left over"
+    assert not state_folder().exists()
+    remove(state)  # what is gone already is no mistake
+
+
+def test_without_root_it_is_one_line(machine: str) -> None:
+    def drop_rights() -> None:
+        assert ctypes.CDLL(None).prctl(24, 21, 0, 0, 0) == 0  # PR_CAPBSET_DROP, CAP_SYS_ADMIN
+
+    done = subprocess.run(
+        [sys.executable, "-m", "topoopt", "testbed", "up"],
+        capture_output=True,
+        text=True,
+        preexec_fn=drop_rights,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: testbed: making network namespaces needs root; run it as root (sudo)\n"
+
+
+def test_a_missing_feature_of_the_kernel_is_named(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = ("flying links", "CONFIG_FLY", lambda kernel: kernel.link("add", ifname="x", kind="flying"))
+    monkeypatch.setattr(probe, "_FEATURES", (*probe._FEATURES, missing))
+    with pytest.raises(
+        InvalidInput, match=r"this kernel has no flying links \(CONFIG_FLY\): .*not supported"
+    ):
+        check_machine()
+
+
+def test_without_pyroute2_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyroute2", None)
+    with pytest.raises(InvalidInput, match=r'pip install "topoopt\[testbed\]"'):
+        check_machine()
+
+
+def test_on_another_system_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(InvalidInput, match="needs Linux"):
+        check_machine()
+
+
+def test_a_run_is_over_quickly_once_it_ends(untouched: str) -> None:
+    with build(LAYOUT, untouched, 100):
+        begun = time.process_time()
+    assert time.process_time() - begun < 1.0  # measured: 0.01 s

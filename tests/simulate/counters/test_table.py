@@ -1,8 +1,0 @@
-"""Every simulator has counters, and their readers have no others."""
-
-from topoopt.simulate import SIMULATORS
-from topoopt.simulate.counters.table import COUNTER_READERS
-
-
-def test_every_simulator_has_counters_that_are_read() -> None:
-    assert set(COUNTER_READERS) == set(SIMULATORS)

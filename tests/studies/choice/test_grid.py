@@ -1,0 +1,46 @@
+"""The grid has every combination once, and nothing that nobody can buy."""
+
+from typing import Any
+
+import pytest
+
+from topoopt.base.errors import InvalidInput
+from topoopt.pricing import PRICED_FABRICS
+from topoopt.studies.choice import CHOSEN_FABRICS, USUAL_FABRICS, networks_of
+from topoopt.studies.sweep import SWEPT_FABRICS
+
+
+def test_every_combination_is_there_once() -> None:
+    found = networks_of(16, (2, 4, 2), (1e11, 4e11), ("rail", "topoopt"), ("pluggable", "linear"))
+    assert len(found) == len(set(found)) == 2 * 2 * 2 * 2
+    assert {one.server_bandwidth_bps for one in found} == {2e11, 4e11, 8e11, 16e11}
+
+
+@pytest.mark.parametrize("fabric", CHOSEN_FABRICS)
+def test_every_fabric_can_be_priced_and_timed(fabric: str) -> None:
+    (one,) = networks_of(16, (2,), (1e11,), (fabric,))
+    assert one.fabric in PRICED_FABRICS
+    assert one.timed.fabric in SWEPT_FABRICS
+    assert one.timed.server_bandwidth_bps == one.server_bandwidth_bps
+
+
+def test_the_usual_fabrics_are_known() -> None:
+    assert set(USUAL_FABRICS) <= set(CHOSEN_FABRICS)
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({"degrees": ()}, "degrees: none leaves nothing to choose from"),
+        ({"fabrics": ("fat-tree",)}, "is no point of a grid; a fat-tree without blocking is ideal-switch"),
+        ({"fabrics": ("tors",)}, "did you mean torus"),
+        ({"degrees": (0,)}, "degrees: 16 servers can use 1..60 ports each, got 0"),
+        ({"degrees": (61,)}, "got 61"),
+        ({"bandwidths_bps": (0.0,)}, "bandwidths: expected bits per second above 0"),
+        ({"bandwidths_bps": tuple(float(bps) for bps in range(1, 10_000))}, "networks, allowed are 10,000"),
+    ],
+)
+def test_a_mistake_is_one_line(axes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput) as found:
+        networks_of(16, **axes)
+    assert message in str(found.value)

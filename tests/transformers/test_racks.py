@@ -1,0 +1,86 @@
+"""Racks of 72 accelerators: what lies inside has the scale-up rate, and what spans them is timed as it lies."""
+
+import numpy as np
+import pytest
+
+from topoopt.catalog import find_accelerator
+from topoopt.transformers import (
+    Configuration,
+    accelerators_of_a_server,
+    configuration_table,
+    estimate,
+    find_calibration,
+    usual_system,
+)
+from topoopt.transformers.step_time.collective_time import Links
+from topoopt.transformers.step_time.machine import machine_of
+from topoopt.workloads.transformer import find_transformer
+
+GB200 = find_accelerator("gb200")
+
+
+@pytest.mark.parametrize(
+    ("accelerators", "of_a_rack"),
+    [
+        (None, 72),
+        (256, 64),
+        (512, 64),
+        (144, 72),
+        (720, 72),
+        (64, 64),
+        (8, 8),
+        (96, 48),
+        (1024, 64),
+        (257, 72),
+    ],
+)
+def test_a_job_has_equal_parts_of_racks(accelerators: int | None, of_a_rack: int) -> None:
+    assert accelerators_of_a_server(GB200, accelerators) == of_a_rack
+
+
+def test_a_server_of_eight_stays_one() -> None:
+    assert accelerators_of_a_server(find_accelerator("h100"), 12) == 8
+
+
+def links(accelerators: int, per_server: int | None = None) -> Links:
+    system = usual_system("gb200", per_server, accelerators=accelerators)
+    return Links(machine_of(system), find_calibration("gb200"), np.array([accelerators]))
+
+
+def test_groups_inside_a_rack_have_the_rate_of_its_links() -> None:
+    size, one = np.array([64.0]), np.ones(1)
+    inside = links(256)
+    assert inside.members_inside(size, one) == 64
+    # All-gather of a gigabyte: 63 of 64 parts at 900 GB/s, as far as collectives reach that.
+    reached = 900e9 * find_calibration("gb200").scale_up_efficiency
+    wire_s = float(
+        inside.gather_s(size, one, np.array([1e9]))[0] - inside.gather_s(size, one, np.zeros(1))[0]
+    )
+    assert wire_s == pytest.approx(1e9 * 63 / 64 / reached)
+
+
+def test_groups_over_racks_are_timed_in_two_levels() -> None:
+    size, one, gigabyte = np.array([256.0]), np.ones(1), np.array([1e9])
+    over = links(256)
+    calibration = find_calibration("gb200")
+    inner = 63 / 64 / (900e9 * calibration.scale_up_efficiency)
+    outer = (256 / 64 - 1) / 256 / (50e9 * calibration.network_efficiency)
+    wire_s = float(over.gather_s(size, one, gigabyte)[0] - over.gather_s(size, one, np.zeros(1))[0])
+    assert wire_s == pytest.approx(1e9 * (inner + outer))
+
+
+def test_groups_that_do_not_divide_a_rack_lie_half_in_the_next() -> None:
+    one = np.ones(1)
+    assert links(144, 72).members_inside(np.array([16.0]), one) == 8
+    assert links(144, 72).members_inside(np.array([8.0]), one) == 8
+    assert links(72, 72).members_inside(np.array([16.0]), one) == 16  # there is no other rack
+
+
+def test_experts_over_a_rack_are_far_quicker_than_over_servers_of_eight() -> None:
+    model = find_transformer("deepseek-v3")
+    table = configuration_table([Configuration(1, 4, 64, 2048, 4096, ep=64)])
+    waits = [
+        float(estimate(model, table, usual_system("gb200", size), find_calibration("gb200")).ep_s[0])
+        for size in (64, 8)
+    ]
+    assert 3 * waits[0] < waits[1]
