@@ -1,15 +1,14 @@
 """Wirings of all kinds, drawn at random, and changed a little at a time: what tries to beat the bounds."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Ints
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import lay_rings
 from topoopt.routing import Fabric, make_routes
 from topoopt.topologies import WIRING_FAMILIES, Topology, hops_from, topology_from_arrays
 from topoopt.workloads.traffic import Traffic
 
-Ints = NDArray[np.int64]
 Rng = np.random.Generator
 
 

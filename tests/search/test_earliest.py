@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric
 from topoopt.search import simulated
@@ -18,7 +18,6 @@ from topoopt.simulation import COMPUTE, TRANSFER, TaskGraph, TaskRows, task_grap
 from topoopt.workloads.strategy import ParallelStrategy, data_parallel
 
 MakeJob = Callable[..., Job]
-Floats = NDArray[np.float64]
 RandomStrategy = Callable[[SearchProblem, np.random.Generator, float], ParallelStrategy]
 Ints = list[int]
 

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
+from topoopt.base.arrays import Floats
 from topoopt.catalog import ClusterSpec
 from topoopt.collectives import ring_occupancy_bytes
 from topoopt.jobs import DDP_BUCKET_BYTES, Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.routing import Fabric, link_loads
 from topoopt.search import simulated
-from topoopt.search.arrays import Floats, Problem, State
+from topoopt.search.arrays import Problem, State
 from topoopt.search.candidate import fabric_for
 from topoopt.search.memory_kernel import fullest_bytes
 from topoopt.search.problem import SearchProblem, make_problem

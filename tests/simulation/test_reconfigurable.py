@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.catalog import ClusterSpec
 from topoopt.collectives import occupancy_bytes
@@ -36,7 +37,6 @@ from topoopt.simulation import (
     task_graph_from_edges,
 )
 from topoopt.simulation.reconfigurable import run as play
-from topoopt.simulation.task_graph import Floats, Ints
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import data_parallel, extract_traffic
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.finder import FabricRequest, FabricShape, build_fabric, exchange_time_s, regional_circuits
 from topoopt.routing import Fabric, Path, explicit_routes
@@ -21,7 +22,6 @@ from topoopt.simulation import (
     simulate,
     task_graph_from_edges,
 )
-from topoopt.simulation.task_graph import Ints
 from topoopt.topologies import topology_from_arrays
 
 NOTHING = np.zeros(0, np.int64)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats, join_rows, take_rows
+from topoopt.base.arrays import Floats
+from topoopt.transformers.columns import join_rows, take_rows
 
 
 @dataclass(frozen=True, eq=False)

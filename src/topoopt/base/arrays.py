@@ -9,6 +9,8 @@ Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 """Indices of nodes and links, of which there are many."""
 Flags = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+"""Sets of bits, and states of random numbers."""
 
 _SPARSE = 8
 """Times the keys, up to which a table of all that there could be takes less than sorting them."""

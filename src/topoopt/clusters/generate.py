@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.clusters.trace import Trace, TraceJob
 from topoopt.jobs import JobRequest
@@ -27,8 +27,6 @@ LONG_TAIL = 1.0
 the median one; the logs of production clusters have longer tails still (Jeon et al., ATC 2019)."""
 
 MOST_JOBS = 1_000_000
-
-Floats = NDArray[np.float64]
 
 
 def _lognormal(rng: np.random.Generator, mean_s: float, count: int) -> Floats:

@@ -3,8 +3,8 @@
 import zlib
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Ints
 from topoopt.finder import lay_rings
 from topoopt.routing import (
     ExplicitRoutes,
@@ -17,8 +17,6 @@ from topoopt.routing import (
 )
 from topoopt.simulation import COLLECTIVE, COLLECTIVES, TRANSFER, TaskGraph
 from topoopt.topologies import Ring
-
-Ints = NDArray[np.int64]
 
 
 def connect(

@@ -5,16 +5,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from topoopt.base.arrays import Flags
+from topoopt.base.arrays import Flags, Floats, Ints
 from topoopt.clusters.shared_lockstep import Lockstep
 from topoopt.clusters.shared_options import SharingOptions
 from topoopt.routing import Fabric
 from topoopt.simulation import Flows, SimulationOptions, TaskGraph, make_flows
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 Usage = tuple[Ints, Floats]
 """Links, and the part of each that is taken for every byte/s of a step, in s/byte."""

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.clusters.shared_job import SharedJob
 from topoopt.clusters.shared_links_kernel import covered_links
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """A link that jobs can fill by no more than this above its capacity is never short."""

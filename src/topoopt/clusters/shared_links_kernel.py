@@ -4,10 +4,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.simulation import TIE
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @njit(cache=True, error_model="numpy")

@@ -10,13 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints, Words
 from topoopt.simulation import TaskGraph, compute_finish_s
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ import zlib
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters.pace import IterationTimes, SendTimes, ServedSends
 from topoopt.clusters.shared_job import SharedJob
@@ -14,9 +14,6 @@ from topoopt.clusters.shared_options import SharingOptions
 from topoopt.clusters.shared_run_kernel import SERVED_EVENTS, BackToBack, Rules, run_back_to_back
 from topoopt.clusters.time_scales import time_scales
 from topoopt.simulation import Sharing, TaskRun, make_links, make_sharing, make_task_run
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 MOST_SAMPLES = 256
 """Iterations of a job that are kept one by one; the mean is over all of them."""

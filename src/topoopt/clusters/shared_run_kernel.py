@@ -13,8 +13,8 @@ clocks of other classes are let be.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.kernel import compiled, entry, inlined, stamped
 from topoopt.simulation import (
     ACTIVE,
@@ -36,9 +36,6 @@ from topoopt.simulation import (
     schedule,
     strike_class,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 NEVER = np.inf
 

@@ -10,9 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
-from topoopt.base.arrays import Flags
+from topoopt.base.arrays import Flags, Words
 from topoopt.base.errors import InvalidInput
-from topoopt.collectives.play import Buffers, Words
+from topoopt.collectives.play import Buffers
 
 ROOM = 2
 FUSED = ("rcs", "rrs", "rrcs")

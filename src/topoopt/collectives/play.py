@@ -5,12 +5,9 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from topoopt.base.arrays import Flags, Ints
+from topoopt.base.arrays import Flags, Ints, Words
 from topoopt.collectives.transfers import Transfers
-
-Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,9 @@ iteration time, whatever overlaps with them.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Ints
 from topoopt.simulation import COMPUTE, PHASES, SimResult
-
-Ints = NDArray[np.int64]
 
 WAITING = "waiting"
 

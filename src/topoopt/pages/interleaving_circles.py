@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.base.units import format_bandwidth, format_time
 from topoopt.clusters.interleave import Interleaving
 from topoopt.pages.polar_chart import Arc, PolarChart
-
-Floats = NDArray[np.float64]
 
 MOST_ANGLES = 720
 """Of more angles several are one, with the highest rate of them."""

@@ -4,14 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Ints
 from topoopt.base.units import format_time
 from topoopt.pages.chart import Bar, TimelineChart
 from topoopt.simulation import COLLECTIVE, COMPUTE, PHASES, TRANSFER, SimResult
 from topoopt.workloads.pipelined_step import PipelinedStep
-
-Ints = NDArray[np.int64]
 
 MOST_STAGES = 8
 """Stages that are drawn; of more, so many that lie evenly between the first and the last."""

@@ -3,13 +3,11 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.pages.chart import HeatmapChart, LineChart, Series
 from topoopt.plans import Plan
 from topoopt.simulation import SimResult
-
-Floats = NDArray[np.float64]
 
 MOST_CELLS_A_SIDE = 256
 """Larger matrices are drawn in blocks of servers."""

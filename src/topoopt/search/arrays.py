@@ -69,8 +69,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from topoopt.base.arrays import Floats, Ints
 
 WIDTH, KIND, IS_TABLE, CANDIDATES = 0, 1, 2, 3
 FORWARD_S, BACKWARD_S = 0, 1

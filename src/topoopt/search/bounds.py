@@ -12,16 +12,13 @@ of a group's own members, with the buckets that the strategy's task graph has. T
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import ClusterSpec
 from topoopt.plans import Bounds
 from topoopt.search.demands import Demands
 from topoopt.search.moore_hop_bound import average_hop_bound_s
 from topoopt.search.windows import Windows
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LARGEST_TABLE = 1 << 24
 """Numbers in a table of servers by sets; of larger clusters some servers are looked at after the others."""

@@ -4,15 +4,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import ClusterSpec
 from topoopt.search.window_grid import WindowGrid, window_grid
 from topoopt.search.windows import ALL_TO_ALL, PASSES, Windows
 from topoopt.simulation import COLLECTIVE, COLLECTIVES, TaskGraph, pair_demands
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

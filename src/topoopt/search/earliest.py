@@ -12,13 +12,9 @@ Communication is free in such a chain, or takes what no network can undercut (:c
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from topoopt.base.arrays import numbered
+from topoopt.base.arrays import Floats, Ints, numbered
 from topoopt.simulation import COMPUTE, TRANSFER, TaskGraph
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LARGEST_SETS_BYTES = 256_000_000
 """Memory for the sets of tasks before each task; where they do not fit, only chains count."""

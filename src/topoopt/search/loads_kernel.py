@@ -4,8 +4,9 @@
 other one, so that what was is still there if the proposal is refused.
 """
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.kernel import compiled, inlined
-from topoopt.search.arrays import WIDTH, Floats, Ints, Problem, State
+from topoopt.search.arrays import WIDTH, Problem, State
 
 
 @inlined

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.base.kernel import compiled, entry, spliced, stamp, stamped
-from topoopt.search.arrays import Ints, Problem, State
+from topoopt.search.arrays import Problem, State
 from topoopt.search.loads_kernel import load_edge, load_reduce
 from topoopt.search.memory_kernel import fullest_bytes
 from topoopt.search.proposals_kernel import next_random, propose

@@ -6,14 +6,11 @@ However few the bytes are, of k destinations one is as far as the last of k in t
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import ClusterSpec
 from topoopt.search.demands import Demands
 from topoopt.search.moore_hops import moore_hops
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_PAIRS = 20_000_000
 """Pairs of servers, all sets together, that are put in order; the most promising sets come first."""

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.jobs import Job, operators_of
 from topoopt.search import tables
-from topoopt.search.arrays import Ints, Problem
+from topoopt.search.arrays import Problem
 from topoopt.search.port_layout import layout_of
 from topoopt.search.port_network import PortNetwork
 from topoopt.search.problem import config_of, evaluated_s

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.collectives import PACKET_BYTES, path_overhead, ring_overhead
-from topoopt.search.arrays import Floats, Ints
 from topoopt.search.port_network import PortNetwork
 
 FINE = 32

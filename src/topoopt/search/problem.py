@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.ahead import wait_for
+from topoopt.base.arrays import Ints
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import Job
 from topoopt.routing import Fabric
 from topoopt.search import route_tables, tables
-from topoopt.search.arrays import Ints, Problem, State, new_state
+from topoopt.search.arrays import Problem, State, new_state
 from topoopt.search.markov_chain_kernel import run_chain
 from topoopt.simulation import FIRST_BUCKET_BYTES
 from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy

@@ -3,18 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.kernel import compiled, spliced
-from topoopt.search.arrays import (
-    BACKWARD_S,
-    CANDIDATES,
-    FORWARD_S,
-    IS_TABLE,
-    KIND,
-    Floats,
-    Ints,
-    Problem,
-    State,
-)
+from topoopt.search.arrays import BACKWARD_S, CANDIDATES, FORWARD_S, IS_TABLE, KIND, Problem, State
 
 Random = NDArray[np.uint64]
 

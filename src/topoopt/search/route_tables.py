@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric, all_pair_links, next_links, pair_links
-from topoopt.search.arrays import Floats
 from topoopt.search.fan_out_kernel import walk_fan_out
 from topoopt.search.tables import coin_of_link, is_shiftable, link_of_coin
 from topoopt.topologies import hops_from

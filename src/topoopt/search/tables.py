@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.arrays import Ints32
+from topoopt.base.arrays import Ints, Ints32
 from topoopt.catalog import ClusterSpec
 from topoopt.collectives import (
     PACKET_BYTES,
@@ -18,7 +18,7 @@ from topoopt.collectives import (
 from topoopt.finder import lay_rings
 from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric
-from topoopt.search.arrays import BACKWARD_S, FORWARD_S, Ints
+from topoopt.search.arrays import BACKWARD_S, FORWARD_S
 from topoopt.topologies import Ring, Topology
 from topoopt.workloads import Operator, ProfileTimer
 from topoopt.workloads.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit, part_samples

@@ -15,18 +15,10 @@ job.
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.kernel import compiled, inlined, spliced, vectorized
 from topoopt.collectives import PACKET_BYTES
-from topoopt.search.arrays import (
-    BACKWARD_S,
-    FORWARD_S,
-    GRADIENT_BYTES,
-    RING_DELAY_S,
-    Floats,
-    Ints,
-    Problem,
-    State,
-)
+from topoopt.search.arrays import BACKWARD_S, FORWARD_S, GRADIENT_BYTES, RING_DELAY_S, Problem, State
 
 LAST, READY, HELD, DELAY, DUE = 0, 1, 2, 3, 4
 NEWEST, BEFORE, CLOSED = 2, 3, 4

@@ -5,8 +5,8 @@ from dataclasses import asdict, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import (
     ORDER,
@@ -56,8 +56,6 @@ on ten networks, in some minutes of CPU time at worst."""
 
 MOST_LOOKED_AT = 1_000
 """Configurations of a small job that are looked at beyond those."""
-
-Floats = NDArray[np.float64]
 
 
 def job_of(request: JobRequest, on_progress: Progress = silent) -> Job:

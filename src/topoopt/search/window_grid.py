@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from topoopt.base.arrays import Floats, Ints
 
 HEADS, TAILS = 32, 16
 """Moments, and times after, at which sets are tried: any subset of them gives a valid bound."""

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.catalog import ClusterSpec
 from topoopt.search.earliest import LeastTimes, backwards, earliest, earliest_by_each
 from topoopt.search.moore_hops import moore_hops
 from topoopt.simulation import COLLECTIVE, COLLECTIVES, COMPUTE, TRANSFER, TaskGraph
-
-Floats = NDArray[np.float64]
 
 ALL_TO_ALL = COLLECTIVES.index("all-to-all")
 PASSES = np.array([{"allreduce": 2.0, "all-to-all": 0.0}.get(name, 1.0) for name in COLLECTIVES])

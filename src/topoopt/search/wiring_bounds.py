@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from topoopt.base.arrays import Floats
 from topoopt.routing import Fabric
 from topoopt.search.bounds import LARGEST_TABLE, injection_bound_s
 from topoopt.search.demands import Demands
 from topoopt.search.windows import ALL_TO_ALL, Windows
 from topoopt.simulation import COLLECTIVE, Flows, TaskGraph
 from topoopt.topologies import Topology, hops_from
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import asdict, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.finder import lay_rings
 from topoopt.jobs import Job, TransformerWork, transformer_of
 from topoopt.plans import Bounds, Outcome, RoutingGap
@@ -26,8 +26,6 @@ from topoopt.simulation import (
 )
 from topoopt.workloads import Traffic
 from topoopt.workloads.strategy import ParallelStrategy
-
-Floats = NDArray[np.float64]
 
 DEFAULT = SimulationOptions()
 

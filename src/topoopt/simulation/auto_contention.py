@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.simulation.csr import entries_of, owners
 from topoopt.simulation.flows import Flows
-from topoopt.simulation.task_graph import Floats, Ints, TaskGraph
+from topoopt.simulation.task_graph import TaskGraph
 
 ROUNDING = 1e-12
 """Relative distance below which the end of one transfer and the beginning of the next are one moment."""

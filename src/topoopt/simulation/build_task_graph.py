@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation.draft import Draft
 from topoopt.simulation.gradient_buckets import Sync, in_buckets
-from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, Floats, Ints, TaskGraph, TaskRows
+from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, TaskGraph, TaskRows
 from topoopt.workloads import OperatorGraph, OperatorTimer
 from topoopt.workloads.strategy import ParallelStrategy, edge_transfers, part_samples, weight_shards
 

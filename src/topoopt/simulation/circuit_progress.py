@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible
 from topoopt.routing import Fabric
-from topoopt.simulation.task_graph import Floats
 
 
 def check_progress(fabric: Fabric, demand: Floats, now_s: float) -> None:

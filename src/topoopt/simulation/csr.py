@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from topoopt.base.arrays import Ints
 
 
 def pointer(sizes: NDArray[np.integer] | list[int]) -> Ints:

@@ -4,12 +4,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from topoopt.base.arrays import Ints32
+from topoopt.base.arrays import Ints, Ints32
 from topoopt.simulation.task_graph import (
     COLLECTIVE,
     COLLECTIVES,
     TRANSFER,
-    Ints,
     TaskGraph,
     TaskRows,
     task_graph_from_edges,

@@ -4,10 +4,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.simulation.csr import owners
 from topoopt.simulation.first_come_kernel import CHAINS, FlowRun, run_first_come
 from topoopt.simulation.flows import Flows, no_flows
-from topoopt.simulation.task_graph import COMPUTE, Floats, TaskGraph
+from topoopt.simulation.task_graph import COMPUTE, TaskGraph
 from topoopt.simulation.task_run import task_run
 
 

@@ -18,13 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.kernel import concurrent_entry, drop_top, inlined, push, stamp, stamped
 from topoopt.simulation.task_run import DIRTY, EVENTS, READY, TaskRun
 from topoopt.simulation.task_run_kernel import note_device, queue_for_device, start_next
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
 CHAINS = 64
 """Chains that may still grow: what begins together sends at as many moments as there are numbers of hops."""
 UNTOLD, PLANNED, PAST = range(3)

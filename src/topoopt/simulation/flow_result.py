@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.routing import Fabric
 from topoopt.simulation.first_come import compute_finish_s
 from topoopt.simulation.flows import Flows
@@ -9,7 +10,7 @@ from topoopt.simulation.link_classes import sum_by
 from topoopt.simulation.link_classes_kernel import carry
 from topoopt.simulation.options import SimulationOptions
 from topoopt.simulation.result import SimResult
-from topoopt.simulation.task_graph import Floats, TaskGraph
+from topoopt.simulation.task_graph import TaskGraph
 
 
 def flow_result(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.collectives import packets, ring_edge_bytes
 from topoopt.routing import Fabric
 from topoopt.simulation.auto_contention import alone_s
@@ -13,7 +14,7 @@ from topoopt.simulation.csr import owners
 from topoopt.simulation.flow_table import FlowTable
 from topoopt.simulation.flows import make_flows, pair_demands
 from topoopt.simulation.result import SimResult
-from topoopt.simulation.task_graph import ALL_TO_ALL, COLLECTIVE, COLLECTIVES, PHASES, Floats, Ints, TaskGraph
+from topoopt.simulation.task_graph import ALL_TO_ALL, COLLECTIVE, COLLECTIVES, PHASES, TaskGraph
 
 PIECE = 100_000
 """Rows that are made at once."""

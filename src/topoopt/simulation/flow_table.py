@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.simulation.task_graph import Floats, Ints
+from topoopt.base.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

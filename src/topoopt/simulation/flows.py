@@ -6,14 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from topoopt.base.arrays import numbered
+from topoopt.base.arrays import Floats, Ints, Ints32, numbered
 from topoopt.collectives import occupancy_bytes, ring_edge_bytes
 from topoopt.routing import Fabric, LinkRows, PairLinks, PathTable, chosen_paths, cumulative_weights, own_rows
 from topoopt.simulation.csr import entries_between, entries_of, pointer
 from topoopt.simulation.link_classes import (
-    Floats,
-    Ints,
-    Ints32,
     PairClasses,
     RingClass,
     drawn_ring,

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.simulation.task_graph import Ints, distinct
+from topoopt.base.arrays import Ints
+from topoopt.simulation.task_graph import distinct
 
 FIRST_BUCKET_BYTES = 1024 * 1024
 """The first bucket of a group is as small as this, so that its AllReduce begins early (PyTorch's reducer,

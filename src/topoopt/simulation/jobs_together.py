@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
 from topoopt.base.units import format_time
@@ -21,7 +22,7 @@ from topoopt.simulation.options import DEFAULT_OPTIONS, SimulationOptions
 from topoopt.simulation.report import Report
 from topoopt.simulation.result import SimResult
 from topoopt.simulation.table import simulate
-from topoopt.simulation.task_graph import Floats, TaskGraph
+from topoopt.simulation.task_graph import TaskGraph
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import InvalidInput
 from topoopt.collectives import PathOverhead, path_overheads
 from topoopt.routing import (
@@ -29,9 +30,6 @@ from topoopt.simulation.csr import entries_of, pointer
 from topoopt.simulation.link_classes_kernel import add_rows
 from topoopt.topologies import Ring, Topology
 
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
-Floats = NDArray[np.float64]
 _ENTRIES_AT_ONCE = 1 << 20
 LaidRows = tuple[Ints, Ints, Floats, Floats, Floats]
 """CSR pointer; links, and the share of the bytes on each; overheads before and after of each row, in seconds."""

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.routing import Fabric, RegionalReconfiguration
 from topoopt.simulation.result import SimResult
-from topoopt.simulation.task_graph import Floats, Ints
 
 
 class LinkRow(NamedTuple):

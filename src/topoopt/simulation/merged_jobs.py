@@ -6,18 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation.csr import pointer
 from topoopt.simulation.job_placement import Placement, check_placement
-from topoopt.simulation.task_graph import (
-    COLUMNS,
-    TRANSFER,
-    Floats,
-    Ints,
-    TaskGraph,
-    TaskRows,
-    task_graph_from_edges,
-)
+from topoopt.simulation.task_graph import COLUMNS, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
 
 LARGEST_GRAPH_TASKS = 20_000_000
 """About 4 GB of arrays: more repetitions than that are a mistake."""

@@ -6,13 +6,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.base.units import format_bytes, format_time
 from topoopt.simulation.flow_table import FlowTable
 from topoopt.simulation.left_out import LeftOut
 from topoopt.simulation.options import SimulationOptions
 from topoopt.simulation.packet.statistics import PacketStatistics
 from topoopt.simulation.schedules.collective_choice import CollectiveChoice
-from topoopt.simulation.task_graph import COMPUTE, Floats, TaskGraph
+from topoopt.simulation.task_graph import COMPUTE, TaskGraph
 
 ROUNDING = 1e-12
 """Part of a time that sums of its pieces may miss by."""

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.simulation.csr import entries_of, pointer
-from topoopt.simulation.task_graph import COLUMNS, Ints, TaskGraph
+from topoopt.simulation.task_graph import COLUMNS, TaskGraph
 
 
 def start_order(tasks: int, seed: int) -> Ints:

@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation.csr import owners, pointer
 from topoopt.simulation.edges_kernel import sort_edges
-
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 MOST_TASKS = 5_000_000
 """About 2 GB while they are simulated."""

@@ -27,7 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topoopt.simulation.task_graph import Floats, Ints, TaskGraph
+from topoopt.base.arrays import Floats, Ints
+from topoopt.simulation.task_graph import TaskGraph
 
 EVENTS, DIRTY, READY, DONE = range(4)
 

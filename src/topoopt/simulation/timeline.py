@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.simulation.csr import owners
 from topoopt.simulation.result import SimResult
-from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, Ints, TaskGraph
+from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, TaskGraph
 
 
 class TimelineRow(NamedTuple):

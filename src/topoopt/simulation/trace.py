@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.simulation.result import SimResult
-from topoopt.simulation.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHASES, TRANSFER, Ints, TaskGraph
+from topoopt.simulation.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHASES, TRANSFER, TaskGraph
 from topoopt.simulation.timeline import places
 
 NETWORK = 1000

@@ -8,8 +8,6 @@ from topoopt.transformers.calibration.file import write_calibration as write_cal
 from topoopt.transformers.calibration.from_profile import ProfiledCalibration as ProfiledCalibration
 from topoopt.transformers.calibration.from_profile import profiled_calibration as profiled_calibration
 from topoopt.transformers.check import check_configuration as check_configuration
-from topoopt.transformers.columns import Floats as Floats
-from topoopt.transformers.columns import Ints as Ints
 from topoopt.transformers.columns import take_rows as take_rows
 from topoopt.transformers.communication.iteration import communications as communications
 from topoopt.transformers.communication.matrix import rank_matrix as rank_matrix

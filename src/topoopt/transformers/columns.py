@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from topoopt.base.arrays import Ints
+
 Bools = NDArray[np.bool_]
 
 Table = TypeVar("Table")

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import PRECISIONS
-from topoopt.transformers.columns import Bools, Floats, Ints, take_rows
+from topoopt.transformers.columns import Bools, take_rows
 from topoopt.transformers.configuration import (
     CONTEXTS,
     EXCHANGES,

@@ -6,8 +6,9 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
-from topoopt.transformers.columns import Bools, Ints
+from topoopt.transformers.columns import Bools
 from topoopt.workloads.transformer import TransformerModel
 
 

@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.arrays import numbered
+from topoopt.base.arrays import Ints, numbered
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import LARGEST
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.routing import ROUTING, Fabric
 from topoopt.simulation import (
     COMPUTE,
@@ -24,9 +24,6 @@ from topoopt.simulation.packet.run import run_until, schedule_failures
 from topoopt.simulation.packet.state import first_state, grown
 from topoopt.simulation.packet.streams import make_streams
 from topoopt.topologies import FAMILIES, Link, Topology, topology_from_links
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 PACKET = 8936
 PS = 1e12

@@ -13,13 +13,8 @@ after          int64   (tasks,)     the task behind a task in its queue, -1: non
 ============== ======= ============ ====================================================================
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.kernel.compiled import shared
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @shared

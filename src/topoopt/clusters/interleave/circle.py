@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.base.units import format_time
 from topoopt.clusters.interleave.profile import CommunicationProfile
-
-Floats = NDArray[np.float64]
 
 STEP_DEG = 5.0
 """Between two angles, as in the paper: 72 of them."""

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from topoopt.base.arrays import Floats
 from topoopt.base.door import shows_itself
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.frame import Frame, frame
@@ -18,8 +16,6 @@ from topoopt.clusters.interleave.leeway import leeway_angles, middles
 from topoopt.clusters.interleave.profile import CommunicationProfile
 from topoopt.clusters.interleave.score import compatibility_score
 from topoopt.clusters.interleave.solvers import AUTO, SOLVERS, RotationProblem, chosen_solver
-
-Floats = NDArray[np.float64]
 
 
 @shows_itself

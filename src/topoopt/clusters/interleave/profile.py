@@ -4,12 +4,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.base.units import format_time
-
-Floats = NDArray[np.float64]
 
 SLACK = 1e-9
 """Phases may overlap by so much of an iteration: sums of times that people write are not exact."""

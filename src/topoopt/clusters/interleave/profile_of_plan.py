@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
-from topoopt.clusters.interleave.measured.byte_curve import ByteCurve, Floats
+from topoopt.clusters.interleave.measured.byte_curve import ByteCurve
 from topoopt.clusters.interleave.measured.few_phases import TOLERANCE, few_phases
 from topoopt.clusters.interleave.profile import CommunicationProfile
 from topoopt.routing import Fabric

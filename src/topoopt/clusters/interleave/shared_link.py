@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters.interleave.profile import CommunicationProfile, Phase
-
-Floats = NDArray[np.float64]
 
 ALIKE = 1e-6
 """Times within this part of an iteration, and rates within this part of another, are the same: both come from sums."""

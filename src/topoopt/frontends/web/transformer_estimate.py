@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.frontends.web.closed_form import ClosedForm
 from topoopt.frontends.web.fabric_rules import FabricRule
 from topoopt.frontends.web.question import Question, machines_of, request_of_question
@@ -18,8 +19,6 @@ from topoopt.search import TrainingRequest, ranked_configurations, training_requ
 from topoopt.transformers import (
     Calibration,
     ConfigurationTable,
-    Floats,
-    Ints,
     StepTimes,
     System,
     estimate,

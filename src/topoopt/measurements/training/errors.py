@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.measurements.training.fit import FEWEST_RUNS, STRENGTHS, Weights, fit
 from topoopt.measurements.training.timed_runs import TimedRuns
-from topoopt.transformers import Calibration, Floats, Ints
+from topoopt.transformers import Calibration
 
 ERROR_KINDS = ("before", "in_sample", "cross_validated", "leave_one_size_out")
 """Errors of a start, of the fit, on runs that it has not seen, on sizes of models that it has not seen."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.measurements.training.timed_runs import TimedRuns
-from topoopt.transformers import PARAMETERS, Calibration, Floats
+from topoopt.transformers import PARAMETERS, Calibration
 
 NOISE = 0.06
 """Spread of measured around predicted times, in natural logarithms, against which the priors weigh."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.measurements.training.run import Run
 from topoopt.transformers import (
     ATTENTIONS_OF_RUNS,
@@ -13,8 +14,6 @@ from topoopt.transformers import (
     Calibration,
     Case,
     ConfigurationTable,
-    Floats,
-    Ints,
     Machine,
     Shapes,
     StepTimes,

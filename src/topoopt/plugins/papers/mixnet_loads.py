@@ -5,13 +5,12 @@ from itertools import islice
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.finder import exchange_time_s, improved_circuits, regional_circuits
 from topoopt.plugins.papers.figure import Row
 from topoopt.plugins.papers.mixnet_jobs import JOBS, PER_SERVER, MoeJob
 from topoopt.transformers import (
     ExpertLoads,
-    Floats,
-    Ints,
     loads_over_iterations,
     predict_loads,
     token_matrix,

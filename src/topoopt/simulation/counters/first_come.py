@@ -5,12 +5,12 @@ Links serve what comes in order, each for itself. So when a link is busy follows
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.routing import Fabric
 from topoopt.simulation.counters.link_counters import LinkCounters, begin_of_flows_s, reading_times
 from topoopt.simulation.csr import entries_of
 from topoopt.simulation.flows import make_flows
 from topoopt.simulation.result import SimResult
-from topoopt.simulation.task_graph import Floats, Ints
 
 
 def first_come_counters(result: SimResult, fabric: Fabric, links: Ints) -> LinkCounters:

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.simulation.flows import Flows
 from topoopt.simulation.result import SimResult
-from topoopt.simulation.task_graph import COMPUTE, Floats, Ints
+from topoopt.simulation.task_graph import COMPUTE
 
 SAMPLES = 1000
 """Moments at equal distances at which counters are read."""

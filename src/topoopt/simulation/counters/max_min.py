@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.routing import Fabric
 from topoopt.simulation.counters.link_counters import LinkCounters, begin_of_flows_s, reading_times
 from topoopt.simulation.csr import owners
@@ -12,7 +13,7 @@ from topoopt.simulation.fluid.engine import before_flows
 from topoopt.simulation.fluid.engine_kernel import advance, bytes_left
 from topoopt.simulation.link_classes import sum_by
 from topoopt.simulation.result import SimResult
-from topoopt.simulation.task_graph import COMPUTE, Floats, Ints
+from topoopt.simulation.task_graph import COMPUTE
 
 
 def max_min_counters(result: SimResult, fabric: Fabric, links: Ints) -> LinkCounters:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.routing import Fabric
 from topoopt.simulation.counters.link_counters import LinkCounters, reading_times
 from topoopt.simulation.packet.kernel import layout
@@ -10,7 +11,6 @@ from topoopt.simulation.packet.run import run_until
 from topoopt.simulation.packet.simulator import before_packets
 from topoopt.simulation.result import SimResult
 from topoopt.simulation.start_order import renumbered, start_order
-from topoopt.simulation.task_graph import Ints
 
 
 def packet_counters(result: SimResult, fabric: Fabric, links: Ints) -> LinkCounters:

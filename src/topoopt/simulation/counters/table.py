@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulation.counters.first_come import first_come_counters
@@ -12,7 +13,6 @@ from topoopt.simulation.counters.link_counters import LinkCounters
 from topoopt.simulation.counters.max_min import max_min_counters
 from topoopt.simulation.counters.packets import packet_counters
 from topoopt.simulation.result import SimResult
-from topoopt.simulation.task_graph import Ints
 
 
 class CounterReader(Protocol):

@@ -6,9 +6,10 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.routing import Fabric, path_table
-from topoopt.simulation.fbuf.graph import Connections, Ints, RingDescriptor, RouteRows
+from topoopt.simulation.fbuf.graph import Connections, RingDescriptor, RouteRows
 from topoopt.simulation.fbuf.ring_walks import walk_ring
 from topoopt.topologies import Ring
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulation.fbuf.check import check
@@ -26,7 +27,6 @@ from topoopt.simulation.fbuf.graph import (
     NW_NOMINAL,
     Devices,
     FlexNetGraph,
-    Ints,
     Operators,
     Tasks,
 )

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Ints
+
 TASK_TYPES = ("forward", "backward", "comm", "update", "barrier", "nominal-comm", "allreduce")
 """SimTaskType; the file stores the index."""
 FORWARD, BACKWARD, COMM, UPDATE, BARRIER, NOMINAL_COMM, ALLREDUCE = range(len(TASK_TYPES))
@@ -40,7 +42,6 @@ NO_NODE = 2**64 - 1
 """``nodeid`` of a device that stands in no node: the network devices."""
 
 Bytes8 = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

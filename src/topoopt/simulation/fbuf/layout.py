@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
-
-Ints = NDArray[np.int64]
 
 OFFSET = "<u4"
 """Format of a field that points at a vector, a string or a table."""

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import read_bytes
 from topoopt.simulation.fbuf.check import check
@@ -13,7 +14,6 @@ from topoopt.simulation.fbuf.graph import (
     Connections,
     Devices,
     FlexNetGraph,
-    Ints,
     Operators,
     RingDescriptor,
     RouteRows,

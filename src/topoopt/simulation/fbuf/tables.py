@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation.csr import owners, pointer
-
-Ints = NDArray[np.int64]
 
 MOST_SHARING = 4
 """All vectors of one field together may hold so many times the buffer's bytes; writers do not share them."""

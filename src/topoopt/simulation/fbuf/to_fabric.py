@@ -7,10 +7,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.routing import ROUTING, Fabric, Path, PathArrays, Routes
 from topoopt.simulation.csr import entries_of, owners, pointer
-from topoopt.simulation.fbuf.graph import FlexNetGraph, Ints
+from topoopt.simulation.fbuf.graph import FlexNetGraph
 from topoopt.simulation.fbuf.ring_walks import walk_ring
 from topoopt.topologies import DEFAULT_LATENCY_S, Ring, Topology, topology_from_arrays
 

@@ -9,8 +9,9 @@ nothing else. Whatever runs on any other device (a bus, a memory) occupies it fo
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
-from topoopt.simulation.fbuf.graph import ALLREDUCE, BACKWARD, BARRIER, FORWARD, NW_COMM, FlexNetGraph, Ints
+from topoopt.simulation.fbuf.graph import ALLREDUCE, BACKWARD, BARRIER, FORWARD, NW_COMM, FlexNetGraph
 from topoopt.simulation.task_graph import (
     COLLECTIVE,
     COLLECTIVES,

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.schema.files import write_bytes_atomically
 from topoopt.simulation.csr import pointer
-from topoopt.simulation.fbuf.graph import FlexNetGraph, Ints
+from topoopt.simulation.fbuf.graph import FlexNetGraph
 from topoopt.simulation.fbuf.layout import Image, TableBlock, reserve_tables, reserve_vectors, write_texts
 from topoopt.simulation.fbuf.schema import LISTS, NUMBERS, TEXT, Table
 

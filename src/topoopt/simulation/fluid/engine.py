@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.kernel import push
 from topoopt.simulation.flows import Flows
 from topoopt.simulation.fluid.engine_kernel import BEGIN, advance
 from topoopt.simulation.fluid.sharing import Links, Sharing, make_links, make_sharing
 from topoopt.simulation.fluid.state import Delays, Rounds, State, make_rounds
-from topoopt.simulation.task_graph import Floats, TaskGraph
+from topoopt.simulation.task_graph import TaskGraph
 from topoopt.simulation.task_run import EVENTS, task_run
 
 

@@ -6,6 +6,7 @@ connection's first byte leaves; then, by connections again, a connection is done
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.kernel import compiled, entry, inlined, stamped
 from topoopt.simulation.fluid.max_min_kernel import (
     FLUID_STAMP,
@@ -19,7 +20,6 @@ from topoopt.simulation.fluid.max_min_kernel import (
 )
 from topoopt.simulation.fluid.sharing import ACTIVE, AFRESH, Links, Sharing
 from topoopt.simulation.fluid.state import HOLD, REPORT, STOPS, Delays, Rounds, State
-from topoopt.simulation.task_graph import Floats
 from topoopt.simulation.task_run import EVENTS, READY
 from topoopt.simulation.task_run_kernel import end_task, next_event, queue_for_device, run_devices, schedule
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topoopt.base.arrays import Ints32
-from topoopt.simulation.task_graph import Floats, Ints
+from topoopt.base.arrays import Floats, Ints, Ints32
 
 ACTIVE = 0
 SHORT, AFRESH = range(2)

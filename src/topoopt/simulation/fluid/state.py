@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.simulation.fluid.sharing import Sharing
-from topoopt.simulation.task_graph import Floats, Ints
 from topoopt.simulation.task_run import TaskRun
 
 STOPS = 0

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.simulation.csr import entries_between
 from topoopt.simulation.first_come import compute_finish_s
 from topoopt.simulation.packet.edges import Edges
@@ -10,7 +11,7 @@ from topoopt.simulation.packet.link_rows import PS
 from topoopt.simulation.packet.options import PacketOptions
 from topoopt.simulation.packet.streams import Streams
 from topoopt.simulation.packet.transports import TRANSPORTS
-from topoopt.simulation.task_graph import COMPUTE, Floats, Ints, TaskGraph
+from topoopt.simulation.task_graph import COMPUTE, TaskGraph
 
 
 def make_accounts(graph: TaskGraph, streams: Streams, edges: Edges, options: PacketOptions) -> Floats:

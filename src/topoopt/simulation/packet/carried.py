@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.simulation.csr import entries_between, owners
 from topoopt.simulation.link_classes import sum_by, whole_hops
 from topoopt.simulation.packet.edges import Edges
 from topoopt.simulation.packet.kernel import layout
 from topoopt.simulation.packet.kernel.layout import State
 from topoopt.simulation.packet.streams import Streams
-from topoopt.simulation.task_graph import TRANSFER, Floats, TaskGraph
+from topoopt.simulation.task_graph import TRANSFER, TaskGraph
 from topoopt.topologies import Topology
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric, PathTable, Reconfiguration, path_table
 from topoopt.simulation.csr import entries_of, owners
 from topoopt.simulation.link_classes import edge_starts, links_of_steps
-from topoopt.simulation.task_graph import Floats, Ints
 from topoopt.topologies import Ring
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.finder import demand_circuits, rewired
 from topoopt.routing import Fabric, PathTable, RegionalReconfiguration
@@ -22,7 +23,6 @@ from topoopt.simulation.packet.run import run_until
 from topoopt.simulation.packet.state import room_to_move
 from topoopt.simulation.packet.transports import TRANSPORTS
 from topoopt.simulation.report import Report
-from topoopt.simulation.task_graph import Floats, Ints
 from topoopt.topologies import Topology
 
 

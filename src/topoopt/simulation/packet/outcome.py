@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.simulation.flow_table import FlowTable
 from topoopt.simulation.packet.edges import Edges
 from topoopt.simulation.packet.kernel import layout
@@ -10,7 +11,6 @@ from topoopt.simulation.packet.link_rows import PS
 from topoopt.simulation.packet.state import memory_bytes
 from topoopt.simulation.packet.statistics import PacketStatistics
 from topoopt.simulation.packet.streams import Streams
-from topoopt.simulation.task_graph import Ints
 
 
 def statistics(state: State, streams: Streams) -> PacketStatistics:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.routing import Fabric
 from topoopt.simulation.first_come import compute_finish_s
 from topoopt.simulation.options import DEFAULT_OPTIONS, SimulationOptions
@@ -24,7 +25,7 @@ from topoopt.simulation.packet.streams import Streams, make_streams
 from topoopt.simulation.report import Report
 from topoopt.simulation.result import SimResult
 from topoopt.simulation.start_order import renumbered, start_order
-from topoopt.simulation.task_graph import Ints, TaskGraph
+from topoopt.simulation.task_graph import TaskGraph
 
 
 def packet(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.units import format_bytes
 from topoopt.routing import cumulative_weights
@@ -19,7 +20,7 @@ from topoopt.simulation.packet.link_rows import PS, link_rows, pfc_bytes
 from topoopt.simulation.packet.options import PacketOptions
 from topoopt.simulation.packet.streams import Streams
 from topoopt.simulation.packet.transports import TRANSPORTS, Transport
-from topoopt.simulation.task_graph import COMPUTE, Ints, TaskGraph
+from topoopt.simulation.task_graph import COMPUTE, TaskGraph
 from topoopt.topologies import Topology
 
 FIRST_SLOTS = 1 << 14

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.simulation.task_graph import Ints
+from topoopt.base.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)

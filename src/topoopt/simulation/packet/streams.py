@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.collectives import packets
 from topoopt.routing import Fabric
 from topoopt.simulation.options import SimulationOptions
 from topoopt.simulation.packet.edges import EdgeBook
 from topoopt.simulation.ring_steps import ring_steps
-from topoopt.simulation.task_graph import ALL_TO_ALL, COLLECTIVE, TRANSFER, Ints, TaskGraph
+from topoopt.simulation.task_graph import ALL_TO_ALL, COLLECTIVE, TRANSFER, TaskGraph
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulation.options import DEFAULT_OPTIONS, SimulationOptions
@@ -26,7 +27,6 @@ from topoopt.simulation.pipeline.play import PassTimes, Played, play
 from topoopt.simulation.pipeline.play_split import play_split
 from topoopt.simulation.pipeline.queues import Around, Key, Queues
 from topoopt.simulation.pipeline.wrap_up import wrap_up_s
-from topoopt.simulation.task_graph import Floats
 from topoopt.workloads.pipelined_step import PASSES, Chunk, Exchange, PipelinedStep
 
 ROUNDS_TO_PLAY = 12

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.simulation.draft import Draft
 from topoopt.simulation.pipeline.order import StageTasks, Surroundings
 from topoopt.simulation.pipeline.passes import FORWARD, Passes
-from topoopt.simulation.task_graph import COMPUTE, PHASES, Ints, TaskRows
+from topoopt.simulation.task_graph import COMPUTE, PHASES, TaskRows
 from topoopt.workloads.pipelined_step import PipelinedStep, Synchronization
 
 ALLREDUCE = PHASES.index("allreduce")

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.routing import Fabric
 from topoopt.simulation.csr import entries_of
 from topoopt.simulation.flows import Flows, make_flows
 from topoopt.simulation.options import SimulationOptions
-from topoopt.simulation.task_graph import Floats, Ints, TaskGraph
+from topoopt.simulation.task_graph import TaskGraph
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.routing import Fabric
 from topoopt.simulation.draft import Draft
 from topoopt.simulation.options import SimulationOptions
@@ -12,7 +13,6 @@ from topoopt.simulation.pipeline.link_time import LinkTime, link_time
 from topoopt.simulation.pipeline.order import add_transfers
 from topoopt.simulation.pipeline.passes import BACKWARD, FORWARD, add_exchange
 from topoopt.simulation.pipeline.queues import Around
-from topoopt.simulation.task_graph import Floats, Ints
 from topoopt.workloads.pipelined_step import PASSES, Exchange, PipelinedStep
 
 

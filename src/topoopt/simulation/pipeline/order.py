@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.simulation.draft import Draft
 from topoopt.simulation.pipeline.passes import BACKWARD, FORWARD, SENDING_PHASE, Passes, add_exchange
-from topoopt.simulation.task_graph import TRANSFER, Ints, TaskRows, distinct
+from topoopt.simulation.task_graph import TRANSFER, TaskRows, distinct
 from topoopt.workloads.pipelined_step import PASSES, Chunk, Exchange, PipelinedStep, Schedule
 
 

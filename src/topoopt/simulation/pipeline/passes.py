@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.simulation.draft import Draft
-from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, Ints, TaskRows
+from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, TaskRows
 from topoopt.workloads.pipelined_step import PASSES, Exchange, PipelinedStep
 
 FORWARD, BACKWARD, WEIGHTS = range(3)

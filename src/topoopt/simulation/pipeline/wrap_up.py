@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.simulation.pipeline.link_time import LinkTime
 from topoopt.simulation.pipeline.operations import Operations
 from topoopt.simulation.pipeline.play import Played
-from topoopt.simulation.task_graph import Floats, Ints
 from topoopt.workloads.pipelined_step import PipelinedStep, Synchronization
 
 

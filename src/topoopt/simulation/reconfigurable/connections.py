@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.collectives import occupancy_bytes
 from topoopt.routing import Fabric
@@ -15,7 +16,7 @@ from topoopt.simulation.options import COARSE_TOLERANCE, EXACT_CONNECTIONS, Simu
 from topoopt.simulation.packet.edges import EdgeBook
 from topoopt.simulation.packet.options import PacketOptions
 from topoopt.simulation.packet.streams import Streams, make_streams
-from topoopt.simulation.task_graph import ALL_TO_ALL, TRANSFER, Floats, Ints, TaskGraph
+from topoopt.simulation.task_graph import ALL_TO_ALL, TRANSFER, TaskGraph
 
 Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
 

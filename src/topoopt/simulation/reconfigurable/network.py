@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.finder import reached
 from topoopt.routing import Fabric, pair_links
 from topoopt.simulation.csr import pointer
 from topoopt.simulation.fluid.sharing import Links, make_links
 from topoopt.simulation.fluid.state import Delays
 from topoopt.simulation.link_classes import laid
-from topoopt.simulation.task_graph import Floats, Ints
 
 
 class Network(NamedTuple):

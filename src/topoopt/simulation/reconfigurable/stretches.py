@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.simulation.csr import owners
 from topoopt.simulation.first_come import compute_finish_s
 from topoopt.simulation.fluid.engine_kernel import advance, bytes_left
@@ -14,7 +15,7 @@ from topoopt.simulation.options import SimulationOptions
 from topoopt.simulation.reconfigurable.connections import Connections
 from topoopt.simulation.reconfigurable.network import Network, dark
 from topoopt.simulation.result import SimResult
-from topoopt.simulation.task_graph import Floats, Ints, TaskGraph
+from topoopt.simulation.task_graph import TaskGraph
 from topoopt.simulation.task_run import DONE
 
 

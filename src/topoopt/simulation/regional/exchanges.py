@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.simulation.task_graph import ALL_TO_ALL, COLLECTIVE, TRANSFER, Floats, Ints, TaskGraph
+from topoopt.base.arrays import Floats, Ints
+from topoopt.simulation.task_graph import ALL_TO_ALL, COLLECTIVE, TRANSFER, TaskGraph
 
 
 @dataclass(frozen=True, eq=False)

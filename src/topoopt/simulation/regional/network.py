@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.routing import Fabric, RegionalReconfiguration, pair_links
 from topoopt.simulation.link_classes import laid
 from topoopt.simulation.reconfigurable.connections import Connections
 from topoopt.simulation.reconfigurable.network import Network
-from topoopt.simulation.task_graph import Ints
 
 
 @dataclass(frozen=True, eq=False)

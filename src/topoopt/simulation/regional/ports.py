@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.finder import improved_circuits, regional_circuits
 from topoopt.routing import RegionalReconfiguration
 from topoopt.simulation.regional.exchanges import Exchange
-from topoopt.simulation.task_graph import Floats, Ints
 
 
 @dataclass(eq=False)

@@ -8,13 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.collectives import Moves, occupancy_bytes
 from topoopt.routing import Fabric, pair_links
 from topoopt.simulation.csr import owners
 from topoopt.simulation.link_classes import group_rings, laid, sum_by
 from topoopt.simulation.options import SimulationOptions
 from topoopt.simulation.ring_steps import ring_steps
-from topoopt.simulation.task_graph import Floats, Ints
 
 
 class CollectiveTime(Protocol):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.collectives import Moves
 from topoopt.routing import Fabric
@@ -12,7 +13,6 @@ from topoopt.simulation.task_graph import (
     COLLECTIVE,
     MOST_TASKS,
     TRANSFER,
-    Ints,
     TaskGraph,
     TaskRows,
     task_graph_from_edges,

@@ -18,14 +18,12 @@ state : uint64 (1,)                    of the random numbers
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from topoopt.base.arrays import Ints
+from topoopt.base.arrays import Ints, Words
 from topoopt.base.kernel import compiled, entry, mix, stamp, stamped
 
 STAMP = stamp([])
 
-Words = NDArray[np.uint64]
 
 _ONE, _TWO, _FOUR, _ELEVEN, _TOP = (np.uint64(shift) for shift in (1, 2, 4, 11, 56))
 _ODD, _PAIR, _HALF, _SUM = (

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
-from topoopt.transformers.columns import Floats
 from topoopt.transformers.step_time.attention_time import fused_passes
 from topoopt.transformers.step_time.exponentials import exponential_width
 from topoopt.transformers.step_time.parameters import PARAMETERS, Calibration

@@ -6,8 +6,8 @@ from math import ceil
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
-from topoopt.transformers.columns import Ints
 from topoopt.transformers.communication.message import Communication, gradient_bytes, weight_bytes
 from topoopt.transformers.communication.passes import Passes
 from topoopt.transformers.communication.rank_adapters import trained_parameters

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
-from topoopt.transformers.columns import Floats, Ints
 from topoopt.transformers.communication.message import KINDS, Communication, wire_factor
 
 LARGEST_MATRIX = 8192

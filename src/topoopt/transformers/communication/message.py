@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import BYTES_PER_ELEMENT
-from topoopt.transformers.columns import Floats, Ints
 from topoopt.transformers.communication.routing import Routing
 from topoopt.transformers.configuration import Configuration
 

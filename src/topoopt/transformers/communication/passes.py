@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats, Ints
+from topoopt.base.arrays import Floats, Ints
 from topoopt.transformers.communication.context import context_messages
 from topoopt.transformers.communication.message import (
     DISPATCH_BYTES,

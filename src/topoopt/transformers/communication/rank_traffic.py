@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.door import shows_itself
 from topoopt.base.frame import Frame, frame
 from topoopt.schema.files import write_atomically
-from topoopt.transformers.columns import Floats, Ints
 from topoopt.transformers.communication.matrix import rank_matrix, server_matrix
 from topoopt.transformers.communication.message import KINDS, Communication
 from topoopt.transformers.communication.server_traffic import server_traffic

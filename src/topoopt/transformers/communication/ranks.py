@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.transformers.columns import Ints
 from topoopt.transformers.configuration import Configuration
 
 ORDER = "tp-cp-ep-dp-pp"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats, Ints
+from topoopt.base.arrays import Floats, Ints
 from topoopt.transformers.experts.spread import expected_places
 from topoopt.workloads.transformer import Experts
 

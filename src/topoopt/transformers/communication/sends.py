@@ -11,7 +11,8 @@ References
 
 import numpy as np
 
-from topoopt.transformers.columns import Bools, Floats, Ints
+from topoopt.base.arrays import Floats, Ints
+from topoopt.transformers.columns import Bools
 
 
 def sent_slices(

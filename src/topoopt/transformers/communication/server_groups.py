@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats, Ints
+from topoopt.base.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

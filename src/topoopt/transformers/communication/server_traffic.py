@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.transformers.columns import Ints
+from topoopt.base.arrays import Ints
 from topoopt.transformers.communication.matrix import add_exchanges, rank_pairs
 from topoopt.transformers.communication.message import Communication
 from topoopt.workloads import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.transformers.columns import Ints
+from topoopt.base.arrays import Ints
 from topoopt.transformers.communication.matrix import server_matrix
 from topoopt.transformers.communication.message import KINDS, Communication, wire_factor
 

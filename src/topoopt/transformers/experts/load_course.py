@@ -6,8 +6,8 @@ from itertools import islice
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
-from topoopt.transformers.columns import Floats
 from topoopt.transformers.experts.loads import ExpertLoads
 
 SPREAD_AT_LAST = 0.1

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
-from topoopt.transformers.columns import Floats
 from topoopt.workloads.transformer import Experts, TransformerModel
 
 

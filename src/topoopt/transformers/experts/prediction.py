@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
-from topoopt.transformers.columns import Floats
 from topoopt.transformers.experts.loads import ExpertLoads
 
 MOST_STEPS = 2_000

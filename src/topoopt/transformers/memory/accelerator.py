@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import find_accelerator
-from topoopt.transformers.columns import Bools, Floats, Ints, blocks_of
+from topoopt.transformers.columns import Bools, blocks_of
 from topoopt.transformers.configuration_table import ConfigurationTable
 from topoopt.transformers.memory.adapters import adapted_states
 from topoopt.transformers.memory.communicators import communicator_bytes

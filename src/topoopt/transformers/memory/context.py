@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.transformers.configuration_table import ConfigurationTable
 from topoopt.workloads.transformer import TransformerModel
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.jobs import TIGHT
-from topoopt.transformers.columns import Floats
 
 WORTH_HEADROOM = 1.01
 """What is tight is ranked as if it took so many times as long: headroom that costs less is taken."""

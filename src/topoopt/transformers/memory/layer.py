@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.catalog import PRECISIONS
-from topoopt.transformers.columns import Bools, Floats
+from topoopt.transformers.columns import Bools
 from topoopt.transformers.configuration_table import STORED_BYTES, ConfigurationTable
 from topoopt.transformers.memory.context import kept_key_heads
 from topoopt.transformers.memory.frameworks import Framework

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.transformers.configuration_table import ConfigurationTable
 from topoopt.workloads.transformer import TransformerModel, layer_kinds
 

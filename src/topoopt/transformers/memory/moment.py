@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.transformers.columns import Bools, Floats
+from topoopt.base.arrays import Floats
+from topoopt.transformers.columns import Bools
 from topoopt.transformers.configuration_table import ConfigurationTable
 from topoopt.transformers.memory.context import context_buffers
 from topoopt.transformers.memory.frameworks import Framework

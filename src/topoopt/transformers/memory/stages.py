@@ -6,7 +6,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from topoopt.transformers.columns import Bools, Floats, Ints
+from topoopt.base.arrays import Floats, Ints
+from topoopt.transformers.columns import Bools
 from topoopt.transformers.configuration_table import ConfigurationTable
 from topoopt.workloads.transformer import TransformerModel
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import PRECISIONS, Accelerator
-from topoopt.transformers.columns import Floats, Ints
 from topoopt.transformers.configuration import STORED_PRECISIONS
 from topoopt.transformers.configuration_table import STORED_BYTES, ConfigurationTable
 from topoopt.transformers.memory.frameworks import Framework

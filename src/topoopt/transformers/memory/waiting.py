@@ -7,7 +7,7 @@ again in the backward pass is there until then, too.
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats, Ints
+from topoopt.base.arrays import Floats, Ints
 from topoopt.transformers.configuration_table import ConfigurationTable
 from topoopt.transformers.memory.stages import Stage, two_way
 

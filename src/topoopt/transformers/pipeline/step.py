@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
-from topoopt.transformers.columns import Ints
 from topoopt.transformers.communication.iteration import communications
 from topoopt.transformers.communication.message import Communication
 from topoopt.transformers.communication.ranks import ORDER, place_ranks, rank_numbers

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import PRECISIONS
 from topoopt.transformers.check import check_configuration
-from topoopt.transformers.columns import Bools, Ints
+from topoopt.transformers.columns import Bools
 from topoopt.transformers.configuration import CONTEXTS
 from topoopt.transformers.configuration_table import COLUMNS, ConfigurationTable, table_of_columns
 from topoopt.transformers.degrees import can_be_chunked, tensor_degrees, ulysses_degrees

@@ -9,8 +9,9 @@ from time import process_time
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import find_accelerator
-from topoopt.transformers.columns import Bools, Floats, Ints, take_rows
+from topoopt.transformers.columns import Bools, take_rows
 from topoopt.transformers.configuration_table import ConfigurationTable
 from topoopt.transformers.memory.accelerator import MemoryColumns
 from topoopt.transformers.memory.frameworks import find_framework

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.door import shows_itself
 from topoopt.base.frame import Frame, frame
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import PublishedLayout
 from topoopt.pricing import Ownership
-from topoopt.transformers.columns import Bools, Floats, Ints
+from topoopt.transformers.columns import Bools
 from topoopt.transformers.configuration_table import ConfigurationTable
 from topoopt.transformers.memory.accelerator import MemoryColumns
 from topoopt.transformers.owned_cluster import OwnedCluster

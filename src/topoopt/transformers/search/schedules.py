@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from topoopt.transformers.columns import Bools, Ints
+from topoopt.base.arrays import Ints
+from topoopt.transformers.columns import Bools
 from topoopt.transformers.configuration import SCHEDULES
 
 Columns = dict[str, Ints]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats, Ints
+from topoopt.base.arrays import Floats, Ints
 from topoopt.transformers.configuration_table import ConfigurationTable
 from topoopt.transformers.step_time.case import Case
 from topoopt.transformers.step_time.shapes import Shapes

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import BYTES_PER_ELEMENT, PRECISIONS, find_accelerator
-from topoopt.transformers.columns import Bools, Floats, Ints
+from topoopt.transformers.columns import Bools
 from topoopt.transformers.communication.message import wire_element_bytes
 from topoopt.transformers.configuration import SCHEDULES
 from topoopt.transformers.configuration_table import ConfigurationTable

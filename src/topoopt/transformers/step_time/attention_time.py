@@ -9,7 +9,7 @@ fitted to published kernel times by ``python -m benchmarks.attention_kernels``.
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.transformers.step_time.case import Case
 from topoopt.transformers.step_time.documents import imbalance, tokens_seen
 from topoopt.transformers.step_time.windows import computed_share

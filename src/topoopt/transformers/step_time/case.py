@@ -5,8 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import PRECISIONS
-from topoopt.transformers.columns import Bools, Floats, Ints
+from topoopt.transformers.columns import Bools
 from topoopt.transformers.communication.message import SUMMED_IN_32_BITS, wire_element_bytes
 from topoopt.transformers.configuration_table import STORED_BYTES, ConfigurationTable
 from topoopt.transformers.experts.loads import ExpertLoads, experts_of, hottest_rank, taken_shares

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_table import configuration_table
 from topoopt.transformers.degrees import ends_count_as_layers, trained_layers

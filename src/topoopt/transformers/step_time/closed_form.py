@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.catalog import PRECISIONS
-from topoopt.transformers.columns import Floats, blocks_of, join_rows
+from topoopt.transformers.columns import blocks_of, join_rows
 from topoopt.transformers.communication.message import wire_element_bytes
 from topoopt.transformers.communication.sends import sent_slices
 from topoopt.transformers.configuration_table import ConfigurationTable

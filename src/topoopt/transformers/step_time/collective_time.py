@@ -8,7 +8,8 @@ Apache-2.0); beyond a few servers NCCL takes double binary trees, whose steps gr
 
 import numpy as np
 
-from topoopt.transformers.columns import Bools, Floats, Ints
+from topoopt.base.arrays import Floats, Ints
+from topoopt.transformers.columns import Bools
 from topoopt.transformers.communication.server_groups import ServerGroup
 from topoopt.transformers.step_time.machine import Machine
 from topoopt.transformers.step_time.parameters import Calibration

@@ -7,7 +7,7 @@ section 3.3.2; ``zigzag`` elsewhere). With Ulysses every rank has the whole sequ
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.transformers.step_time.case import Case
 from topoopt.transformers.step_time.layer_time import LayerKernels
 from topoopt.transformers.step_time.recurrence_time import state_exchange_s

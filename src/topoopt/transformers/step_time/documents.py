@@ -26,7 +26,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats, Ints
+from topoopt.base.arrays import Floats, Ints
 from topoopt.transformers.configuration_table import ConfigurationTable
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from topoopt.transformers.columns import Bools, Floats
+from topoopt.base.arrays import Floats
+from topoopt.transformers.columns import Bools
 from topoopt.transformers.communication.message import DISPATCH_BYTES
 from topoopt.transformers.configuration import STORED_PRECISIONS
 from topoopt.transformers.experts.loads import rank_shares

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.transformers.step_time.adapter_time import adapter_kernels
 from topoopt.transformers.step_time.attention_time import core_s
 from topoopt.transformers.step_time.case import Case

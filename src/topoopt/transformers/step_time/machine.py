@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.catalog import PRECISIONS, find_accelerator, host_bytes_per_s
-from topoopt.transformers.columns import Floats
 from topoopt.transformers.step_time.exponentials import WITH_FLASH_ATTENTION_2, exponential_width
 from topoopt.transformers.step_time.relatives import peak_rates
 from topoopt.transformers.system import System

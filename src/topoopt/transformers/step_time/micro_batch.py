@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.transformers.step_time.case import Case
 from topoopt.transformers.step_time.context_time import context_s
 from topoopt.transformers.step_time.expert_exchange import exchanges_s, hidden_exchanges_s, overlaps

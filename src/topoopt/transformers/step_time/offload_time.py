@@ -7,8 +7,8 @@ hide is waited for.
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
-from topoopt.transformers.columns import Floats
 from topoopt.transformers.step_time.case import Case
 
 GRADIENT_BYTES = 4.0

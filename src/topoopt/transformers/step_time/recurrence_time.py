@@ -6,7 +6,7 @@ reach, products between them what the attention's core reaches, the rest the rat
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.transformers.step_time.case import Case
 
 RECURRENT_BACKWARD = 3.0

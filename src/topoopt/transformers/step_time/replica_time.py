@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from topoopt.transformers.columns import Bools, Floats
+from topoopt.base.arrays import Floats
+from topoopt.transformers.columns import Bools
 from topoopt.transformers.step_time.adapter_time import adapter_parameters
 from topoopt.transformers.step_time.case import Case
 from topoopt.transformers.step_time.micro_batch import MicroBatch

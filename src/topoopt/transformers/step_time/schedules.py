@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.transformers.configuration_table import ConfigurationTable
 
 

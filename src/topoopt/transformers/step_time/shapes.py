@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.workloads.transformer import TransformerModel, layer_kinds, layer_parameters
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.transformers.configuration_table import NF4_BYTES
 from topoopt.transformers.step_time.adapter_time import adapter_parameters
 from topoopt.transformers.step_time.case import Case

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 from topoopt.transformers.configuration import STORED_PRECISIONS
 from topoopt.transformers.configuration_table import NF4_BYTES
 from topoopt.transformers.step_time.case import Case

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats
+from topoopt.base.arrays import Floats
 
 STEP_PARTS = ("compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s")
 """Parts of an iteration's time; they add up to it."""

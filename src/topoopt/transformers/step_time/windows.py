@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from topoopt.transformers.columns import Floats, Ints
+from topoopt.base.arrays import Floats, Ints
 from topoopt.transformers.step_time.shapes import Shapes
 
 WINDOW_TILE = 128.0

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
-from topoopt.workloads.traffic import Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.workloads.pipelined_step.groups import Exchange, Synchronization
 from topoopt.workloads.pipelined_step.orders import ORDERS, Order
 from topoopt.workloads.pipelined_step.schedule import Schedule
 from topoopt.workloads.pipelined_step.traffic import Rows, iteration_traffic
-from topoopt.workloads.traffic import Ints, Traffic
+from topoopt.workloads.traffic import Traffic
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from topoopt.base.arrays import Ints
 from topoopt.workloads.pipelined_step.groups import SWEEPS, Exchange, Synchronization
-from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Ints, Traffic, Transfers, merged_traffic
+from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
 
 Rows = tuple[Ints, Ints, Ints]
 """Source, destination and bytes."""

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from topoopt.base.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

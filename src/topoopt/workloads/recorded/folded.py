@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import LARGEST, MOST, whole_or_digits
 from topoopt.base.memory import refuse_too_large
@@ -22,7 +22,6 @@ from topoopt.workloads.recorded.recording import Recording
 from topoopt.workloads.recorded.whole_run import GroupCall, group_bytes, message_bytes
 from topoopt.workloads.traffic import AllReduceGroup, Traffic, Transfers, merged_traffic
 
-Floats = NDArray[np.float64]
 _BYTES_OF_A_PAIR = 32
 """Of the matrix, and of what is made of it."""
 

@@ -7,17 +7,15 @@ squares), for as long as no more than a tolerated share of the bytes is sent at 
 import heapq
 
 import numpy as np
-from numpy.typing import NDArray
 
-from topoopt.clusters.interleave.measured.byte_curve import ByteCurve, Floats
+from topoopt.base.arrays import Floats, Ints
+from topoopt.clusters.interleave.measured.byte_curve import ByteCurve
 from topoopt.clusters.interleave.profile import Phase
 
 TOLERANCE = 0.02
 """Of the bytes of an iteration, how many may be sent at another moment."""
 QUIET = 0.01
 """Of the highest rate, what counts as silence."""
-
-Ints = NDArray[np.int64]
 
 
 def few_phases(curve: ByteCurve, tolerance: float = TOLERANCE, quiet: float = QUIET) -> tuple[Phase, ...]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.clusters.interleave.measured.byte_curve import ByteCurve, Floats
+from topoopt.base.arrays import Floats
+from topoopt.clusters.interleave.measured.byte_curve import ByteCurve
 from topoopt.clusters.interleave.measured.told_share import ToldShare
 
 STRETCHES = 512

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.clusters.interleave.measured.byte_curve import ByteCurve, Floats
+from topoopt.base.arrays import Floats
+from topoopt.clusters.interleave.measured.byte_curve import ByteCurve
 from topoopt.clusters.interleave.measured.iterations_of_series import mean_iteration
 from topoopt.clusters.interleave.measured.told_share import ToldShare
 

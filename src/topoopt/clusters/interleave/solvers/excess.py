@@ -1,9 +1,8 @@
 """The excess demand for every rotation of one job at once, by FFT over the level sets of its demand."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from topoopt.base.arrays import Floats
 
 
 def excess_by_shift(base: Floats, demand: Floats, samples: int) -> Floats:

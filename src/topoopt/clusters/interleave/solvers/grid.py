@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters.interleave.solvers.descent import descent
 from topoopt.clusters.interleave.solvers.excess import excess_by_shift
@@ -17,8 +18,6 @@ WORTH_A_DESCENT = 20_000_000
 """A grid from here on takes longer than descent."""
 ROOM = 1 << 19
 """Numbers that are held at a time, for the caches of a processor."""
-
-Floats = NDArray[np.float64]
 
 
 def grid(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:

@@ -1,16 +1,14 @@
 """Several jobs, exactly: a mixed-integer program, which HiGHS solves."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint
 from scipy.optimize import milp as solved
 from scipy.sparse import coo_array, csr_array, eye_array, hstack
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.clusters.interleave.solvers.descent import descend, descent
 from topoopt.clusters.interleave.solvers.problem import RotationProblem
-
-Floats = NDArray[np.float64]
 
 MOST_ENTRIES = 5_000_000
 """Numbers in the matrix of the largest program."""

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from topoopt.base.arrays import Floats
 
 NO_EXCESS = 1e-9
 """In capacities, summed over the angles."""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Unpack
 
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
 from topoopt.catalog import find_accelerator
@@ -11,7 +12,6 @@ from topoopt.frontends.verbs.llm.words import ESTIMATORS, Transformer, configura
 from topoopt.schema.files import read_text
 from topoopt.schema.words import RankTrafficWords, checked_arguments, checked_words
 from topoopt.transformers import (
-    Ints,
     RankTraffic,
     accelerators_of_a_server,
     communications,

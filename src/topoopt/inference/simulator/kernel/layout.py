@@ -43,12 +43,8 @@ from enum import CONTINUOUS, UNIQUE, IntEnum, verify
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from topoopt.base.arrays import Flags, Floats, Ints, Ints32
 
 SHIFT = 40
 NEVER = np.inf

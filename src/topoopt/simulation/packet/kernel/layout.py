@@ -41,10 +41,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.simulation.aggressiveness import TABLE_POINTS
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Bytes = NDArray[np.int8]
 
 NEVER = 1 << 62

@@ -1,7 +1,8 @@
 """How much room the next event may need, so that arrays grow before it and never under way."""
 
+from topoopt.base.arrays import Ints
 from topoopt.base.kernel import shared
-from topoopt.simulation.packet.kernel.layout import Count, Ints
+from topoopt.simulation.packet.kernel.layout import Count
 
 SPARE_SLOTS = 2048
 """For the ring buffers of 256 packets at the most that an event may send."""
