@@ -17,10 +17,10 @@ from scipy.optimize import least_squares
 
 from topoopt.base.errors import InvalidInput
 from topoopt.reinforcement.constants import Constants, shipped_constants
-from topoopt.reinforcement.measured_step import measured_request
 from topoopt.reinforcement.measured_sync import USUAL_MEMORY_BYTES
 from topoopt.reinforcement.plan import plan_step
 from topoopt.reinforcement.run_words import run_transport, sent_bytes
+from topoopt.reinforcement.runs import measured_request
 from topoopt.reinforcement.weight_transport import transport_for
 
 RUNS = Path(__file__).parent / "data" / "rl_runs.csv"

@@ -61,7 +61,9 @@ def rooms() -> list[str]:
     found = []
     for one in pkgutil.iter_modules(topoopt.__path__):
         package = importlib.import_module(f"topoopt.{one.name}")
-        inside = [f"{one.name}.{part.name}" for part in pkgutil.iter_modules(getattr(package, "__path__", ()))]
+        inside = [
+            f"{one.name}.{part.name}" for part in pkgutil.iter_modules(getattr(package, "__path__", ()))
+        ]
         if one.name == "base":
             found += inside
         else:

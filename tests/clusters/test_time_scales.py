@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.clusters.shared_jobs import MEGABYTE, dumbbell, reducer, sender
 from topoopt.clusters import PlacedJob, SharingOptions, shared_pace, shared_run
-from topoopt.clusters.time_scales import NEAREST, REPEATS, time_scales
+from topoopt.clusters.shared_run import NEAREST, REPEATS, time_scales
 
 TIMES = st.lists(st.floats(1e-6, 1e4), min_size=1, max_size=12)
 

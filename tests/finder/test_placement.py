@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.finder import named_wiring
-from topoopt.finder.placement import placed
+from topoopt.finder.topology_finder import placed
 from topoopt.topologies import DirectWiring, hops_from, wiring_hops
 from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfer, merged_traffic
 

@@ -19,7 +19,7 @@ from topoopt.jobs import (
     transformer_of,
 )
 from topoopt.pages.work_pages import WORK_PAGES
-from topoopt.plans.work_parts import WORK_PARTS
+from topoopt.plans.file import WORK_PARTS
 from topoopt.search import starting_strategy, task_graph_of
 from topoopt.search.caveats import CAVEATS
 from topoopt.search.planner import SEARCHES

@@ -7,7 +7,7 @@ import pytest
 
 from topoopt.clusters import ClusterResult
 from topoopt.pages import make_page
-from topoopt.pages.cluster_charts import (
+from topoopt.pages.cluster_page import (
     _distribution,
     completion_times,
     iteration_times,

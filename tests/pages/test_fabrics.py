@@ -15,7 +15,7 @@ from topoopt.pages import Notes, make_page
 from topoopt.pages.comparison_page import headline as comparison_headline
 from topoopt.pages.fabrics import cost_against_time, fabric_notes, fabric_table, time_by_fabric
 from topoopt.pages.front_words import beaten_by, front_notes, standing
-from topoopt.pages.plan_page import headline
+from topoopt.pages.subject import headline
 from topoopt.plans import (
     ComparedFabric,
     Outcome,

@@ -7,7 +7,7 @@ import pytest
 from topoopt.catalog import ClusterSpec
 from topoopt.collectives import QUICKEST
 from topoopt.jobs import DDP_BUCKET_BYTES, JobSettings, make_job
-from topoopt.pages.gradient_words import gradient_facts
+from topoopt.pages.operators_page import gradient_facts
 from topoopt.plans import GradientChoice, Plan
 from topoopt.search import SearchOptions, make_plan
 from topoopt.workloads import load_model

@@ -9,8 +9,7 @@ import pytest
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import JobSettings, make_job, operators_of, traffic_job
 from topoopt.pages import Notes, TimelineChart, make_page, plan_network
-from topoopt.pages.operators_memory import memory_picture
-from topoopt.pages.plan_choice import bounds_chart, convergence_chart
+from topoopt.pages.operators_page import memory_picture
 from topoopt.pages.plan_network import hops_chart, ring_lines, topology_circle
 from topoopt.pages.plan_tables import strategy_table
 from topoopt.pages.plan_time import busiest_server, iteration_timeline, where_the_time_goes
@@ -22,6 +21,7 @@ from topoopt.pages.plan_traffic import (
     link_matrix,
     traffic_maps,
 )
+from topoopt.pages.subject import bounds_chart, convergence_chart
 from topoopt.plans import Plan
 from topoopt.routing import link_loads, make_routes
 from topoopt.search import SearchOptions, fullest_server, make_plan

@@ -7,7 +7,7 @@ import pytest
 
 from tests.pages import charts
 from topoopt.pages import Chart, HeatmapChart, LineChart, Page, Series
-from topoopt.pages.bundle import asset
+from topoopt.pages.html import asset
 from topoopt.pages.screen import UNROLLED_FROM, figure
 from topoopt.pages.style import DARK, LIGHT
 

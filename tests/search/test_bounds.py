@@ -16,10 +16,9 @@ from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of, 
 from topoopt.plans import Bounds
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, simulated
-from topoopt.search.bounds import lower_bounds
+from topoopt.search.bounds import link_ends, lower_bounds
 from topoopt.search.candidate import fabric_for
 from topoopt.search.demands import Demands, demands
-from topoopt.search.moore_hop_bound import link_ends
 from topoopt.search.moore_hops import moore_hops
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.windows import Windows

@@ -14,9 +14,9 @@ from topoopt.routing import Fabric
 from topoopt.search import bounds, gap_parts, simulated
 from topoopt.search.candidate import fabric_for
 from topoopt.search.demands import demands
+from topoopt.search.gap_parts import wiring_bounds
 from topoopt.search.problem import SearchProblem, make_problem
 from topoopt.search.windows import windows
-from topoopt.search.wiring_bounds import wiring_bounds
 from topoopt.search.worth import asked_for
 from topoopt.simulation import COMPUTE, SimResult, SimulationOptions, make_flows
 from topoopt.workloads import load_model

@@ -12,9 +12,9 @@ from topoopt.search import SearchOptions
 from topoopt.search.alternating import next_round
 from topoopt.search.candidate import fabric_for
 from topoopt.search.chain import BEHIND, Chain, exchanged
-from topoopt.search.good_starts import simulated_starts
 from topoopt.search.markov_chain import ChainAnswer
 from topoopt.search.markov_chains import Beginning, run_chains
+from topoopt.search.operators import simulated_starts
 from topoopt.workloads.strategy import ParallelStrategy, data_parallel
 
 MakeJob = Callable[..., Job]

@@ -8,8 +8,8 @@ import topoopt
 from tests.jobs.training_jobs import small_training_job
 from topoopt.jobs import Job, Layout, transformer_of
 from topoopt.plans import Plan
-from topoopt.search import overlooked as module
-from topoopt.search.overlooked import overlooked, wired_time_s
+from topoopt.search import training_job as module
+from topoopt.search.training_job import overlooked, wired_time_s
 
 JOBS: dict[str, dict[str, Any]] = {
     "llama3-8b": {"accelerators": 64, "bandwidth": "50Gbps", "global_batch": 64},

@@ -11,8 +11,8 @@ from topoopt.jobs import Job, JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, preset
 from topoopt.search.candidate import fabric_for
+from topoopt.search.markov_chains import search_released
 from topoopt.search.problem import make_problem
-from topoopt.search.released import search_released
 from topoopt.search.same_links import same_links
 from topoopt.topologies import Link, topology_from_links
 from topoopt.workloads import load_model

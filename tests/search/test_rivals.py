@@ -19,7 +19,7 @@ from topoopt.search import SearchOptions, compare, make_plan, rivals
 from topoopt.search.candidate import Candidate, wired_candidate
 from topoopt.search.fidelities import fabric_of_baseline
 from topoopt.search.fidelity import Fidelity
-from topoopt.search.same_ports import plugged
+from topoopt.search.rivals import plugged
 from topoopt.search.start import starting_strategy
 from topoopt.search.worth import options_of, simulated
 from topoopt.workloads import load_model

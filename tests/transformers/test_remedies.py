@@ -8,7 +8,7 @@ import pytest
 import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.transformers import Estimate
-from topoopt.transformers.remedy import SLACK
+from topoopt.transformers.estimate import SLACK
 
 A100: dict[str, Any] = {"accelerator": "a100-80gb"}
 H800: dict[str, Any] = {

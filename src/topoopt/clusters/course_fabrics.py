@@ -8,13 +8,12 @@ from topoopt.base.errors import InvalidInput, TopoOptError, unknown_name
 from topoopt.clusters.job_plan import JobPlan
 from topoopt.clusters.job_plans import MakePlan, dedicated_plan, sharing_plan
 from topoopt.clusters.job_shape import JobShape
-from topoopt.clusters.network_price import network_usd
 from topoopt.clusters.pace import IterationTimes, Pace, PlacedJob
 from topoopt.clusters.settings import ClusterSettings
 from topoopt.clusters.shared import shared_fabric, shared_pace
 from topoopt.clusters.switching import Switching, ocs_switching, panel_switching
 from topoopt.finder import FabricRequest
-from topoopt.pricing import pricing_of
+from topoopt.pricing import known_bill, pricing_of
 from topoopt.search import BASELINES, BaselineRule
 from topoopt.simulation import TaskGraph
 
@@ -23,7 +22,6 @@ DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
     "topoopt-ocs": ("shards of their own behind optical circuit switches", ocs_switching),
 }
 """Fabrics on which every job has links of its own: what they are, and how these are switched."""
-
 COURSE_FABRICS = (*DEDICATED, *BASELINES)
 DEFAULT_COURSE_FABRICS = ("topoopt", "fat-tree", "oversub-fat-tree", "rail", "ideal-switch")
 
@@ -163,3 +161,22 @@ def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
         rule.variant,
         network_usd(rule.fabric, settings, interfaces, whole_bps),
     )
+
+
+def network_usd(
+    fabric: str, settings: ClusterSettings, interfaces: int, bandwidth_bps: float
+) -> float | None:
+    """Return the price of a fabric that joins all servers of a cluster; None where the list leaves it open.
+
+    Panels are counted once where the next job is not wired ahead.
+
+    Parameters
+    ----------
+    interfaces, bandwidth_bps : int, float
+        Of a server, and of one interface.
+    """
+    ahead, prices = settings.panels.look_ahead, pricing_of(settings.prices, settings.accounting)
+    rule = replace(prices.accounting, look_ahead=ahead, look_ahead_fiber=ahead)
+    counted = replace(prices, accounting=rule)
+    bill = known_bill(fabric, settings.cluster.servers, interfaces, bandwidth_bps, counted)
+    return None if bill is None else bill.cost_usd

@@ -121,7 +121,7 @@ def shared_job(
     same : Lockstep
         Its steps.
     fabric : Fabric
-        With the connections of the job, see :func:`topoopt.clusters.shared_connections.connect`.
+        With the connections of the job, see :func:`topoopt.clusters.shared.connect`.
     options : SharingOptions
         With connections of groups, small steps go with a large one that waits for the same, on the same connections,
         and leads to the same: with fewer steps that carry the same bytes.

@@ -26,7 +26,7 @@ class WaitingJob:
 
 
 class ClusterState:
-    """Time, jobs and servers; :func:`~topoopt.clusters.next_event.go_on` goes on to the next event.
+    """Time, jobs and servers; :func:`~topoopt.clusters.run.go_on` goes on to the next event.
 
     Attributes
     ----------

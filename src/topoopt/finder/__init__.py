@@ -3,7 +3,6 @@
 from topoopt.finder.busiest_share import busiest_share as busiest_share
 from topoopt.finder.circuits import demand_circuits as demand_circuits
 from topoopt.finder.circuits import first_circuits as first_circuits
-from topoopt.finder.coin_rings import coin_patterns as coin_patterns
 from topoopt.finder.degree_split import DEGREE_SPLITS as DEGREE_SPLITS
 from topoopt.finder.degree_split import LAYOUT_SPLITS as LAYOUT_SPLITS
 from topoopt.finder.degree_split import check_degree as check_degree
@@ -34,6 +33,7 @@ from topoopt.finder.regional_optimum import best_regional_circuits as best_regio
 from topoopt.finder.ring_network import RingNetwork as RingNetwork
 from topoopt.finder.ring_network import listed_strides as listed_strides
 from topoopt.finder.ring_network import ring_network as ring_network
+from topoopt.finder.rings import coin_patterns as coin_patterns
 from topoopt.finder.rings import lay_rings as lay_rings
 from topoopt.finder.rules import USUAL_RULES as USUAL_RULES
 from topoopt.finder.rules import FinderRules as FinderRules

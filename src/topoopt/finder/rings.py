@@ -1,24 +1,34 @@
 """Lay the AllReduce rings of any group on any fabric."""
 
+import itertools
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 
-from topoopt.base.arrays import Ints
-from topoopt.base.errors import InvalidInput
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.finder.busiest_share import best_start
-from topoopt.finder.coin_rings import coin_rings, is_regular
 from topoopt.finder.direct_rings import direct_rings
 from topoopt.finder.hamiltonian_rings import hamiltonian_rings
 from topoopt.finder.one_way_rings import one_way_rings
-from topoopt.finder.switch_rings import switch_rings
-from topoopt.finder.tours import member_order_ring, tours
-from topoopt.routing import Routes
-from topoopt.topologies import Ring, Topology
+from topoopt.finder.totient_perms import totient_perms
+from topoopt.finder.tours_kernel import short_tour
+from topoopt.routing import Path, Routes, coin_change_mod, connection_uniform, path_arrays
+from topoopt.topologies import Ring, Topology, hops_from
 
+Pattern = tuple[int, tuple[int, ...]]
+"""A stride on positions, and the coins whose sum is that many positions."""
+_MOST_STRIDES = 64
+_MOST_TIES = 64
+_LARGEST_TABLE = 1 << 26  # entries of the hop table: above, members are visited in order
+_LARGEST_TWO_OPT = 1024  # members: improving a tour is quadratic a pass
+_Loads = Counter[tuple[int, int]]
+"""How often each link has been walked by the rings laid so far."""
 _Way = tuple[float, Callable[[], tuple[Ring, ...]]]
 """The least busiest share that a way to lay rings can reach, and the way."""
-
 _WIRED_FOR_STRIDES = ("circulant", "direct")
 """What TopologyFinder wires. Its links that belong to no ring of the group are there for other traffic."""
 
@@ -106,3 +116,199 @@ def _least_share(topology: Topology, group: Ints, rings: int) -> float:
     if len(group) == topology.servers > 2 and ports % 2 and 1 < ports <= rings:
         return min(1 / (ports - 1), max(1 / ports, 2 / rings))
     return 1 / max(min(rings, ports), 1)
+
+
+def switch_rings(
+    topology: Topology, routes: Routes, members: Ints, limit: int, seed: int
+) -> tuple[Ring, ...]:
+    """Return up to ``limit`` rings in member order; any order is as good, as switches are alike to all.
+
+    Where servers have several links, ring i leaves each by its link i, so that all interfaces work at once:
+    on a rail-optimized fabric it stays on rail i. Of several paths that do so, each edge takes one drawn by
+    the seed, as a switch hashes a connection that lasts.
+    """
+    paths = path_arrays(routes, members, np.roll(members, -1))
+    hops = np.diff(paths.node_first) - 1
+    edge = np.repeat(np.arange(len(members)), np.diff(paths.path_first))
+    shortest = hops == np.minimum.reduceat(hops, paths.path_first[:-1])[edge]
+    second = paths.nodes[paths.node_first[:-1] + 1]
+
+    links = int(np.diff(topology.first_link)[members].min())
+    order = tuple(members.tolist())
+    rings: list[Ring] = []
+    for ring in range(max(min(links, limit), 1)):
+        by_link = shortest & (second == topology.dst[topology.first_link[members] + ring][edge])
+        others = np.bincount(edge[by_link], minlength=len(members)) == 0
+        draw = connection_uniform(seed, ring * topology.nodes + members)
+        chosen = _drawn(by_link | shortest & others[edge], edge, draw)
+        ends = zip(paths.node_first[chosen].tolist(), paths.node_first[chosen + 1].tolist(), strict=True)
+        nodes = [paths.nodes[begin : end - 1] for begin, end in ends]
+        rings.append(Ring(1, tuple(np.concatenate(nodes).tolist()), order))
+    return tuple(rings)
+
+
+def _drawn(usable: np.ndarray, edge: Ints, draw: np.ndarray) -> Ints:
+    """Return one of the usable paths of each edge, by a number in 0..1 for each."""
+    rows = np.flatnonzero(usable)
+    count = np.bincount(edge[rows], minlength=len(draw))
+    chosen: Ints = rows[np.cumsum(count) - count + (draw * count).astype(np.int64)]
+    return chosen
+
+
+def member_order_ring(routes: Routes, members: Ints) -> Ring:
+    """Return the ring in member order; right where switches join the servers and any order is as good."""
+    order = tuple(members.tolist())
+    walk: list[int] = []
+    for src, dst in zip(order, (*order[1:], order[0]), strict=True):
+        walk.extend(min(routes.paths(src, dst), key=lambda path: path.hops).nodes[:-1])
+    return Ring(1, tuple(walk), order)
+
+
+def tours(topology: Topology, routes: Routes, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
+    """Return up to ``limit`` short rings that share as few links as they can.
+
+    AllReduce traffic is mutable, so the members may come in any order. Each tour starts with the nearest
+    member not yet visited, over links the earlier tours left unused if it can, and is then improved by
+    2-opt. Where every link has one the other way, each tour is also walked backwards.
+
+    Raises
+    ------
+    NoRoute
+        If the members cannot reach each other.
+    """
+    if len(members) * topology.nodes > _LARGEST_TABLE:
+        return (member_order_ring(routes, members),)
+    hops = hops_from(topology, members)[:, members]
+    if (hops < 0).any():
+        row, column = (int(index) for index in np.argwhere(hops < 0)[0])
+        raise NoRoute(f"ring: server {members[row]} cannot reach server {members[column]} of its group")
+    rng = np.random.default_rng(seed)
+    both_ways = bool((topology.link_ids(topology.dst, topology.src) >= 0).all())
+    two_opt = both_ways and len(members) <= _LARGEST_TWO_OPT
+    cost = hops.astype(np.float64)
+    loads, rings = _Loads(), list[Ring]()
+    order = np.empty(len(members), np.int64)
+    while len(rings) < limit:
+        short_tour(cost, int(rng.integers(len(members))), two_opt, order, np.zeros(len(members), np.int64))
+        ring = _lay(routes, members, order, hops, loads)
+        rings += [ring, ring.backwards()][: limit - len(rings) if both_ways else 1]
+        for walked in rings[-2:] if both_ways else rings[-1:]:
+            loads.update(zip(*(nodes.tolist() for nodes in walked.edges()), strict=True))
+        _discourage(cost, order, both_ways, 0.5 / limit)
+    return tuple(rings)
+
+
+def _discourage(cost: Floats, order: Ints, both_ways: bool, by: float) -> None:
+    """Make a used pair cost more than an unused one of equal hops, in all less than one more hop."""
+    after = np.roll(order, -1)
+    cost[order, after] += by
+    if both_ways:
+        cost[after, order] += by
+
+
+def _lay(
+    routes: Routes,
+    members: Ints,
+    order: Ints,
+    hops: Ints32,
+    loads: _Loads,
+) -> Ring:
+    """Return the ring that visits the members in this order, over the least loaded of the shortest paths."""
+    visited = members[order].tolist()
+    direct = hops[order, np.roll(order, -1)] == 1
+    walk: list[int] = []
+    for i, (src, dst) in enumerate(zip(visited, [*visited[1:], visited[0]], strict=True)):
+        walk.append(src)
+        if not direct[i]:
+            path = min(routes.paths(src, dst), key=lambda path: (path.hops, _most_walked(loads, path)))
+            walk.extend(path.nodes[1:-1])
+    return Ring(0, tuple(walk), tuple(visited))
+
+
+def _most_walked(loads: _Loads, path: Path) -> int:
+    return max(loads[link] for link in itertools.pairwise(path.nodes))
+
+
+def coin_rings(topology: Topology, members: Ints, limit: int) -> tuple[Ring, ...]:
+    """Return up to ``limit`` rings of a circulant's group s, s + n/k, s + 2n/k, …
+
+    The copies of the group (one for each s) load every link of a circulant equally along each offset.
+    """
+    size = len(members)
+    return tuple(
+        _coin_ring(topology.servers, members, stride, coins)
+        for stride, coins in coin_patterns(topology.servers, topology.offsets, size, limit)
+    )
+
+
+def is_regular(topology: Topology, members: Ints) -> bool:
+    """Whether the members sit on a circulant at equal distances all around."""
+    step, rest = divmod(topology.servers, len(members))
+    return bool(topology.offsets) and rest == 0 and bool((np.diff(members) == step).all())
+
+
+@lru_cache(maxsize=1024)
+def coin_patterns(servers: int, offsets: tuple[int, ...], size: int, limit: int) -> tuple[Pattern, ...]:
+    """Return how the rings of a sub-group of ``size`` are laid, most balanced first.
+
+    Of all strides those of fewest hops are kept, with all their shortest coin multisets. Picks are made
+    one by one, each with its negation (the same path walked backwards) where all of its coins can be
+    negated, such that the offsets are loaded as equally as possible; picks that would load some offset
+    more than fewer rings do are left out.
+
+    References
+    ----------
+    .. [1] W. Wang et al., "TopoOpt", NSDI 2023, Algorithm 4; the authors lay one shortest path and its
+       negation, the balance over all ties is ours.
+
+    Examples
+    --------
+    >>> coin_patterns(12, (1, 5, 7, 11), 4, 2)
+    ((1, (5, 11, 11)), (3, (1, 1, 7)))
+    """
+    left = _shortest_patterns(servers, offsets, size)
+    load = Counter[int]()
+    picked: list[Pattern] = []
+    best, best_length = float("inf"), 0
+    while left and len(picked) < limit:
+        pick = min(left, key=lambda pattern: _load_after(load, pattern[1]))
+        for pattern in _with_negation(pick, servers, size, offsets)[: limit - len(picked)]:
+            picked.append(pattern)
+            left.pop(pattern, None)
+            load.update(pattern[1])
+        if max(load.values()) <= best * len(picked) * (1 + 1e-12):
+            best, best_length = max(load.values()) / len(picked), len(picked)
+    return tuple(picked[:best_length])
+
+
+def _shortest_patterns(servers: int, offsets: tuple[int, ...], size: int) -> dict[Pattern, None]:
+    table = coin_change_mod(servers, offsets)
+    step = servers // size
+    strides = totient_perms(size)
+    hops = table.distance[strides * step]
+    fewest = strides[hops == hops.min()].tolist()
+    return {
+        (p, coins): None
+        for p in fewest[:_MOST_STRIDES]
+        for coins in islice(table.alternatives(p * step), _MOST_TIES)
+    }
+
+
+def _with_negation(pattern: Pattern, servers: int, size: int, offsets: tuple[int, ...]) -> list[Pattern]:
+    stride, coins = pattern
+    back = tuple(sorted(servers - coin for coin in coins))
+    if back == coins or not set(back) <= set(offsets):
+        return [pattern]
+    return [pattern, (size - stride, back)]
+
+
+def _load_after(load: Counter[int], coins: tuple[int, ...]) -> tuple[int, int]:
+    after = (load + Counter(coins)).values()
+    return max(after), sum(value * value for value in after)
+
+
+def _coin_ring(servers: int, members: Ints, stride: int, coins: tuple[int, ...]) -> Ring:
+    order = members[np.arange(len(members)) * stride % len(members)]
+    passed = np.concatenate([[0], np.cumsum(coins[:-1])]).astype(np.int64)
+    walk = (order[:, None] + passed) % servers
+    return Ring(stride, tuple(walk.ravel().tolist()), tuple(order.tolist()))

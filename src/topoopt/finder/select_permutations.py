@@ -1,13 +1,164 @@
 """SelectPermutations: which strides of a group get interfaces, by a rule chosen by name."""
 
+import itertools
+import math
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import Protocol
 
-from topoopt.base.arrays import Floats
+import numpy as np
+
+from topoopt.base.arrays import Floats, Ints32
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.finder.best_strides import best
 from topoopt.finder.fit_demand import fit_demand
-from topoopt.finder.stride_rule import StrideRule, lower_bound, nearest
-from topoopt.topologies import LINK_MODELS
+from topoopt.finder.totient_perms import totient_perms
+from topoopt.topologies import LINK_MODELS, best_circulant
+
+
+class StrideRule(Protocol):
+    """Chooses which rings of a group get links."""
+
+    def __call__(self, size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """Return ``count`` strides for a group of ``size``; ``also`` are strides wired in any case.
+
+        Where there are fewer different strides than asked for, the first ones repeat as parallel links.
+        """
+        ...
+
+
+def nearest(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """Return the candidates nearest to a geometric sequence (the paper's Algorithm 3).
+
+    The next stride is the one closest to the last times n^(1/count); of two as close, the larger. In
+    duplex mode p is no candidate once n-p is taken, since its cables are the same.
+
+    Examples
+    --------
+    >>> nearest(16, 3, "directed"), nearest(128, 4, "duplex")
+    ((1, 3, 7), (1, 3, 11, 37))
+    """
+    ratio = size ** (1 / count)
+    left = totient_perms(size).copy()
+    picked: list[int] = []
+    while len(left) and len(picked) < count:
+        distance = np.abs(left - picked[-1] * ratio) if picked else left
+        stride = int(left[np.flatnonzero(distance == distance.min())[-1]])
+        picked.append(stride)
+        taken = (left == stride) | ((left == size - stride) & (links == "duplex"))
+        left = left[~taken]
+    return repeated(picked, count)
+
+
+def lower_bound(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """Return the first unused candidates at or above a geometric sequence (the authors' released code).
+
+    The ratio is the span of the candidates to the power 1/count, or 1/(count-1) in directed mode. Faithful
+    to the release, p and n-p may both be taken in duplex mode, which gives parallel links. Above the
+    last candidate the largest unused one is taken.
+
+    Examples
+    --------
+    >>> lower_bound(128, 4, "duplex"), lower_bound(12, 3, "duplex")
+    ((1, 5, 13, 39), (1, 5, 7))
+    """
+    candidates = totient_perms(size)
+    roots = count if links == "duplex" else max(count - 1, 1)
+    ratio = float(candidates[-1] / candidates[0]) ** (1 / roots)
+    left = candidates.copy()
+    picked: list[int] = []
+    for power in range(min(count, len(candidates))):
+        # A hair below the power, so that ratio ** roots still finds the last candidate itself.
+        at = min(int(np.searchsorted(left, ratio**power * (1 - 1e-12))), len(left) - 1)
+        picked.append(int(left[at]))
+        left = np.delete(left, at)
+    return repeated(picked, count)
+
+
+def repeated(picked: list[int], count: int) -> tuple[int, ...]:
+    """Return the picks, from the first again where there are too few."""
+    return tuple(picked[i % len(picked)] for i in range(count))
+
+
+_Strides = Ints32  # shape (count,)
+_STEPS = 8_000_000  # link visits of the search for small n: 5 to 15 ms
+_STEPS_PER_SERVER = 4_000  # and for large n
+
+
+@lru_cache(maxsize=1024)
+def best(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """Return the strides of least diameter, and among those of least average hops.
+
+    One stride is 1 without loss of generality: dividing all strides by one of them renumbers the servers. All
+    sets are tried if there are few, and of equally good ones a published rule's is kept. Otherwise the better
+    of the two published rules is improved by replacing one stride at a time, and again from random starts,
+    until a fixed amount of work is spent; so the answer is never worse than either rule, and always the same.
+
+    Examples
+    --------
+    >>> best(128, 2, "duplex")
+    (1, 15)
+    """
+    candidates = totient_perms(size).astype(np.int32)
+    if links == "duplex":
+        candidates = candidates[2 * candidates <= size]
+    if count >= len(candidates):
+        return repeated(candidates.tolist(), count)
+    search = _Search(size, links, also, candidates, count)
+    steps_of_one = size * search.steps_per_set
+    if math.comb(len(candidates) - 1, count - 1) * steps_of_one <= search.steps_left:
+        others = itertools.combinations(candidates[1:].tolist(), count - 1)
+        everything = np.array([(1, *rest) for rest in others], np.int32)
+        return _ascending(search.improve(everything, _published(search))[0])
+    return _ascending(_local_search(search))
+
+
+_Best = tuple[_Strides, int, int]  # strides, diameter, total hops from one server
+
+
+class _Search:
+    """What one search shares: the graph's constants and the work that is left."""
+
+    def __init__(self, size: int, links: str, also: tuple[int, ...], candidates: Ints32, count: int) -> None:
+        self.size, self.links, self.candidates, self.count = size, links, candidates, count
+        self.also = np.array(also, np.int32)
+        self.steps_per_set = len(also) + count * (2 if links == "duplex" else 1)
+        self.steps_left = max(_STEPS, _STEPS_PER_SERVER * size)
+        self.nothing_yet: _Best = (np.ones(count, np.int32), size, size * size)
+
+    def improve(self, sets: Ints32, best_yet: _Best) -> _Best:
+        """Return the best of the stride sets, shape (sets, count), or what was found if none is better."""
+        self.steps_left -= len(sets) * self.size * self.steps_per_set
+        also = np.broadcast_to(self.also, (len(sets), len(self.also)))
+        mirrored = [self.size - sets] if self.links == "duplex" else []
+        offsets = np.ascontiguousarray(np.concatenate([sets, *mirrored, also], axis=1), np.int32)
+        met_by, queue = np.full((2, self.size), -1, np.int32)
+        row, diameter, total = best_circulant(offsets, best_yet[1], best_yet[2], met_by, queue)
+        return best_yet if row < 0 else (sets[row], diameter, total)
+
+
+def _local_search(search: _Search) -> _Strides:
+    rng = np.random.default_rng((search.size, search.count))
+    answer = _descend(search, _published(search), rng)
+    while search.steps_left > 0:
+        start = search.improve(_random_sets(search, 16, rng), search.nothing_yet)
+        again = _descend(search, start, rng)
+        if again[1:] < answer[1:]:
+            answer = again
+    return answer[0]
+
+
+def _published(search: _Search) -> _Best:
+    """Return the better of the two published rules; nothing that is only as good replaces it."""
+    published = [rule(search.size, search.count, search.links) for rule in (nearest, lower_bound)]
+    sets = np.array(published, np.int32)
+    if search.links == "duplex":
+        sets = np.minimum(sets, search.size - sets)
+    return search.improve(sets, search.nothing_yet)
+
+
+def _ascending(strides: _Strides) -> tuple[int, ...]:
+    return tuple(sorted(strides.tolist()))
+
 
 STRIDE_RULES: Mapping[str, StrideRule] = {"best": best, "nearest": nearest, "lower-bound": lower_bound}
 
@@ -62,3 +213,26 @@ def select_permutations(
 def ring_interfaces(size: int, links: str) -> int:
     """Return how many interfaces of every member one stride takes."""
     return 2 if links == "duplex" and size > 2 else 1
+
+
+def _descend(search: _Search, best_yet: _Best, rng: np.random.Generator) -> _Best:
+    """Replace one stride at a time (never the 1) until no replacement helps."""
+    most = max(16, search.steps_left // (4 * search.count * search.size * search.steps_per_set))
+    position, in_vain = 1, 0
+    while in_vain < search.count - 1 and search.steps_left > 0:
+        strides = best_yet[0]
+        others = np.setdiff1d(search.candidates, strides)
+        if len(others) > most:
+            others = rng.choice(others, most, replace=False)
+        moves = np.repeat(strides[None, :], len(others), axis=0)
+        moves[:, position] = others
+        better = search.improve(moves, best_yet)
+        in_vain = 0 if better is not best_yet else in_vain + 1
+        best_yet = better
+        position = position % (search.count - 1) + 1
+    return best_yet
+
+
+def _random_sets(search: _Search, sets: int, rng: np.random.Generator) -> Ints32:
+    rows = [rng.choice(search.candidates[1:], search.count - 1, replace=False) for _ in range(sets)]
+    return np.concatenate([np.ones((sets, 1), np.int32), np.array(rows, np.int32)], axis=1)

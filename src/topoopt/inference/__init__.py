@@ -44,7 +44,7 @@ from topoopt.inference.objectives import objective_presets as objective_presets
 from topoopt.inference.precision import CACHE_FORMATS as CACHE_FORMATS
 from topoopt.inference.precision import WEIGHT_FORMATS as WEIGHT_FORMATS
 from topoopt.inference.presets import deployment_preset as deployment_preset
-from topoopt.inference.published.ordering import PublishedOrdering as PublishedOrdering
+from topoopt.inference.published.orderings import PublishedOrdering as PublishedOrdering
 from topoopt.inference.published.orderings import published_orderings as published_orderings
 from topoopt.inference.published.orderings import switch_prices_usd as switch_prices_usd
 from topoopt.inference.requests import Requests as Requests

@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.terminal import draw_table as draw_table
     from topoopt.pages.terminal import draw_title as draw_title
     from topoopt.pages.terminal import page_text as page_text
-    from topoopt.pages.wiring_circle import topology_chart as topology_chart
+    from topoopt.pages.wiring_page import topology_chart as topology_chart
     from topoopt.pages.wiring_words import wiring_words as wiring_words
     from topoopt.pages.words import dollars as dollars
     from topoopt.pages.words import listed as listed

@@ -1,24 +1,23 @@
 """A trace of jobs on a cluster as a page."""
 
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+import numpy as np
+
 from topoopt.base.units import format_bandwidth, format_time
-from topoopt.clusters import ClusterResult, FabricRun
-from topoopt.pages.cluster_charts import (
-    completion_times,
-    iteration_times,
-    job_times,
-    occupancy,
-    queueing_times,
-    servers_busy,
-    utilization,
-    waiting_shares,
-)
+from topoopt.clusters import ClusterResult, FabricRun, JobRecord
+from topoopt.pages.chart import Bar, BarChart, Limit, LineChart, Series, TimelineChart
 from topoopt.pages.cluster_tables import cluster_blocks, job_table, quantiles_table
 from topoopt.pages.facts import inputs, nested_facts, trust_section
 from topoopt.pages.page import Facts, Page, Section, Tile
-from topoopt.pages.rows import facts
+from topoopt.pages.rows import Source, bars, facts
 from topoopt.pages.run_names import run_name
-from topoopt.pages.schedule_charts import schedule_charts
-from topoopt.pages.words import counted, duration, usd
+from topoopt.pages.words import counted, duration, stretches, time_unit, usd
+
+MOST_POINTS = 400
+"""Steps of a distribution that are drawn."""
+MILLISECONDS = ("ms", 1e-3)
 
 
 def cluster_page(result: ClusterResult) -> Page:
@@ -158,4 +157,211 @@ def _trust(result: ClusterResult) -> Section:
         ),
         Facts("Fabrics", tuple((run_name(run), run.description) for run in result.fabrics)),
         *nested_facts("Settings", result.settings),
+    )
+
+
+def schedule_charts(result: ClusterResult) -> tuple[BarChart, ...]:
+    """Return both charts; none where jobs have whole servers."""
+    runs = [run for run in result.fabrics if run.schedule]
+    if not runs:
+        return ()
+    parts: dict[str, Source] = {"with links of its own": alone_s, "added by sharing": added_s}
+    added = BarChart(
+        "added_by_sharing",
+        "What sharing links adds to an iteration, on average over jobs",
+        "",
+        "iteration time (ms)",
+        bars(runs, run_name, parts, 1e-3),
+        stacked=True,
+        horizontal=True,
+        note="Jobs have other numbers of workers with other schedulers, so that the first part differs, too.",
+    )
+    marks = BarChart(
+        "ecn_marks",
+        "Packets with an ECN mark in an iteration, estimated",
+        "",
+        "packets",
+        bars(runs, run_name, {"marks": "schedule.ecn_marks_per_iteration"}),
+        horizontal=True,
+    )
+    return added, marks
+
+
+def alone_s(run: FabricRun) -> float:
+    """Return the mean iteration time of jobs on the workers that they had, with links of their own."""
+    assert run.schedule is not None
+    beside = zip(run.jobs, run.schedule.jobs, strict=True)
+    return fmean(alone.dedicated_iteration_time_s for job, alone in beside if job.served is None)
+
+
+def added_s(run: FabricRun) -> float:
+    """Return what sharing adds to that."""
+    return fmean(job.iteration_time_mean_s for job in run.trained) - alone_s(run)
+
+
+def iteration_times(result: ClusterResult) -> LineChart:
+    """Return the share of jobs, or of iterations, as the result weighs them, with at most such a mean time."""
+    by_jobs = result.settings.get("weighting", "jobs") == "jobs"
+    return _shares(
+        result,
+        ("iteration_times", "Iteration times of all jobs", "mean iteration time of a job"),
+        lambda job: job.iteration_time_mean_s,
+        "jobs" if by_jobs else "iterations",
+        MILLISECONDS,
+        lambda run: run.trained,
+    )
+
+
+def completion_times(result: ClusterResult) -> LineChart:
+    """Return the share of jobs that are done so long after their arrival."""
+    words = ("completion_times", "From arrival to end", "completion time")
+    return _shares(result, words, lambda job: job.completion_time_s)
+
+
+def queueing_times(result: ClusterResult) -> LineChart:
+    """Return the share of jobs that wait at most so long for servers and wiring."""
+    words = ("queueing_times", "Waiting for servers and wiring", "queueing and rewiring")
+    return _shares(result, words, lambda job: job.queueing_s + job.rewiring_s)
+
+
+def job_times(result: ClusterResult) -> BarChart:
+    """Return the mean iteration time of each model on each fabric, in milliseconds."""
+    models = tuple(dict.fromkeys(job.model for run in result.fabrics for job in run.trained))
+    series = tuple(
+        Series(run_name(run), models, tuple(_mean_ms(run, model) for model in models))
+        for run in result.fabrics
+    )
+    return BarChart(
+        "iteration_time_by_model", "Mean iteration time by model", "", "iteration time (ms)", series
+    )
+
+
+def waiting_shares(result: ClusterResult) -> BarChart:
+    """Return what the time from arrival to end is spent with, on average over the jobs."""
+    unit, scale = time_unit(max((run.completion_time_s.mean for run in result.fabrics), default=1.0))
+    parts: dict[str, Source] = {
+        "iterating": lambda run: run.completion_time_s.mean - run.queueing_s.mean - run.rewiring_s.mean,
+        "waiting for servers": "queueing_s.mean",
+        "waiting for wiring": "rewiring_s.mean",
+    }
+    return BarChart(
+        "where_time_goes",
+        "What a job's time is spent with, on average",
+        "",
+        f"time ({unit})",
+        bars(result.fabrics, run_name, parts, scale),
+        stacked=True,
+        horizontal=True,
+    )
+
+
+def utilization(result: ClusterResult) -> BarChart:
+    """Return the utilization of each fabric."""
+    title, label = "Utilization: server time spent iterating", "share of the server time"
+    series = bars(result.fabrics, run_name, {"utilization": "utilization"})
+    return BarChart("utilization", title, "", label, series, horizontal=True)
+
+
+def servers_busy(result: ClusterResult) -> LineChart:
+    """Return on how many servers jobs iterate, over time."""
+    unit, scale = time_unit(max((row[0] for run in result.fabrics for row in run.running), default=1.0))
+    return LineChart(
+        "servers_busy",
+        "Servers on which a job iterates",
+        f"time ({unit})",
+        "servers",
+        tuple(
+            Series(
+                run_name(run),
+                tuple(time_s / scale for time_s, _, _ in run.running),
+                tuple(float(busy) for _, _, busy in run.running),
+                stepped=True,
+            )
+            for run in result.fabrics
+        ),
+        limits=(Limit(float(result.servers), f"all {result.servers} servers"),),
+        x_from_zero=True,
+        y_from_zero=True,
+    )
+
+
+def occupancy(number: int, run: FabricRun, servers: int) -> TimelineChart:
+    """Return which job is on which server when, by model.
+
+    ``number`` tells the charts of fabrics of one name apart.
+    """
+    bars = [
+        Bar(first, job.start_s, job.end_s, job.model, _label(job), last - first + 1)
+        for job in run.jobs
+        for first, last in stretches(job.servers)
+        if job.end_s > job.start_s
+    ]
+    return TimelineChart(
+        f"occupancy_{number}_{run.fabric}",
+        f"Jobs on {run_name(run)}",
+        "server",
+        (),
+        tuple(bars),
+        note=f"Servers 0 to {servers - 1}; an elastic job is drawn on the servers that it started on.",
+    )
+
+
+def _shares(
+    result: ClusterResult,
+    words: tuple[str, str, str],
+    time_s: Callable[[JobRecord], float],
+    of: str = "jobs",
+    unit: tuple[str, float] | None = None,
+    jobs_of: Callable[[FabricRun], tuple[JobRecord, ...]] = lambda run: run.jobs,
+) -> LineChart:
+    """Return the share of jobs, or of iterations, with at most such a time; words are name, title and axis."""
+    name, title, label = words
+    longest_s = max((time_s(job) for run in result.fabrics for job in jobs_of(run)), default=1.0)
+    word, scale = unit or time_unit(longest_s)
+    return LineChart(
+        name,
+        title,
+        f"{label} ({word})",
+        f"share of {of} at or below",
+        tuple(
+            _distribution(
+                run_name(run),
+                [time_s(job) / scale for job in jobs_of(run)],
+                [1.0 if of == "jobs" else job.iterations for job in jobs_of(run)],
+            )
+            for run in result.fabrics
+        ),
+        y_from_zero=True,
+    )
+
+
+def _mean_ms(run: FabricRun, model: str) -> float:
+    """Return the mean iteration time of a model's jobs, each weighed by its iterations."""
+    jobs = [job for job in run.trained if job.model == model]
+    iterations = sum(job.iterations for job in jobs)
+    total_s = sum(job.iteration_time_mean_s * job.iterations for job in jobs)
+    return total_s / iterations * 1e3 if iterations > 0 else float("nan")
+
+
+def _distribution(name: str, values: Sequence[float], weights: Sequence[float]) -> Series:
+    """Return the steps of a weighted cumulative distribution; long ones are thinned to what can be seen."""
+    if not values or sum(weights) <= 0:
+        return Series(name, (), (), stepped=True)
+    order = np.argsort(values, kind="stable")
+    x = np.asarray(values, float)[order]
+    share = np.cumsum(np.asarray(weights, float)[order])
+    share /= share[-1]
+    last_of_equal = np.append(x[1:] > x[:-1], True)
+    x, share = x[last_of_equal], share[last_of_equal]
+    if len(x) > MOST_POINTS:
+        kept = np.unique(np.linspace(0, len(x) - 1, MOST_POINTS).astype(int))
+        x, share = x[kept], share[kept]
+    return Series(name, (float(x[0]), *x.tolist()), (0.0, *share.tolist()), stepped=True)
+
+
+def _label(job: JobRecord) -> str:
+    what = "served" if job.served else f"{format_time(job.iteration_time_mean_s)} an iteration"
+    return (
+        f"{job.job}, {job.model} on {len(job.servers)} servers: {format_time(job.start_s)} to "
+        f"{format_time(job.end_s)}, {what}"
     )

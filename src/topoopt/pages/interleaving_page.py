@@ -1,11 +1,26 @@
 """Jobs interleaved on a link, as a page: when each begins, what that saves, and their circles."""
 
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
 from topoopt.base.units import format_bandwidth, format_time
 from topoopt.clusters.interleave import Interleaving
-from topoopt.pages.interleaving_circles import circle_charts, job_names
 from topoopt.pages.page import Page, Section, Tile
+from topoopt.pages.polar_chart import Arc, PolarChart
 from topoopt.pages.rows import facts, number, table, text
 from topoopt.pages.words import counted
+
+MOST_ANGLES = 720
+"""Of more angles several are one, with the highest rate of them."""
+JOBS_FROM, JOBS_TO = 0.22, 0.66
+TOGETHER_FROM, TOGETHER_TO = 0.70, 1.0
+"""Radii between which jobs are drawn, and what they send together."""
+FILLED = 0.88
+"""Of the width of a ring; the rest keeps it apart from the next."""
+TICKS = 8
+TOGETHER, EXCESS = "together", "excess"
 
 
 def interleaving_page(answer: Interleaving) -> Page:
@@ -76,3 +91,84 @@ def _circles(answer: Interleaving) -> Section:
         "its ring; where the outer ring reaches over the dashed circle, the link is asked for more than it has."
     )
     return Section("circles", "Circles", caption, circle_charts(answer))
+
+
+def circle_charts(answer: Interleaving) -> tuple[PolarChart, PolarChart]:
+    """Return the circles before and after the rotations, to one scale."""
+    still = (0,) * len(answer.shifts)
+    peak_bps = max(float(answer.unrotated_demand.max()), answer.capacity_bps)
+    return (
+        _chart(
+            answer, "circles_before", f"As they come: score {answer.unrotated_score:.3f}", still, peak_bps
+        ),
+        _chart(answer, "circles_after", f"Rotated: score {answer.score:.3f}", answer.shifts, peak_bps),
+    )
+
+
+def job_names(answer: Interleaving) -> list[str]:
+    """Return the names of the jobs, with numbers where two have the same."""
+    names = [profile.job for profile in answer.profiles]
+    return [
+        f"{name} #{names[:number].count(name) + 1}" if names.count(name) > 1 else name
+        for number, name in enumerate(names)
+    ]
+
+
+def _chart(answer: Interleaving, name: str, title: str, shifts: Sequence[int], peak_bps: float) -> PolarChart:
+    circle = answer.circle
+    arcs = [
+        arc
+        for number, job in enumerate(job_names(answer))
+        for arc in _job(answer, number, job, np.roll(circle.demands_bps[number], shifts[number]))
+    ]
+    arcs += _together(answer, circle.rotated_bps(shifts), peak_bps)
+    at = TOGETHER_FROM + (TOGETHER_TO - TOGETHER_FROM) * answer.capacity_bps / peak_bps
+    turns = [360 * tick / TICKS for tick in range(TICKS)]
+    return PolarChart(
+        name,
+        title,
+        (*job_names(answer), TOGETHER, EXCESS),
+        tuple(arcs),
+        ((at, f"capacity, {format_bandwidth(answer.capacity_bps)}"),),
+        tuple((turn, format_time(turn / 360 * answer.period_s, 3)) for turn in turns),
+        note=f"Once around is {format_time(answer.period_s)}. Inside a ring a job, as far out as its rate; around them "
+        "what all send together.",
+    )
+
+
+def _job(answer: Interleaving, number: int, name: str, demand_bps: Floats) -> Iterator[Arc]:
+    """Yield where a job sends: rings from the inside out, rates to one scale."""
+    wide = (JOBS_TO - JOBS_FROM) / len(answer.profiles)
+    inner = JOBS_FROM + wide * number
+    most_bps = max(profile.peak_bps for profile in answer.profiles)
+    for start_deg, width_deg, rate_bps in _runs(demand_bps):
+        label = f"{name}: {_when(answer, start_deg, width_deg)}, {format_bandwidth(rate_bps)}"
+        yield Arc(start_deg, width_deg, inner, inner + FILLED * wide * rate_bps / most_bps, name, label)
+
+
+def _together(answer: Interleaving, demand_bps: Floats, peak_bps: float) -> Iterator[Arc]:
+    """Yield what all send together: up to the capacity, and beyond it."""
+    scale = (TOGETHER_TO - TOGETHER_FROM) / peak_bps
+    for start_deg, width_deg, rate_bps in _runs(demand_bps):
+        label = f"together: {_when(answer, start_deg, width_deg)}, {format_bandwidth(rate_bps)}"
+        carried = TOGETHER_FROM + scale * min(rate_bps, answer.capacity_bps)
+        yield Arc(start_deg, width_deg, TOGETHER_FROM, carried, TOGETHER, label)
+        if rate_bps > answer.capacity_bps:
+            yield Arc(start_deg, width_deg, carried, TOGETHER_FROM + scale * rate_bps, EXCESS, label)
+
+
+def _when(answer: Interleaving, start_deg: float, width_deg: float) -> str:
+    begin_s, end_s = (answer.period_s * degrees / 360 for degrees in (start_deg, start_deg + width_deg))
+    return f"{format_time(begin_s)} to {format_time(end_s)}"
+
+
+def _runs(demand_bps: Floats) -> Iterator[tuple[float, float, float]]:
+    """Yield start and width in degrees, and the rate, of every stretch of one rate above 0."""
+    angles = len(demand_bps)
+    starts = np.unique(np.linspace(0, angles, min(angles, MOST_ANGLES), endpoint=False).astype(np.int64))
+    rates = np.maximum.reduceat(demand_bps, starts)
+    first = np.flatnonzero(np.append(True, rates[1:] != rates[:-1]))
+    begins, ends = starts[first], np.append(starts[first[1:]], angles)
+    for begin, end, rate_bps in zip(begins.tolist(), ends.tolist(), rates[first].tolist(), strict=True):
+        if rate_bps > 0:
+            yield 360 * begin / angles, 360 * (end - begin) / angles, rate_bps

@@ -7,19 +7,16 @@ from typing import Any
 from topoopt.base.units import format_memory, format_time
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT
-from topoopt.pages.not_searched import not_searched_sections
 from topoopt.pages.ownership_section import cluster_sections
 from topoopt.pages.page import Block, Notes, Page, Section, Table
 from topoopt.pages.published_layouts import published_sections
 from topoopt.pages.rows import Entries, facts, number, table, text
 from topoopt.pages.words import dollars, yes_or_no
-from topoopt.transformers import SPLIT, ConfigurationSearch
+from topoopt.transformers import SPLIT, ConfigurationSearch, NotSearched
 
 SPENT = ("compute", "bubble", "tp", "cp", "ep", "pp", "dp")
 """Where the time goes."""
-
 HEADINGS = {"micro_batch": "mb"}
-
 Row = Mapping[str, Any]
 
 
@@ -115,3 +112,22 @@ def _schedule(row: Row) -> str:
 
 def _word(value: Any) -> str:
     return yes_or_no(value) if isinstance(value, bool) else str(value)
+
+
+def not_searched_sections(left_out: Sequence[NotSearched]) -> tuple[Section, ...]:
+    """Return the section of what was left out; none where nothing was."""
+    if not left_out:
+        return ()
+    lines = {one.name: f"{_origin(one)}: {'; '.join(one.because.values())}{_remedy(one)}" for one in left_out}
+    remark = "published for this model, and not among the configurations above"
+    return (Section("not_searched", "Not searched", "", (facts(lines),), remark),)
+
+
+def _origin(one: NotSearched) -> str:
+    return f"{one.source} ({one.accelerators:,} {one.accelerator}, {one.precision})"
+
+
+def _remedy(one: NotSearched) -> str:
+    if not one.give:
+        return ""
+    return "; to have it, give " + " ".join(f"{name}={value}" for name, value in one.give.items())

@@ -4,10 +4,9 @@ from dataclasses import asdict
 
 from topoopt.base.units import format_bytes, format_time
 from topoopt.catalog import find_accelerator
-from topoopt.jobs import operators_of
+from topoopt.jobs import DDP_BUCKET_BYTES, NO_BUCKETS, bucket_text, operators_of
+from topoopt.pages.chart import BarChart, Limit, Series
 from topoopt.pages.facts import facts_of
-from topoopt.pages.gradient_words import gradient_facts
-from topoopt.pages.operators_memory import memory_picture
 from topoopt.pages.page import Block, Section
 from topoopt.pages.plan_tables import memory_table, strategy_table
 from topoopt.pages.rows import Entries, facts
@@ -16,6 +15,8 @@ from topoopt.pages.words import counted
 from topoopt.pages.work_page import WorkPage, cluster_words, spread_words
 from topoopt.plans import Plan
 from topoopt.search import fullest_server, time_sources
+
+GIGABYTE = 1e9
 
 
 def job_facts(plan: Plan) -> Entries:
@@ -99,3 +100,61 @@ OPERATORS_PAGE = WorkPage(
     strategy_details,
     compared="each with a strategy searched for it",
 )
+
+
+def memory_picture(plan: Plan) -> BarChart:
+    """Return what the fullest accelerator holds, by cause, in GB, with a line at what it has."""
+    use = fullest_server(plan.job, plan.strategy)
+    available_bytes = find_accelerator(plan.job.cluster.accelerator).memory_bytes
+    where = (f"server {use.server}",)
+    return BarChart(
+        "memory",
+        "Memory of the fullest accelerator, by cause",
+        "",
+        "memory (GB)",
+        tuple(Series(cause, where, (size / GIGABYTE,)) for cause, size in use.by_cause.items() if size),
+        stacked=True,
+        horizontal=True,
+        limits=(Limit(available_bytes / GIGABYTE, f"an accelerator has {format_bytes(available_bytes)}"),),
+    )
+
+
+def gradient_facts(plan: Plan) -> Entries:
+    """Return buckets and algorithms of a plan whose gradients are AllReduced."""
+    if not plan.traffic().allreduce:
+        return {}
+    return {"buckets": _buckets(plan), **_algorithms(plan)}
+
+
+def _buckets(plan: Plan) -> str:
+    own, tried = plan.job.settings.bucket_bytes, dict(plan.gradients.bucket_times_s)
+    what = "none: an AllReduce for each tensor" if own == NO_BUCKETS else bucket_text(own)
+    if not tried:
+        return what
+    others = {NO_BUCKETS: "one for each tensor", DDP_BUCKET_BYTES: "25 MiB (PyTorch)"}
+    if own not in tried:  # settled with another wiring than the one that the times are of
+        return what
+    times = [
+        f"{text} {format_time(tried[size])}" for size, text in others.items() if size != own and size in tried
+    ]
+    fastest = "" if tried[own] == min(tried.values()) else "as fast within 0.1% as "
+    return "; ".join(
+        [
+            f"{what}, {fastest}the fastest of {len(tried)} sizes: {format_time(tried[own])}",
+            *filter(None, [", ".join(times)]),
+        ]
+    )
+
+
+def _algorithms(plan: Plan) -> Entries:
+    choice, used = plan.gradients, plan.outcome.algorithms
+    if choice.by_message_s is None or choice.rings_s is None:
+        return (
+            {"collectives": ", ".join(f"{count} by {name}" for name, count in used.items())} if used else {}
+        )
+    if not used:
+        by_message = format_time(choice.by_message_s)
+        gain = "saves less than 1%" if choice.by_message_s < choice.rings_s else "is not faster"
+        return {"collectives": f"rings; an algorithm for each message {gain} ({by_message})"}
+    rows = ", ".join(f"{count} by {name}" for name, count in used.items())
+    return {"collectives": f"{rows}; rings alone take {format_time(choice.rings_s)}"}

@@ -1,20 +1,44 @@
 """One chart as the bytes of a picture: its look, and what stands around its axes."""
 
 import io
+import math
 import textwrap
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from typing import Any, Final
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis as DrawnAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from topoopt.pages.chart import BarChart, Chart
-from topoopt.pages.paper_axes import draw_on, size_of
+from topoopt.pages.axis import Axis, bar_axis, line_axes, words_and_unit
+from topoopt.pages.chart import (
+    BarChart,
+    Chart,
+    CircleChart,
+    HeatmapChart,
+    Limit,
+    LineChart,
+    Series,
+    TimelineChart,
+)
+from topoopt.pages.paper_network import draw_network
+from topoopt.pages.paper_stages import draw_stages, size_of_stages
 from topoopt.pages.polar_chart import PolarChart
+from topoopt.pages.stages_chart import StagesChart
+from topoopt.pages.style import DASHES, MARKS, Style, styles, styles_of
 
+_MARKS_A_LINE: Final = 12
+_FEW_POINTS: Final = 24
+_FEW_BARS: Final = 150
+_PLAIN_DECADES: Final = 2.0
+"""Log axes over fewer decades than this are labeled between the powers of ten, too."""
 _METADATA: Final[dict[str, Any]] = {
     "png": {"Software": "topoopt"},
     "svg": {"Date": None, "Creator": "topoopt"},
@@ -79,3 +103,238 @@ def _write_around(figure: Figure, axes: Axes, chart: Chart) -> None:
         note = "\n".join(textwrap.wrap(chart.note, _TEXT_LETTERS))
         at = float(to_figure((0, bottom - _GAP_POINTS * scale))[1])
         figure.text(left, at, note, fontsize=8, color="#444444", va="top")
+
+
+def size_of(chart: Chart) -> tuple[float, float]:
+    """Return width and height of the figure in inches, before title, legend and note are added."""
+    size = 5.6, 3.4
+    match chart:
+        case CircleChart() | PolarChart():
+            size = 5.6, 5.6
+        case StagesChart():
+            size = size_of_stages(chart)
+        case HeatmapChart():
+            rows, columns = len(chart.values), max(map(len, chart.values), default=1)
+            size = 5.6, min(max(5.0 * rows / max(columns, 1), 1.6), 6.5)
+        case TimelineChart():
+            lanes = len(chart.lanes)
+            size = 6.4, min(0.6 + 0.36 * lanes, 6.0) if lanes else 3.8
+        case BarChart(horizontal=True):
+            size = 6.0, min(1.0 + 0.3 * len(chart.words), 7.0)
+        case BarChart():
+            size = min(max(5.2, 1.6 + 0.55 * len(chart.words)), 9.0), 3.1
+    return size
+
+
+def draw_on(axes: Axes, chart: Chart) -> None:
+    """Draw everything but title, legend and note."""
+    match chart:
+        case LineChart():
+            _lines(axes, chart)
+        case BarChart():
+            _bars(axes, chart)
+        case HeatmapChart():
+            _heatmap(axes, chart)
+        case TimelineChart():
+            _timeline(axes, chart)
+        case CircleChart():
+            draw_network(axes, chart)
+        case PolarChart():
+            draw_polar(axes, chart)
+        case StagesChart():
+            draw_stages(axes, chart)
+
+
+def _lines(axes: Axes, chart: LineChart) -> None:
+    words = chart.words
+    for one, look in zip(chart.series, styles(chart.series), strict=True):
+        x = [words.index(str(value)) for value in one.x] if words else list(one.x)
+        axes.plot(
+            x,
+            one.y,
+            label=one.name,
+            color=look.color,
+            linestyle=DASHES[look.dash] if one.joined else "none",
+            linewidth=1.0 if one.published else None,
+            drawstyle="steps-post" if one.stepped else "default",
+            zorder=2.5 if one.published else 2,
+            **_marker(one, look),
+        )
+    across, up = line_axes(chart)
+    if words:
+        _name_ticks(axes.xaxis, words)
+        axes.set_xlabel(chart.x_label)
+    else:
+        _set_axis(axes, "x", across)
+    _set_axis(axes, "y", up)
+    _draw_limits(axes, chart.limits)
+
+
+def _marker(one: Series, look: Style) -> dict[str, Any]:
+    points = len(one.x)
+    if one.joined and one.stepped and points > _FEW_POINTS:
+        every: Any = 0.12
+    else:
+        every = max(1, points // _MARKS_A_LINE) if one.joined and points > _FEW_POINTS else 1
+    return {
+        "marker": MARKS[look.mark] if one.marked or not one.joined else "none",
+        "markevery": every,
+        "markerfacecolor": "white" if one.published else look.color,
+        "markeredgecolor": look.color,
+        "markersize": 6.5 if one.published else None,
+        "markeredgewidth": 1.3 if one.published else 0.5,
+    }
+
+
+def _bars(axes: Axes, chart: BarChart) -> None:
+    words = chart.words
+    place = np.arange(len(words), dtype=float)
+    width = 0.78 / chart.beside
+    positive, negative = np.zeros(len(words)), np.zeros(len(words))
+    for number, (one, look) in enumerate(zip(chart.series, styles(chart.series), strict=True)):
+        height = np.full(len(words), np.nan)
+        for word, value in zip(one.x, one.y, strict=True):
+            height[words.index(str(word))] = value
+        at = place if chart.stacked else place + (number - (chart.beside - 1) / 2) * width
+        start = np.where(np.nan_to_num(height) >= 0, positive, negative) if chart.stacked else None
+        draw = axes.barh if chart.horizontal else axes.bar
+        side = {"left": start} if chart.horizontal else {"bottom": start}
+        draw(
+            at,
+            height,
+            width * 0.94,
+            label=one.name,
+            facecolor="white" if one.published else look.color,
+            edgecolor=look.color,
+            linewidth=1.2 if one.published else 0.4,
+            hatch="////" if one.published else None,
+            **({} if start is None else side),  # type: ignore[arg-type]
+        )
+        if chart.stacked:
+            positive += np.maximum(np.nan_to_num(height), 0)
+            negative += np.minimum(np.nan_to_num(height), 0)
+    _name_ticks(axes.yaxis if chart.horizontal else axes.xaxis, words)
+    if chart.horizontal:
+        axes.invert_yaxis()
+    _set_axis(axes, "x" if chart.horizontal else "y", bar_axis(chart))
+    _draw_limits(axes, chart.limits, upright=chart.horizontal)
+    axes.grid(visible=False, axis="y" if chart.horizontal else "x")
+    (axes.set_ylabel if chart.horizontal else axes.set_xlabel)(chart.x_label)
+
+
+def _heatmap(axes: Axes, chart: HeatmapChart) -> None:
+    values = np.array(chart.values, float)
+    present = values[np.isfinite(values)]
+    above = present[present > 0]
+    log = chart.value_log and above.size > 0 and above.min() < above.max()
+    low, high = min(0.0, present.min(initial=0.0)), present.max(initial=0.0)
+    norm = LogNorm(above.min(), above.max()) if log else Normalize(low, high if high > low else low + 1)
+    shown = np.ma.masked_where(~np.isfinite(values) | (values == 0) | ((values < 0) & log), values)
+    image = axes.imshow(shown, cmap="viridis_r", norm=norm, aspect="auto", interpolation="nearest")
+    bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
+    words, unit, scale = words_and_unit(chart.value_label)
+    value = Axis(words, unit, scale, low, high, log)
+    bar.set_label(words)
+    bar.outline.set_visible(False)
+    if log and np.log10(above.max() / above.min()) < _PLAIN_DECADES:
+        bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    bar.ax.yaxis.set_major_formatter(_ticks(value))
+    bar.ax.yaxis.set_minor_formatter(NullFormatter())
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(8, integer=True))
+    axes.grid(visible=False)
+    axes.set_xlabel(chart.x_label)
+    axes.set_ylabel(chart.y_label)
+
+
+def _timeline(axes: Axes, chart: TimelineChart) -> None:
+    for (kind, bars), look in zip(chart.by_kind.items(), styles_of(list(chart.by_kind)), strict=True):
+        spans = [(bar.start_s, bar.finish_s, bar.lane, bar.lane + bar.lanes) for bar in bars]
+        boxes = [
+            [(start, top - 0.42), (end, top - 0.42), (end, below - 0.58), (start, below - 0.58)]
+            for start, end, top, below in spans
+        ]
+        width = 0.3 if len(chart.bars) <= _FEW_BARS else 0.1
+        axes.add_collection(
+            PolyCollection(boxes, facecolor=look.color, edgecolor="white", linewidth=width, label=kind)
+        )
+    first_s = min((bar.start_s for bar in chart.bars), default=0.0)
+    times = Axis("time", "s", 1.0, first_s, chart.end_s if chart.bars else 1.0)
+    _set_axis(axes, "x", times)
+    axes.set_ylim(chart.height - 0.45, -0.55)
+    if chart.lanes:
+        axes.set_yticks(range(chart.height), chart.lanes)
+    axes.grid(visible=False, axis="y")
+    axes.set_ylabel(chart.y_label)
+
+
+def _name_ticks(axis: DrawnAxis, words: Sequence[str]) -> None:
+    axis.set_ticks(range(len(words)), list(words))
+    crowded = sum(map(len, words)) > 60 or max(map(len, words), default=0) > 14
+    if axis.axis_name == "x" and crowded:  # type: ignore[attr-defined]
+        for label in axis.get_ticklabels():
+            label.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
+    """Set range, scale, words and ticks of an axis."""
+    drawn = axes.xaxis if which == "x" else axes.yaxis
+    if axis.log:
+        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    (axes.set_xlim if which == "x" else axes.set_ylim)(axis.low, axis.high)
+    (axes.set_xlabel if which == "x" else axes.set_ylabel)(axis.words)
+    if axis.log and np.log10(axis.high / axis.low) < _PLAIN_DECADES:
+        drawn.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    elif axis.round_in != 1 and not axis.log:
+        least, most = (end / axis.round_in for end in (axis.low, axis.high))
+        places = MaxNLocator(7).tick_values(least, most)
+        drawn.set_major_locator(
+            FixedLocator([place * axis.round_in for place in places if least <= place <= most])
+        )
+    drawn.set_major_formatter(_ticks(axis))
+    drawn.set_minor_formatter(NullFormatter())
+
+
+def _draw_limits(axes: Axes, limits: Sequence[Limit], *, upright: bool = False) -> None:
+    for limit in limits:
+        (axes.axvline if upright else axes.axhline)(
+            limit.value, color="#222222", linewidth=1, linestyle=(0, (4, 2))
+        )
+        place = axes.get_xaxis_transform() if upright else axes.get_yaxis_transform()
+        at = (limit.value, 1.01) if upright else (0.99, limit.value)
+        axes.text(*at, limit.name, transform=place, fontsize=7.5, ha="right", va="bottom")
+
+
+def _ticks(axis: Axis) -> FuncFormatter:
+    """Return the texts of ticks: on a plain axis all with one prefix, by logarithms each with its own."""
+    most = None if axis.log else max(abs(axis.low), abs(axis.high)) / 1.2
+    return FuncFormatter(lambda value, _: axis.tick(value, most))
+
+
+def draw_polar(axes: Any, chart: PolarChart) -> None:
+    """Draw arcs and circles on polar axes, 0 degrees on top and clockwise."""
+    axes.set_theta_zero_location("N")
+    axes.set_theta_direction(-1)
+    for (kind, arcs), look in zip(chart.by_kind.items(), styles_of(list(chart.by_kind)), strict=True):
+        axes.bar(
+            [math.radians(arc.start_deg + arc.width_deg / 2) for arc in arcs],
+            [arc.outer - arc.inner for arc in arcs],
+            [math.radians(arc.width_deg) for arc in arcs],
+            [arc.inner for arc in arcs],
+            label=kind,
+            facecolor=look.color,
+            linewidth=0,
+        )
+    around = np.linspace(0, math.tau, 181)
+    for radius, name in chart.circles:
+        axes.plot(
+            around,
+            np.full(len(around), radius),
+            color="#222222",
+            linewidth=0.9,
+            linestyle=DASHES["dash"],
+            label=name,
+        )
+    axes.set_ylim(0, 1)
+    axes.set_yticks([])
+    axes.set_xticks([math.radians(degrees) for degrees, _ in chart.ticks], [text for _, text in chart.ticks])

@@ -3,14 +3,19 @@
 from itertools import accumulate
 
 from topoopt.base.units import format_bandwidth, format_time
+from topoopt.finder import RingNetwork
+from topoopt.pages.chart import CircleChart, RingLine
 from topoopt.pages.page import Block, Page, Section, Table, Tile
 from topoopt.pages.rows import facts, joined, number, table, text
-from topoopt.pages.wiring_circle import MOST_SERVERS, topology_chart
+from topoopt.pages.screen import UNROLLED_FROM
 from topoopt.pages.wiring_words import family_words
 from topoopt.pages.words import counted
-from topoopt.topologies import DirectWiring
+from topoopt.topologies import DirectWiring, circulant_wiring
 from topoopt.topologies.wirings import JudgedWiring, WiringAnswer
 
+MOST_SERVERS = 1024
+MOST_RINGS = 8
+"""Rings that have a color of their own."""
 _LONGEST = 100  # characters of a recipe
 _OF_FILES = ("read_from", "bandwidth_bps", "latency_s", "names", "said")
 """What the recipe of a wiring that others wrote holds, beside the links."""
@@ -142,3 +147,37 @@ def _distances(answer: WiringAnswer) -> Table:
         number("servers, mean", lambda row: row["pairs"] / servers, ".2f"),
         number("within", lambda row: row["within"] / servers / (servers - 1), ".3f"),
     )
+
+
+def topology_chart(answer: RingNetwork | WiringAnswer) -> CircleChart:
+    """Return the circle; of more than 1,024 servers the first so many, with what joins them."""
+    if isinstance(answer, RingNetwork):
+        return wiring_circle(circulant_wiring(answer.servers, answer.strides, answer.links))
+    return wiring_circle(answer.wiring)
+
+
+def wiring_circle(wiring: DirectWiring) -> CircleChart:
+    """Return every link, and each ring of all servers in a color of its own.
+
+    Server (o, r) has number r·m + o, so that turning the circle by 1/g of its way lays every link on another.
+    """
+    shown = min(wiring.servers, MOST_SERVERS)
+    topology = wiring.topology()
+    ends = zip(topology.src.tolist(), topology.dst.tolist(), topology.ports.tolist(), strict=True)
+    links = tuple((src, dst, ports, 0.0) for src, dst, ports in ends if src < shown and dst < shown)
+    known = wiring.rings[:MOST_RINGS] if shown == wiring.servers else ()
+    rings = tuple(
+        RingLine(f"ring {index}", tuple(ring.walk.tolist())) for index, ring in enumerate(known, start=1)
+    )
+    title = f"{wiring.family.capitalize()} wiring of {wiring.servers} servers"
+    return CircleChart("topology", title, shown, shown, links, rings, note=_symmetry(wiring, shown))
+
+
+def _symmetry(wiring: DirectWiring, shown: int) -> str:
+    """Return what can be done to the picture without changing it."""
+    if wiring.group <= 1:
+        return "It has no symmetry that its numbers show."
+    if shown < UNROLLED_FROM:
+        return f"It looks the same when it is turned by 1/{wiring.group} of a circle."
+    orbits = wiring.servers // wiring.group
+    return f"It looks the same when it is moved along its diagonal by {counted(orbits, 'server')}."

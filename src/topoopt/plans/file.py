@@ -1,8 +1,8 @@
 """A plan to a JSON document and back."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,46 @@ from numpy.typing import NDArray
 from topoopt.base.errors import InvalidInput
 from topoopt.base.provenance import Provenance
 from topoopt.finder import STRIDES, FinderRules
-from topoopt.jobs import Job
+from topoopt.jobs import Job, Work
 from topoopt.plans import model
 from topoopt.plans.chosen_wiring import ChosenWiring
 from topoopt.plans.comparison import compared_fabrics, standings_of
+from topoopt.plans.operators_part import operators_from_file, operators_to_mapping
 from topoopt.plans.plan import Baseline, Outcome, Plan, RoutingGap, SearchRecord
-from topoopt.plans.work_parts import work_from_file, work_to_mapping
+from topoopt.plans.traffic_part import traffic_from_file, traffic_to_mapping
+from topoopt.plans.transformer_part import transformer_from_file, transformer_to_mapping
 from topoopt.routing import Fabric, routes_from_mapping, routes_to_mapping
 from topoopt.schema.files import noun_from, read_json, validated, write_atomically
 from topoopt.schema.words import checked_arguments
 from topoopt.topologies import Ring, Topology, hop_metrics
 from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
+
+EMPTY: Mapping[str, Any] = {
+    "strategy": [],
+    "profiles": [],
+    "device_profiles": [],
+    "fixed_traffic": [],
+    "fixed_allreduce": [],
+    "fixed_compute_s": 0.0,
+    "fixed_hidden_share": 0.0,
+    "training": None,
+}
+"""Keys of a plan file that are of one kind of work, where it is another."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPart:
+    """How the work of a plan becomes keys of its file, and is made of them again."""
+
+    to_mapping: Callable[[Plan], Mapping[str, Any]]
+    from_file: Callable[[model.PlanFile], Work]
+
+
+WORK_PARTS: Mapping[str, WorkPart] = {
+    "operators": WorkPart(operators_to_mapping, operators_from_file),
+    "traffic": WorkPart(traffic_to_mapping, traffic_from_file),
+    "transformer": WorkPart(transformer_to_mapping, transformer_from_file),
+}
 
 
 def plan_to_mapping(plan: Plan) -> dict[str, Any]:
@@ -305,3 +334,15 @@ def _topology_of(part: model.TopologyPart) -> Topology:
 
 def _column(values: NDArray[np.float64]) -> float | list[float]:
     return float(values[0]) if len(values) and (values == values[0]).all() else values.tolist()
+
+
+def work_to_mapping(plan: Plan) -> dict[str, Any]:
+    """Return the keys of a plan file that say what the work is, and what its memory."""
+    return {**EMPTY, **WORK_PARTS[plan.job.work.kind].to_mapping(plan)}
+
+
+def work_from_file(file: model.PlanFile) -> Work:
+    """Return the work that a plan file describes."""
+    kind = "traffic" if file.fixed_traffic or file.fixed_allreduce else "operators"
+    kind = kind if file.training is None else "transformer"
+    return WORK_PARTS[kind].from_file(file)

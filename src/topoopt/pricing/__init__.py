@@ -75,7 +75,7 @@ from topoopt.pricing.running import usual_running as usual_running
 from topoopt.pricing.servers import ServerPrice as ServerPrice
 from topoopt.pricing.servers import server_price as server_price
 from topoopt.pricing.switch_choice import Plane as Plane
-from topoopt.pricing.switch_tree import SwitchTree as SwitchTree
-from topoopt.pricing.switch_tree import switch_tree as switch_tree
+from topoopt.pricing.switch_choice import SwitchTree as SwitchTree
+from topoopt.pricing.switch_choice import switch_tree as switch_tree
 from topoopt.pricing.technologies import TechnologyRow as TechnologyRow
 from topoopt.pricing.technologies import technology_rows as technology_rows

@@ -3,22 +3,38 @@
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import mean, median
 from typing import Any
 
 from topoopt.base.door import shows_itself
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.base.frame import Frame, frame
+from topoopt.inference import Parallelism
 from topoopt.reinforcement.constants import Constants, shipped_constants
-from topoopt.reinforcement.fine_tuning import fine_tuning_s
-from topoopt.reinforcement.measured_step import check_columns, measured_request
+from topoopt.reinforcement.job import RlJob
+from topoopt.reinforcement.lengths import lognormal_lengths
 from topoopt.reinforcement.measured_sync import sync_time
-from topoopt.reinforcement.plan import plan_step
-from topoopt.reinforcement.run_words import Row, number
+from topoopt.reinforcement.plan import RlRequest, plan_step
+from topoopt.reinforcement.run_words import Row, needed, number, run_model, run_policy, whole
 from topoopt.reinforcement.step import RlStep
 from topoopt.schema.files import csv_lines, read_text
+from topoopt.transformers import (
+    Configuration,
+    estimate_configuration,
+    named_calibration,
+    usual_precision,
+    usual_system,
+)
 
+PROMPT_TOKENS = 110
+"""Of rows that do not say it: tokens a second of the published steps, less the answers, leave 98 to 136."""
+GROUP = 16
+"""Answers to a prompt of rows that do not say it."""
+USUAL_RANK = 16
+"""Of adapters, of rows that do not say it; what they add to a step is small whatever the rank."""
+FRAMEWORK = "torchtitan-eager-loss"
+"""PyTorch's own tensor parallelism and loss, as libraries for fine-tuning have them."""
 MEASURED_PHASES = {
     "gen_s": "rollout",
     "logprob_s": "old log-probs",
@@ -217,3 +233,103 @@ def _phases(row: Row, step: RlStep) -> dict[str, tuple[float, float]]:
         if measured is not None and phase in step.phases_s and not (step.job.disjoint and column == "gen_s"):
             found[phase] = step.phases_s[phase], measured
     return found
+
+
+def fine_tuning_s(row: Row) -> float:
+    """Return the seconds of a step; all layers are recomputed where it does not fit otherwise.
+
+    Raises
+    ------
+    InvalidInput
+        If something that decides the time is not stated, or nothing known.
+    """
+    model, accelerators = run_model(row), needed(row, "n_acc")
+    tp, pp = whole(row, "train_tp") or 1, whole(row, "train_pp") or 1
+    one = Configuration(
+        tp=tp,
+        pp=pp,
+        dp=max(1, accelerators // (tp * pp)),
+        global_batch=needed(row, "train_gbs"),
+        sequence=needed(row, "max_len"),
+        vpp=model.layers // pp // 2 if pp > 1 and model.layers % (2 * pp) == 0 else 1,
+        precision=(row.get("precision") or "bf16").lower(),
+        adapter_rank=USUAL_RANK,
+    )
+    calibration = named_calibration(None, row["accelerator"]).with_one_attention(None)
+    system = usual_system(row["accelerator"], accelerators=accelerators)
+    found = estimate_configuration(model, one, system, calibration, framework=FRAMEWORK)
+    if not found.fits:
+        whole_layers = replace(one, recompute="full")
+        found = estimate_configuration(model, whole_layers, system, calibration, framework=FRAMEWORK)
+    return found.iteration_time_s
+
+
+def measured_request(row: Row, constants: Constants) -> RlRequest:
+    """Return the question that a row has measured the answer of.
+
+    Pools that are not stated are halves. Degrees that are not stated are searched.
+
+    Raises
+    ------
+    InvalidInput
+        If something that decides the time is not stated, or nothing known.
+    """
+    model, (policy, staleness) = run_model(row), run_policy(row)
+    accelerators, answers = needed(row, "n_acc"), needed(row, "samples_per_step")
+    most, mean = needed(row, "max_len"), needed(row, "mean_len")
+    system = usual_system(row["accelerator"], accelerators=accelerators)
+    group = GROUP if answers % GROUP == 0 else 1
+    batch = whole(row, "train_gbs") or answers
+    precision = (row.get("precision") or "").lower()
+    prompt = min(PROMPT_TOKENS, max(1, most // 2))
+    algorithm = (row.get("algorithm") or "").lower()
+    job = RlJob(
+        model,
+        accelerators,
+        system,
+        "ppo" if algorithm == "ppo" else "grpo",
+        policy,
+        answers // group,
+        group,
+        prompt,
+        lognormal_lengths(answers, mean, max(most - prompt, mean), constants.length_spread),
+        most,
+        updates=max(1, answers // batch),
+        reward="model" if algorithm == "ppo" else "rule",
+        reference=algorithm != "dapo",
+        staleness=staleness,
+        precision=precision or usual_precision(system.accelerator),
+        rollout_precision=precision if precision in ("fp8", "bf16") else "bf16",
+    )
+    return RlRequest(
+        job,
+        named_calibration(None, system.accelerator).with_one_attention(None),
+        constants,
+        (whole(row, "n_rollout") or accelerators // 2) if job.disjoint else None,
+        _rollout(row),
+        _training(row),
+    )
+
+
+def _rollout(row: Row) -> Parallelism | None:
+    tensor, pipeline = whole(row, "gen_tp"), whole(row, "gen_pp")
+    return Parallelism(tensor or 1, pipeline or 1) if tensor or pipeline else None
+
+
+def _training(row: Row) -> dict[str, int]:
+    columns = {"train_tp": "tp", "train_cp": "cp", "train_ep": "ep", "train_pp": "pp"}
+    given = {field: whole(row, column) for column, field in columns.items()}
+    return {field: value for field, value in given.items() if value is not None}
+
+
+def check_columns(columns: list[str], place: str) -> None:
+    """Refuse a table without the columns that every prediction needs.
+
+    Raises
+    ------
+    InvalidInput
+        Naming what is missing.
+    """
+    missing = [name for name in ("model", "policy", "accelerator", "n_acc", "kind") if name not in columns]
+    if missing:
+        raise InvalidInput(f"{place}: has no column {', '.join(missing)}")

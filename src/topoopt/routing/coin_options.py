@@ -13,7 +13,7 @@ import numpy as np
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.routing.coin_change import CoinTable
 from topoopt.routing.coin_options_kernel import coin_multisets
-from topoopt.routing.option_weights import balance
+from topoopt.routing.option_weights_kernel import Options, shift_weights
 
 # More multisets enter the balancing than may be used: the heaviest stay.
 _CANDIDATES = 8
@@ -153,3 +153,25 @@ def _ordered(first: Ints, counts: Ints32, weight: Floats, turn: Ints) -> CoinOpt
     key = np.where(present, (rank - turn[:, None]) % kinds, counts.shape[1])
     coin = np.argsort(key, axis=1, kind="stable")
     return CoinOptions(first, coin.astype(np.int32), np.take_along_axis(counts, coin, axis=1), weight)
+
+
+def balance(
+    option_first: Ints,
+    entry_first: Ints,
+    resource: Ints32,
+    amount: Floats,
+    capacity: Floats,
+    load: Floats,
+    weight: Floats,
+    sharpness: Floats,
+) -> float:
+    """Shift weight between the options of each group until the highest utilisation is low; return it.
+
+    Each sweep prices a resource exponentially in its utilisation, with ``sharpness[sweep]`` as the
+    exponent of the fullest one, and moves weight from a group's dearest option to its cheapest by a
+    Newton step. ``load`` enters as the background and leaves as the total; ``weight`` leaves as the best
+    seen, so it is never worse than it was. :mod:`topoopt.routing.option_weights_kernel` describes the arrays.
+    """
+    options = Options(option_first, entry_first, resource, amount, capacity)
+    price, best_load, best_weight = np.empty(len(load)), np.empty(len(load)), np.empty(len(weight))
+    return float(shift_weights(options, load, weight, sharpness, price, best_load, best_weight))

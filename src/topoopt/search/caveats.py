@@ -4,12 +4,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
+
 from topoopt.base.units import format_bytes, format_memory
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT, is_tight, operators_of, transformer_of
 from topoopt.plans import Plan
 from topoopt.search.affordable import affordable
-from topoopt.search.ring_caveats import ring_caveats
 from topoopt.search.start import fullest_server
 from topoopt.topologies.wirings import DIRECTED_WARNING
 from topoopt.workloads import DeviceProfile, PartSize, signature_of
@@ -118,3 +119,23 @@ def time_sources(plan: Plan) -> Counter[str]:
     """Return how many operators have their time from which source."""
     work = operators_of(plan.job)
     return Counter(work.time(index, split).source for index, split in enumerate(plan.strategy.splits))
+
+
+def ring_caveats(plan: Plan) -> list[str]:
+    """Return how many rings of all servers there are, where the wiring is of others and they are too few."""
+    topology, chosen = plan.fabric.topology, plan.wiring
+    rings = plan.fabric.rings.get(tuple(range(topology.servers)), ())
+    if chosen is None or "read_from" not in chosen.recipe or not rings:
+        return []
+    ports = min(
+        int(np.bincount(end, topology.ports, topology.nodes).min()) for end in (topology.src, topology.dst)
+    )
+    most = ports - ports % 2 if plan.job.cluster.links == "duplex" else ports
+    direct = sum(ring.walk == ring.members for ring in rings)
+    if direct >= most:
+        return []
+    relays = "" if direct == len(rings) else ", with relays" if not direct else ", some with relays"
+    return [
+        f"Of {most} rings of all servers that share no link, there and back, {direct} found: their AllReduce goes "
+        f"around {len(rings)}{relays}, or by another algorithm where that is faster."
+    ]

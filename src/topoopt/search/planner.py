@@ -1,16 +1,28 @@
-"""The main job: search, simulate, bound, compare, price; the result is a Plan."""
+"""The main job: search, simulate, bound, compare, price; the result is a Plan.
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+The search where strategies can be listed, or there is none: every one on a network wired for it, by every rule.
+
+A traffic matrix has no strategy. Of a transformer each layout is one. The closed form that ranked the layouts knows one
+bandwidth for all groups. Here each gets links, rings and routes of its own and is simulated on them, so that a layout
+that wires well can overtake one that ranks well.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
+from functools import partial
+from math import inf
 from typing import Any
 
 from topoopt.base.errors import TopoOptError
 from topoopt.base.provenance import Provenance
 from topoopt.base.workers import in_threads
-from topoopt.jobs import Job, job_traffic
+from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
+from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Plan, SearchRecord
 from topoopt.pricing import Pricing, network_bill, pricing_of
 from topoopt.routing import Fabric
+from topoopt.search.balance import balanced
 from topoopt.search.baseline_search import search_baselines
 from topoopt.search.baselines import (
     BASELINES,
@@ -19,8 +31,7 @@ from topoopt.search.baselines import (
     baseline_fabric,
     check_fabrics,
 )
-from topoopt.search.best_candidate import best_candidate
-from topoopt.search.candidate import Candidate
+from topoopt.search.candidate import Candidate, candidate_on, fabric_for, simulated_candidate, wired_candidate
 from topoopt.search.chosen_wiring import chosen_wiring
 from topoopt.search.draft import Draft, Found, drafts_for
 from topoopt.search.fidelity import ANALYTIC, Fidelity
@@ -31,10 +42,124 @@ from topoopt.search.operators import search_operators
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Progress, silent
 from topoopt.search.rivals import preference_s, rivals, settled_answer
-from topoopt.search.wiring import wire_layouts, wire_traffic
-from topoopt.search.worth import bounds, options_of, outcome, routing_gap
+from topoopt.search.wiring_choice import MANY, other_wirings, splits_to_try
+from topoopt.search.worth import bounds, options_of, outcome, raced, routing_gap, with_rings
+from topoopt.search.worth_simulating import least_time_s, to_beat_s
+from topoopt.simulation import AtLeast
+from topoopt.transformers import weighed_s
 from topoopt.workloads.strategy import ParallelStrategy
 
+MOST_OTHERS = 4
+"""Wirings of other families that are simulated, for the best layout or a traffic matrix."""
+
+
+def wire_traffic(
+    job: Job, options: SearchOptions, on_progress: Progress, found: Found
+) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
+    """Return the wiring by the degree split that was asked for, and those by each, all simulated."""
+    on_progress("wiring", 0, 0)
+    began = time.process_time()
+    first, *others = _wirings(job, job.work.plain_strategy(job.cluster.servers), options, found)
+    rows = sorted((first, *others), key=lambda row: list(DEGREE_SPLITS).index(row.rules.degree_split))
+    best = min(rows, key=lambda row: row.time_s)
+    for rules, fabric in other_wirings(job, best.strategy, best.fabric, options, MOST_OTHERS):
+        rows.append(candidate_on(job, best.strategy, fabric, rules, options.seed))
+        found(rows[-1])
+    times_s = tuple(row.time_s for row in rows)
+    return [first], rows, SearchRecord(0, "fixed traffic", times_s, (), time.process_time() - began)
+
+
+def wire_layouts(
+    job: Job, options: SearchOptions, on_progress: Progress, found: Found
+) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
+    """Return the first layout and the one that is to be recommended, both simulated, and how it went.
+
+    Each is wired by every rule, and only these two are kept: the result of a large simulation takes much memory.
+    Ctrl-C ends with what was tried so far. Of a large job a layout is left out as soon as it shows that it cannot be
+    the fastest; the record then has what it takes at least.
+    """
+    began = time.process_time()
+    first: Candidate | None = None
+    chosen: list[Candidate] = []
+    times_s: list[float] = []
+    left_out: list[int] = []
+    convergence: list[tuple[int, float]] = []
+    strategies, because, wired = job.work.choices(job.cluster.servers), "every layout tried", 0
+    for index, strategy in enumerate(strategies):
+        on_progress("wiring for each layout", index, len(strategies))
+        limit_s = to_beat_s(job, convergence[-1][1] if convergence else inf)
+        try:
+            wirings, least_s, networks = _raced(job, index, strategy, options, limit_s)
+        except KeyboardInterrupt:
+            if first is None:
+                raise
+            because = "interrupted"
+            break
+        wired += networks
+        best = min(wirings, key=lambda row: row.time_s, default=None)
+        times_s.append(best.time_s if best else least_s)
+        if best is None:
+            left_out.append(index)
+            continue
+        if not convergence or best.time_s < convergence[-1][1]:
+            convergence.append((wired, best.time_s))
+        found(best)
+        first = first or best
+        chosen = [recommended(job, [*chosen, best])]
+    cpu_s = time.process_time() - began
+    record = SearchRecord(wired, because, tuple(times_s), tuple(convergence), cpu_s, tuple(left_out))
+    assert first is not None
+    if because != "interrupted":
+        chosen = [recommended(job, [*chosen, *_on_other_wirings(job, chosen[0], options)])]
+    return [first], chosen, record
+
+
+def _on_other_wirings(job: Job, best: Candidate, options: SearchOptions) -> Iterator[Candidate]:
+    """Yield the best layout on wirings of other families, those that show that they are not faster left out."""
+    limit_s = to_beat_s(job, best.time_s)
+    for rules, fabric in other_wirings(job, best.strategy, best.fabric, options, MOST_OTHERS):
+        result = raced(job, best.strategy, fabric, limit_s)
+        if not isinstance(result, AtLeast):
+            yield simulated_candidate(job, best.strategy, fabric, rules, result)
+
+
+def _raced(
+    job: Job, index: int, strategy: ParallelStrategy, options: SearchOptions, limit_s: float
+) -> tuple[list[Candidate], float, int]:
+    """Return the wirings of a layout that may be the fastest, the least time of the others, and how many there are.
+
+    ``limit_s`` is the time to beat; it falls with every wiring.
+    """
+    least_s = [least_time_s(job, index)] if limit_s < inf else []
+    if least_s and least_s[0] >= limit_s:
+        return [], least_s[0], 0
+    wirings, beaten_s = list[Candidate](), list[float]()
+    splits = _rules(options)
+    for rules in splits:
+        fabric = fabric_for(job, strategy, rules, options.seed)
+        ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, options.seed)
+        result = raced(job, strategy, ready, limit_s)
+        if isinstance(result, AtLeast):
+            beaten_s.append(result.least_s)
+            continue
+        wirings.append(simulated_candidate(job, strategy, ready, rules, result))
+        limit_s = min(limit_s, to_beat_s(job, result.iteration_time_s))
+    return wirings, min(beaten_s, default=0.0), len(splits)
+
+
+def _wirings(job: Job, strategy: ParallelStrategy, options: SearchOptions, found: Found) -> list[Candidate]:
+    """Return a strategy wired by every degree split, the one that was asked for first."""
+    rows = []
+    for rules in _rules(options):
+        rows.append(wired_candidate(job, strategy, rules, options.seed))
+        found(rows[-1])
+    return rows
+
+
+NEAR = 1.02
+"""Times the fastest, up to which a wiring may become it: balanced routes gain some percent."""
+MOST_BALANCED = 3
+"""Candidates whose routes are balanced; of many servers only the best, which takes seconds."""
 SEARCHES: Mapping[
     str,
     Callable[[Job, SearchOptions, Progress, Found], tuple[list[Candidate], list[Candidate], SearchRecord]],
@@ -173,3 +298,37 @@ def priced(job: Job, prices: Pricing) -> dict[str, Any]:
         "bill": [asdict(line) for line in bill.lines],
         "note": "; ".join(part for part in (bill.note, missing) if part),
     }
+
+
+def best_candidate(
+    job: Job, candidates: Iterable[Candidate], *, balance: bool
+) -> tuple[Candidate, list[Candidate]]:
+    """Return the one that is recommended, and all that were looked at; of each wiring the fastest is balanced."""
+    rows = list(candidates)
+    best = recommended(job, rows)
+    if not balance:
+        return best, rows
+    ranked = sorted((row for row in rows if row.time_s <= NEAR * best.time_s), key=lambda row: row.time_s)
+    of_each = {row.rules.wiring: row for row in reversed([*ranked, best])}
+    tried = [best, *(row for row in of_each.values() if row is not best)]
+    tried = tried[: MOST_BALANCED if job.cluster.servers <= MANY else 1]
+    alone = job.work.kind != "operators"  # pipelined steps keep what they have played, one at a time
+    better = [balanced(job, row) for row in tried] if alone else in_threads(partial(balanced, job), tried)
+    return recommended(job, better), [*rows, *better]
+
+
+def _rules(options: SearchOptions) -> list[FinderRules]:
+    """Return the rules with every degree split, the one that was asked for first."""
+    return [replace(options.rules, degree_split=split) for split in splits_to_try(options, LAYOUT_SPLITS)]
+
+
+def recommended(job: Job, candidates: Iterable[Candidate]) -> Candidate:
+    """Return the fastest candidate, where one that leaves next to no memory free counts as a percent slower."""
+
+    def weight(row: Candidate) -> float:
+        if not isinstance(job.work, TransformerWork):
+            return row.time_s
+        needed = job.work.layout(row.strategy).total_memory_bytes
+        return float(weighed_s(row.time_s, needed, job.work.capacity_bytes))
+
+    return min(candidates, key=weight)

@@ -11,15 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.arrays import Ints
+from topoopt.base.arrays import Floats, Ints
+from topoopt.collectives import PACKET_BYTES, path_overhead, ring_overhead
 from topoopt.jobs import Job, operators_of
 from topoopt.search import tables
 from topoopt.search.arrays import Problem
-from topoopt.search.port_layout import layout_of
 from topoopt.search.port_network import PortNetwork
 from topoopt.search.problem import config_of, evaluated_s
 from topoopt.simulation import FIRST_BUCKET_BYTES
 from topoopt.workloads.strategy import ParallelStrategy
+
+FINE = 32
+"""Steps of a hop in which rings load the shared link: they cross it a whole number of times."""
+OUT, IN, SHARED, NEAR_OUT, NEAR_IN, NEAR_SHARED = range(6)
+"""Columns of the table of links."""
+_Row = list[tuple[int, float]]
+"""What a byte between two servers loads: a column, and by how much."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,3 +92,91 @@ def port_estimate(job: Job, strategies: Sequence[ParallelStrategy]) -> PortEstim
         **tables.edge_tables(job),
     }
     return PortEstimate(job, divisors, configs, arrays)
+
+
+def layout_of(servers: int, divisors: Ints, network: PortNetwork, slowness: float = 1.0) -> dict[str, Any]:
+    """Return routes, rings and links of the network; with a slowness of 0 nothing on it takes time.
+
+    A link out stands for every port of its server, and is loaded with the bytes of all of them by their number; the
+    shared link likewise stands for one port of each server.
+    """
+    byte_s, count = slowness * 8.0 / network.bandwidth_bps, 2 * (2 if network.near_ports else 1)
+    seconds, every = np.full(count * servers + count // 2, byte_s), np.arange(servers)
+    shared = 2 * servers, len(seconds) - 1
+    seconds[list(shared)] = byte_s / FINE
+    link_of = np.full((servers, 6), shared[0], np.int32)
+    link_of[:, OUT], link_of[:, IN] = every, servers + every
+    if network.near_ports:
+        link_of[:, NEAR_OUT], link_of[:, NEAR_IN] = 2 * servers + 1 + every, 3 * servers + 1 + every
+        link_of[:, NEAR_SHARED] = shared[1]
+    return {
+        "hop_overhead_s": slowness * (2 * network.latency_s + PACKET_BYTES * 8.0 / network.bandwidth_bps),
+        "link_of": link_of,
+        "next_link": np.zeros((1, 1), np.int32),
+        "link_dst": np.zeros(len(seconds), np.int32),
+        "seconds_per_byte": seconds,
+        "fan_out": np.zeros((1, 1, 1)),
+        "fan_hops": np.zeros(servers),
+        **_routes(servers, network, slowness),
+        **_rings(servers, divisors, network, slowness),
+    }
+
+
+def _routes(servers: int, network: PortNetwork, slowness: float) -> dict[str, Any]:
+    """Return what a byte loads at each distance: both ends, and what all servers share."""
+    share = 1 / network.ports
+    ends = [(OUT, share), (IN, share)]
+    near: _Row = [*ends, (SHARED, FINE * network.near_hops * share / servers)]
+    far: _Row = [*ends, (SHARED, FINE * network.pool_hops * share / servers)]
+    if network.near_ports:
+        share = network.near_hops / network.near_ports
+        near = [(NEAR_OUT, share), (NEAR_IN, share), (NEAR_SHARED, 0.0)]
+        far.append((NEAR_SHARED, FINE * share * (1 - 1 / network.near) / servers))
+    distance = np.arange(servers)
+    if slowness == 0:
+        near, far = near[:0], far[:0]
+    is_near = np.minimum(distance, servers - distance) < network.near
+    sizes = np.where(is_near, len(near), len(far))
+    sizes[0] = 0
+    entries = np.repeat(distance, sizes)
+    place = np.arange(len(entries)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    columns = np.array([[column for column, _ in row] + [0] * (len(far) - len(row)) for row in (far, near)])
+    shares = np.array([[share for _, share in row] + [0.0] * (len(far) - len(row)) for row in (far, near)])
+    column = columns[is_near[entries].astype(int), place]
+    source = np.where((column == IN) | (column == NEAR_IN), entries, 0)
+    return {
+        "row_first": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        "entry": np.stack([source, column], axis=1).astype(np.int32),
+        "entry_share": shares[is_near[entries].astype(int), place],
+        "row_hops": np.full(servers, network.links + max(network.pool_hops - 1.0, 0.0)),
+    }
+
+
+def _rings(servers: int, divisors: Ints, network: PortNetwork, slowness: float) -> dict[str, Any]:
+    """Return the rings of each regular group: the ends of all members, and the shared link once for all its groups."""
+    edge = path_overhead([network.bandwidth_bps] * network.links, network.latency_s)
+    counts: list[Ints] = []
+    overheads: list[Floats] = []
+    sizes: list[Ints] = []
+    crossings: list[Ints] = []
+    for members in (int(k) for k in divisors):
+        step = servers // members
+        if members == 1:
+            rounds_s, ends, shared = 0.0, np.zeros((step, 0), np.int64), 0
+        else:
+            hops = network.ring_hops if step == 1 else network.group_hops
+            rounds_s = slowness * ring_overhead("allreduce", members, edge, "stepped").total_s
+            groups = np.arange(servers).reshape(members, step).T
+            ends, shared = np.concatenate([groups, servers + groups], axis=1), round(FINE * hops)
+        crossings += [np.full(shared, 2 * servers), ends.ravel()]
+        sizes.append(np.full(step, ends.shape[1]))
+        sizes[-1][0] += shared
+        counts.append(np.full(step, network.rings if members > 1 else 0))
+        overheads.append(np.full(step, rounds_s))
+    return {
+        "group_first": np.cumsum([0, *map(len, counts[:-1])]).astype(np.int64),
+        "group_rings": np.concatenate(counts).astype(np.int64),
+        "group_overhead_s": np.concatenate(overheads),
+        "crossing_first": np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64),
+        "crossing_link": np.concatenate(crossings).astype(np.int32),
+    }

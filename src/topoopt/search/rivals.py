@@ -6,28 +6,30 @@ A plan is never slower than a baseline that its own ports can be plugged into: t
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from topoopt.catalog import ClusterSpec
 from topoopt.collectives import QUICKEST
 from topoopt.jobs import Job
 from topoopt.plans import Baseline, GradientChoice
+from topoopt.routing import EcmpRoutes, Fabric
 from topoopt.search.candidate import WHOLE, Candidate, candidate_on, simulated_candidate
 from topoopt.search.chosen_wiring import best_strides, by_groups
 from topoopt.search.fidelities import fabric_of_baseline
 from topoopt.search.gradients import job_of_baseline, with_gradients_settled
 from topoopt.search.options import SearchOptions
-from topoopt.search.same_ports import plugged
 from topoopt.search.worth import simulated
+from topoopt.topologies import Topology, topology_from_arrays, wiring_of_arcs
 
+_WHOLE_NUMBER = 1e-9
 LARGEST_TO_RETRY = 256
 """Servers up to which strategies that were found on baselines are tried on the plan's fabric."""
-
 NEAR = 1.03
 """Times the answer, up to which another one has buckets and algorithms of its own tried."""
 MOST_FINALISTS = 2
 """Other families of wirings that are looked at once more."""
-
 ALIKE = 1e-9
 """Of the iteration time: what is not a difference."""
-
 _FAMILY = {"full-mesh": "circulant"}
 """Baselines that the finder wires by the family of another name."""
 
@@ -129,3 +131,36 @@ def _finalists(best: Candidate, looked_at: Sequence[Candidate]) -> list[Candidat
 def _kind(row: Candidate) -> str:
     made = row.fabric.wiring
     return row.rules.degree_split if made is None else made.family
+
+
+def plugged(fabric: Fabric, cluster: ClusterSpec) -> Fabric | None:
+    """Return a fabric of direct links as the ports of the cluster make it; None where they cannot."""
+    topology = fabric.topology
+    cables = topology.bandwidth_bps / cluster.link_bandwidth_bps
+    whole = np.rint(cables)
+    if (
+        topology.nodes > topology.servers
+        or fabric.reconfiguration is not None
+        or (np.abs(cables - whole) > _WHOLE_NUMBER * cables).any()
+        or np.bincount(topology.src, whole, topology.servers).max() > cluster.degree
+    ):
+        return None
+    ports = whole.astype(np.int64)
+    arcs = np.repeat(topology.src, ports).astype(np.int64), np.repeat(topology.dst, ports).astype(np.int64)
+    wiring = wiring_of_arcs(fabric.name, "duplex", topology.servers, cluster.degree, arcs)
+    made = _with_ports(topology, arcs, cluster)
+    # equal splits are exact on the links that the routes know; on others paths are listed, and not all of them
+    routes = replace(fabric.routes, topology=made) if isinstance(fabric.routes, EcmpRoutes) else fabric.routes
+    return replace(fabric, name="topoopt", topology=made, routes=routes, wiring=wiring)
+
+
+def _with_ports(topology: Topology, arcs: tuple[np.ndarray, np.ndarray], cluster: ClusterSpec) -> Topology:
+    """Return the same links, each of as many ports as it takes."""
+    return topology_from_arrays(
+        topology.family,
+        topology.servers,
+        *arcs,
+        cluster.link_bandwidth_bps,
+        float(topology.latency_s[0]),
+        offsets=topology.offsets,
+    )

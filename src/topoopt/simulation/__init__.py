@@ -15,8 +15,8 @@ from topoopt.simulation.chakra.from_task_graph import chakra_files as chakra_fil
 from topoopt.simulation.chakra.read import is_chakra as is_chakra
 from topoopt.simulation.chakra.read import read_chakra as read_chakra
 from topoopt.simulation.chakra.to_recording import chakra_recording as chakra_recording
-from topoopt.simulation.counters.link_counters import LinkCounters as LinkCounters
 from topoopt.simulation.counters.table import CounterReader as CounterReader
+from topoopt.simulation.counters.table import LinkCounters as LinkCounters
 from topoopt.simulation.counters.table import link_counters as link_counters
 from topoopt.simulation.fabric_choice import FabricChoice as FabricChoice
 from topoopt.simulation.fabric_choice import named_fabric as named_fabric
@@ -57,8 +57,6 @@ from topoopt.simulation.job_placement import Placement as Placement
 from topoopt.simulation.job_placement import place_jobs as place_jobs
 from topoopt.simulation.jobs_together import JobsTogether as JobsTogether
 from topoopt.simulation.jobs_together import simulate_together as simulate_together
-from topoopt.simulation.link_statistics import LinkRow as LinkRow
-from topoopt.simulation.link_statistics import link_statistics as link_statistics
 from topoopt.simulation.merged_jobs import MergedJobs as MergedJobs
 from topoopt.simulation.merged_jobs import merge_jobs as merge_jobs
 from topoopt.simulation.merged_jobs import placed_groups as placed_groups
@@ -97,7 +95,10 @@ from topoopt.simulation.simulated_job import SimulatedJob as SimulatedJob
 from topoopt.simulation.simulated_job import is_fbuf as is_fbuf
 from topoopt.simulation.simulated_job import job_of_chakra as job_of_chakra
 from topoopt.simulation.simulated_job import job_of_fbuf as job_of_fbuf
+from topoopt.simulation.simulation import LinkRow as LinkRow
 from topoopt.simulation.simulation import Simulation as Simulation
+from topoopt.simulation.simulation import chrome_trace as chrome_trace
+from topoopt.simulation.simulation import link_statistics as link_statistics
 from topoopt.simulation.table import SIMULATORS as SIMULATORS
 from topoopt.simulation.table import Simulator as Simulator
 from topoopt.simulation.table import simulate as simulate
@@ -121,5 +122,4 @@ from topoopt.simulation.task_run_kernel import run_devices as run_devices
 from topoopt.simulation.task_run_kernel import schedule as schedule
 from topoopt.simulation.timeline import TimelineRow as TimelineRow
 from topoopt.simulation.timeline import timeline as timeline
-from topoopt.simulation.trace import chrome_trace as chrome_trace
 from topoopt.simulation.without_rounds import time_without_rounds_s as time_without_rounds_s

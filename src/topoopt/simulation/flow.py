@@ -6,9 +6,11 @@ edge. Against a packet simulator the model leaves out queueing only.
 
 from dataclasses import replace
 
+import numpy as np
+
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric, RegionalReconfiguration
-from topoopt.simulation.communication_depth import communication_depth
+from topoopt.simulation.csr import entries_of
 from topoopt.simulation.flow_result import flow_result
 from topoopt.simulation.flows import Flows, make_flows
 from topoopt.simulation.fluid.engine import fair_times
@@ -18,7 +20,7 @@ from topoopt.simulation.reconfigurable.run import flow_on_circuits
 from topoopt.simulation.regional.run import flow_on_regional_circuits
 from topoopt.simulation.report import Report
 from topoopt.simulation.result import SimResult
-from topoopt.simulation.task_graph import TaskGraph
+from topoopt.simulation.task_graph import COMPUTE, TaskGraph
 
 DEEP, FINE_TOLERANCE = 32, 1e-6
 """Where so many communications wait for each other, what is handled late adds up: 192 micro-batches through 16
@@ -54,3 +56,19 @@ def _tolerance(graph: TaskGraph, flows: Flows, options: SimulationOptions) -> fl
     if len(flows) <= EXACT_CONNECTIONS:
         return 0.0
     return FINE_TOLERANCE if communication_depth(graph, DEEP) == DEEP else COARSE_TOLERANCE
+
+
+def communication_depth(graph: TaskGraph, enough: int) -> int:
+    """Return the most communication tasks on any chain of dependencies, or ``enough`` if there are as many."""
+    own = ((graph.kind != COMPUTE) & (graph.size_bytes > 0)).astype(np.int64)
+    depth, waiting = own.copy(), graph.predecessors.copy()
+    ready = np.flatnonzero(waiting == 0)
+    deepest = 0
+    while len(ready) and deepest < enough:
+        deepest = max(deepest, int(depth[ready].max()))
+        entry, row = entries_of(graph.successor_first, ready)
+        after = graph.successor[entry]
+        np.maximum.at(depth, after, depth[ready][row] + own[after])
+        np.subtract.at(waiting, after, 1)
+        ready = np.unique(after[waiting[after] == 0])
+    return min(deepest, enough)

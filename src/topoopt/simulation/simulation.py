@@ -1,27 +1,57 @@
-"""A simulation that has run, with its jobs, its fabric and what it took: the same figures from every simulator."""
+"""A simulation that has run, with its jobs, its fabric and what it took: the same figures from every simulator.
 
+The timeline as Chrome trace events, which Perfetto and chrome://tracing open: lanes of bars for each server.
+
+Every server is a process. Each accelerator is a lane (a thread, in the format's words); transfers that overlap lie
+in as many network lanes as it takes, so that no two bars of a lane overlap.
+"""
+
+import heapq
 import json
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.door import shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.base.frame import Frame, frame
-from topoopt.routing import Fabric
+from topoopt.routing import Fabric, RegionalReconfiguration
 from topoopt.schema.files import write_atomically, write_csv
 from topoopt.simulation.auto_expected_error import ExpectedError
 from topoopt.simulation.fbuf import flexnet_graph, write_fbuf
 from topoopt.simulation.flow_rows import FlowRow, flow_rows, flow_table
 from topoopt.simulation.jobs_together import JobsTogether
-from topoopt.simulation.link_statistics import LinkRow, link_statistics
 from topoopt.simulation.result import SimResult
 from topoopt.simulation.simulated_job import SimulatedJob
-from topoopt.simulation.timeline import TimelineRow, timeline
-from topoopt.simulation.trace import chrome_trace
+from topoopt.simulation.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHASES, TRANSFER, TaskGraph
+from topoopt.simulation.timeline import TimelineRow, places, timeline
+
+NETWORK = 1000
+"""Number of the first network lane of a server; accelerators have the numbers below."""
+NS = 1e9
+"""Bars begin and end at whole nanoseconds, the resolution of the viewers."""
+
+
+class LinkRow(NamedTuple):
+    """One directed link; of a fabric of circuits one ordered pair of servers, with all circuits that it may get.
+
+    ``utilization`` is of the time until the last task is done. ``None`` where the simulator does not know.
+    """
+
+    src: int
+    dst: int
+    bandwidth_bps: float
+    bytes: float
+    utilization: float
+    packets: int | None
+    marks: int | None
+    drops: int | None
+    queue_peak_bytes: int | None
+
 
 PERCENTILES = (50, 90, 99, 100)
 _PACKET_COUNTS = (
@@ -191,3 +221,127 @@ class Simulation:
             }
             for job, servers, first_s, mean_s, count, begin_s, times_s, job_marks in rows
         ]
+
+
+def link_statistics(result: SimResult, fabric: Fabric) -> list[LinkRow]:
+    """Return the links in the order of the topology; pairs of servers that never had bytes are left out."""
+    src, dst, bandwidth_bps = _links(fabric)
+    duration_s = float(result.finish_s.max(initial=0.0))
+    seconds = result.link_bytes * 8.0 / bandwidth_bps
+    share = seconds / duration_s if duration_s else seconds
+    known = [column.tolist() for column in (src, dst, bandwidth_bps, result.link_bytes, share)]
+    packet = result.packet
+    if packet is None:
+        counted = [[None] * len(src)] * 4
+    else:
+        counts = packet.link_packets, packet.link_marks, packet.link_drops, packet.link_queue_peak_bytes
+        counted = [column.tolist() for column in counts]
+    rows = map(LinkRow._make, zip(*known, *counted, strict=True))
+    return [row for row in rows if row.bytes or fabric.reconfiguration is None]
+
+
+def _links(fabric: Fabric) -> tuple[Ints, Ints, Floats]:
+    topology, rule = fabric.topology, fabric.reconfiguration
+    wired = topology.src.astype(np.int64), topology.dst.astype(np.int64), topology.bandwidth_bps
+    if rule is None:
+        return wired
+    if isinstance(rule, RegionalReconfiguration):
+        pairs = rule.pairs(topology.servers)
+        optical = (*pairs, np.full(len(pairs[0]), rule.degree * rule.bandwidth_bps))
+        return tuple(np.concatenate(both) for both in zip(wired, optical, strict=True))  # type: ignore[return-value]
+    src, dst = np.divmod(np.arange(topology.servers**2), topology.servers)
+    return src, dst, np.full(len(src), rule.degree * rule.bandwidth_bps)
+
+
+def chrome_trace(result: SimResult, title: str = "topoopt") -> dict[str, Any]:
+    """Return a document in the Trace Event Format, to be written as JSON.
+
+    Bars are complete events (``ph`` X) with times in µs. A transfer is a bar of the server that sends, a
+    collective one of every member; both begin when they are ready to use the network. What takes no time is left
+    out.
+    """
+    events = [*_compute(result), *_network(result)]
+    events.sort(key=lambda event: (event["pid"], event["tid"], event["ts"]))
+    return {
+        "traceEvents": [*_names(events), *events],
+        "displayTimeUnit": "ms",
+        "otherData": {"title": title, "simulator": result.simulator},
+    }
+
+
+def _names(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    lanes = sorted({(event["pid"], event["tid"]) for event in events})
+    for server in sorted({pid for pid, _ in lanes}):
+        yield _metadata("process_name", server, 0, name=f"server {server}")
+        yield _metadata("process_sort_index", server, 0, sort_index=server)
+    for server, lane in lanes:
+        name = f"network {lane - NETWORK}" if lane >= NETWORK else f"accelerator {lane}"
+        yield _metadata("thread_name", server, lane, name=name)
+        yield _metadata("thread_sort_index", server, lane, sort_index=lane)
+
+
+def _metadata(what: str, pid: int, tid: int, **values: object) -> dict[str, Any]:
+    return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": values}
+
+
+def _compute(result: SimResult) -> Iterator[dict[str, Any]]:
+    graph = result.graph
+    begin, end = _whole_ns(result)
+    for task in np.flatnonzero((graph.kind == COMPUTE) & (end > begin)).tolist():
+        server, lane = int(graph.server[task]), int(graph.accelerator[task])
+        yield _bar(graph, task, server, lane, int(begin[task]), int(end[task]))
+
+
+def _network(result: SimResult) -> Iterator[dict[str, Any]]:
+    graph = result.graph
+    begin, end = _whole_ns(result)
+    several = (graph.kind == TRANSFER) & (graph.src != graph.dst) | (np.diff(graph.member_first) > 1)
+    task, server = places(graph)
+    shown = (several & (end > begin))[task]
+    task, server = task[shown], server[shown]
+    order = np.lexsort((task, begin[task], server))
+    ends: list[tuple[int, int]] = []  # of the lanes in use: when the last bar ends, lane
+    here, lanes = -1, 0
+    for one, place in zip(task[order].tolist(), server[order].tolist(), strict=True):
+        if place != here:
+            here, ends, lanes = place, [], 0
+        start, stop = int(begin[one]), int(end[one])
+        if ends and ends[0][0] <= start:
+            lane = heapq.heapreplace(ends, (stop, ends[0][1]))[1]
+        else:
+            lane, lanes = lanes, lanes + 1
+            heapq.heappush(ends, (stop, lane))
+        yield _bar(graph, one, place, NETWORK + lane, start, stop)
+
+
+def _whole_ns(result: SimResult) -> tuple[Ints, Ints]:
+    """Return when each task's bar begins and ends; of communication, after its delay."""
+    graph = result.graph
+    delay_s = np.where(graph.kind == COMPUTE, 0.0, graph.duration_s)
+    begin = np.rint((result.start_s + delay_s) * NS).astype(np.int64)
+    return begin, np.rint(result.finish_s * NS).astype(np.int64)
+
+
+def _bar(graph: TaskGraph, task: int, server: int, lane: int, begin_ns: int, end_ns: int) -> dict[str, Any]:
+    phase = PHASES[graph.phase[task]]
+    operator = graph.operator[task]
+    name = graph.operator_names[operator] if operator >= 0 else ""
+    arguments: dict[str, object] = {"task": task, "iteration": int(graph.iteration[task])}
+    kind = int(graph.kind[task])
+    if kind != COMPUTE:
+        arguments["bytes"] = int(graph.size_bytes[task])
+    if kind == TRANSFER:
+        arguments["to"] = int(graph.dst[task])
+    if kind == COLLECTIVE:
+        arguments["collective"] = COLLECTIVES[graph.collective[task]]
+        arguments["members"] = int(graph.member_first[task + 1] - graph.member_first[task])
+    return {
+        "ph": "X",
+        "name": f"{name} {phase}".strip(),
+        "cat": phase,
+        "pid": server,
+        "tid": lane,
+        "ts": begin_ns / 1e3,
+        "dur": (end_ns - begin_ns) / 1e3,
+        "args": arguments,
+    }

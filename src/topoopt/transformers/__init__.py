@@ -45,6 +45,7 @@ from topoopt.transformers.degrees import chunk_counts as chunk_counts
 from topoopt.transformers.degrees import chunk_layers as chunk_layers
 from topoopt.transformers.degrees import divisors as divisors
 from topoopt.transformers.estimate import Estimate as Estimate
+from topoopt.transformers.estimate import Remedy as Remedy
 from topoopt.transformers.estimate import estimate_configuration as estimate_configuration
 from topoopt.transformers.experts.load_course import loads_at as loads_at
 from topoopt.transformers.experts.load_course import loads_over_iterations as loads_over_iterations
@@ -82,11 +83,9 @@ from topoopt.transformers.recomputation import RECOMPUTED_PARTS as RECOMPUTED_PA
 from topoopt.transformers.recomputation import part_bit as part_bit
 from topoopt.transformers.recomputation import recomputation_bits as recomputation_bits
 from topoopt.transformers.recomputation import recomputation_word as recomputation_word
-from topoopt.transformers.remedy import Remedy as Remedy
 from topoopt.transformers.search.choices import Choices as Choices
 from topoopt.transformers.search.choices import Limits as Limits
 from topoopt.transformers.search.choices import usual_choices as usual_choices
-from topoopt.transformers.search.enumerate import enumerate_configurations as enumerate_configurations
 from topoopt.transformers.search.fixed import fixed_fields as fixed_fields
 from topoopt.transformers.search.infeasible import in_short as in_short
 from topoopt.transformers.search.left_out import left_out as left_out
@@ -94,6 +93,7 @@ from topoopt.transformers.search.not_searched import NotSearched as NotSearched
 from topoopt.transformers.search.published import published_layouts as published_layouts
 from topoopt.transformers.search.ranking import search_configurations as search_configurations
 from topoopt.transformers.search.request import SearchRequest as SearchRequest
+from topoopt.transformers.search.request import enumerate_configurations as enumerate_configurations
 from topoopt.transformers.search.result import SPLIT as SPLIT
 from topoopt.transformers.search.result import ConfigurationSearch as ConfigurationSearch
 from topoopt.transformers.software import GATHERS as GATHERS

@@ -6,8 +6,7 @@ from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import PRECISIONS
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.degrees import chunk_counts, divisors, tensor_degrees, ulysses_degrees
-from topoopt.transformers.recomputation_check import check_recomputation
-from topoopt.transformers.schedule_check import check_schedule
+from topoopt.transformers.recomputation import FULL, RECOMPUTED_PARTS, recomputation_bits
 from topoopt.workloads.transformer import ADAPTERS, TransformerModel
 
 
@@ -249,3 +248,103 @@ def _check_stored(one: Configuration) -> None:
         raise InvalidInput(
             f"weights nf4: are computed with in 16 bits, precision is {one.precision}; give precision=bf16"
         )
+
+
+def check_recomputation(model: TransformerModel, one: Configuration) -> None:
+    """Refuse parts that the model does not have, and layers that there are not.
+
+    Raises
+    ------
+    InvalidInput
+        One line: the word, its value, why not, and what is allowed.
+    """
+    bits = recomputation_bits(one.recompute)
+    named = [] if bits & FULL else [part for place, part in enumerate(RECOMPUTED_PARTS) if bits >> place & 1]
+    lacking = {"experts": model.experts is None, "latent": model.latent is None}
+    for part in named:
+        if lacking.get(part, False):
+            has = ", ".join(name for name in RECOMPUTED_PARTS if not lacking.get(name, False))
+            raise InvalidInput(f"recompute {one.recompute}: {model.name} has no {part} part; it has {has}")
+    if not one.recompute_layers:
+        return
+    if not bits:
+        raise InvalidInput(
+            f"recompute_layers {one.recompute_layers}: nothing is computed again; give recompute=full or parts"
+        )
+    most = -(-model.layers // (one.pp * one.vpp))
+    if one.recompute_layers > most:
+        raise InvalidInput(
+            f"recompute_layers {one.recompute_layers}: a chunk has at most {most} of {model.layers} layers; "
+            f"give 1..{most}"
+        )
+
+
+def check_schedule(model: TransformerModel, one: Configuration) -> None:
+    """Refuse a schedule that its stages, chunks or micro-batches do not allow, and overlap with nothing to hide behind.
+
+    Raises
+    ------
+    InvalidInput
+        One line: the word, its value, why not, and what would do.
+    """
+    if one.schedule != "1f1b":
+        _check_order(one)
+    if one.dispatch and (model.experts is None or one.ep == 1):
+        raise InvalidInput(f"dispatch {one.dispatch}: {_nothing_sent(model)}")
+    if one.overlap_experts:
+        _check_overlap(model, one)
+
+
+def _check_order(one: Configuration) -> None:
+    word = f"schedule {one.schedule}"
+    if one.pp == 1:
+        raise InvalidInput(
+            f"{word}: orders the passes of pipeline stages; give pp=2 or more, or schedule=1f1b"
+        )
+    if one.vpp > 1:
+        raise InvalidInput(
+            f"{word}: has one chunk in each stage, got vpp {one.vpp}; give vpp=1, or schedule=1f1b"
+        )
+    if one.schedule != "dualpipe":
+        return
+    if one.zero > 1:
+        raise InvalidInput(
+            f"{word}: both stages of a rank sum up gradients for all of an iteration, got zero {one.zero}; give zero=1"
+        )
+    if one.pp % 2:
+        raise InvalidInput(
+            f"{word}: pairs stages from both ends, got pp {one.pp}; nearest: {one.pp - 1}, {one.pp + 1}"
+        )
+    if one.micro_batches % 2 or one.micro_batches < 2 * one.pp:
+        least = max(2 * one.pp, one.micro_batches + 1)
+        raise InvalidInput(
+            f"{word}: needs an even number of micro-batches, at least {2 * one.pp} for pp {one.pp}, got "
+            f"{one.micro_batches}; nearest: global_batch {least * one.dp * one.micro_batch}"
+        )
+
+
+def _check_overlap(model: TransformerModel, one: Configuration) -> None:
+    word = "overlap_experts"
+    if model.experts is None or one.ep == 1:
+        raise InvalidInput(f"{word}: {_nothing_sent(model)}")
+    if one.schedule == "zero-bubble":
+        raise InvalidInput(
+            f"{word}: schedule zero-bubble has no pass of another micro-batch beside a pass; give schedule=dualpipe, "
+            "or schedule=1f1b and vpp=2 or more"
+        )
+    if one.schedule == "1f1b" and one.pp > 1 and one.vpp == 1:
+        raise InvalidInput(
+            f"{word}: with pp {one.pp} and vpp 1 each pass waits for the one beside it; give vpp=2 or more, or "
+            "schedule=dualpipe"
+        )
+    if one.micro_batches < 2:
+        raise InvalidInput(
+            f"{word}: one micro-batch has no other to hide behind; nearest: global_batch "
+            f"{2 * one.dp * one.micro_batch}"
+        )
+
+
+def _nothing_sent(model: TransformerModel) -> str:
+    if model.experts is None:
+        return f"{model.name} has no experts; leave it out"
+    return "with ep 1 no token is sent to an expert; give ep=2 or more, or leave it out"

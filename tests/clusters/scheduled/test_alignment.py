@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.clusters.scheduled.hand_made import ring_job
-from topoopt.clusters.scheduled.alignment import aligned_starts_s
+from topoopt.clusters.scheduled.decision import aligned_starts_s
 from topoopt.clusters.scheduled.placement import ChosenPlacement, PlacedWorkers
 
 

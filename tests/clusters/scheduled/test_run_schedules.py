@@ -22,8 +22,8 @@ from topoopt.clusters import (
 )
 from topoopt.jobs import JobSettings
 from topoopt.pages import make_page
-from topoopt.pages.schedule_charts import schedule_charts
-from topoopt.pages.schedule_tables import more_than_alone
+from topoopt.pages.cluster_page import schedule_charts
+from topoopt.pages.cluster_tables import more_than_alone
 
 MACHINE = Machine(50e9, 1e-6, "a100", JobSettings(), "analytic")
 JOBS = tuple(

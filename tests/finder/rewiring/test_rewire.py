@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.finder.rewiring.test_wiring import cables, random_topology
 from topoopt.finder.rewiring import Patch, Wiring, rewire, wire
-from topoopt.finder.rewiring.annealing import annealed_places
-from topoopt.finder.rewiring.relabeling import (
+from topoopt.finder.rewiring.rewire import (
+    annealed_places,
     common_links,
     link_matrix,
     most_common_links,

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.frontends.cli.conftest import Topoopt
-from topoopt.pages.columns import column_blocks
+from topoopt.pages.terminal import column_blocks
 
 HEADINGS = ("fabric", "iteration time", "what it is")
 ROWS = [("ideal-switch", "18.02 ms", "one non-blocking switch of full bandwidth")]

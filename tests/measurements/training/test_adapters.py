@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from topoopt.measurements.training import FitRules, fit_to_runs, predict_runs, read_runs
-from topoopt.measurements.training.adapters import adapter_fields
+from topoopt.measurements.training.fields import adapter_fields
 
 RUNS = Path("benchmarks/data/train_runs.csv")
 HEADER = "model,gpus,gpu,gbs,tp,pp,iter_time_s,note,adapter_rank,adapters\n"

@@ -4,14 +4,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from topoopt.plugins.papers import Figure, StudySettings, find_study
-from topoopt.plugins.papers.cassini import cassini_on
-from topoopt.plugins.papers.cassini_clusters import TraceGrid
+from topoopt.plugins.papers.cassini import TraceGrid, cassini_on
 from topoopt.plugins.papers.fig11 import Fig11Grid, fig11_on
-from topoopt.plugins.papers.fig16 import fig16_on
-from topoopt.plugins.papers.fig16_draws import IN_A_ROW, Fig16Grid
+from topoopt.plugins.papers.fig16 import IN_A_ROW, Fig16Grid, fig16_on
 from topoopt.plugins.papers.fig17 import Fig17Grid, fig17_on
-from topoopt.plugins.papers.mixnet import MixnetGrid, mixnet_on
-from topoopt.plugins.papers.mixnet_points import AT_400G
+from topoopt.plugins.papers.mixnet import AT_400G, MixnetGrid, mixnet_on
 from topoopt.plugins.papers.serving import ServingGrid, serving_on
 from topoopt.plugins.papers.wirings import WiringsGrid, wirings_on
 

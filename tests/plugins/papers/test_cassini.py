@@ -7,7 +7,7 @@ import pytest
 from tests.plugins.papers.studies_run import run
 from topoopt.clusters import TraceJob
 from topoopt.clusters.interleave import CommunicationProfile, Phase
-from topoopt.plugins.papers.cassini_clusters import SCHEDULES
+from topoopt.plugins.papers.cassini import SCHEDULES
 from topoopt.plugins.papers.cassini_jobs import LINK_BPS, at_one_time, on_one_link, profile_of
 
 pytestmark = pytest.mark.reproduction

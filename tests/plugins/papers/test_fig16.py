@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 
 from topoopt.jobs import job_traffic
-from topoopt.plugins.papers.fig16 import QUICK, fig16_on
-from topoopt.plugins.papers.fig16_draws import (
+from topoopt.plugins.papers.fig16 import (
     AT_RANDOM,
     DEGREE,
     IDEAL,
     IN_A_ROW,
     PLACED,
     PRICED_TREE,
+    QUICK,
     TOPOOPT,
     TREE,
     Fig16Grid,
     even_jobs,
+    fig16_on,
 )
 from topoopt.plugins.papers.figure import Figure, StudySettings
 from topoopt.plugins.papers.published_jobs import BULK, published_job, released_fabric

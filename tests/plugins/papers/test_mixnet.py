@@ -3,7 +3,7 @@
 import pytest
 
 from tests.plugins.papers.studies_run import compared, run
-from topoopt.plugins.papers.mixnet_jobs import ACCELERATORS, FABRICS, JOBS, PUBLISHED
+from topoopt.plugins.papers.mixnet import ACCELERATORS, FABRICS, JOBS, PUBLISHED
 
 pytestmark = pytest.mark.reproduction
 

@@ -5,16 +5,19 @@ import pytest
 
 from topoopt.jobs import job_traffic
 from topoopt.plugins.papers.figure import Figure, StudySettings
-from topoopt.plugins.papers.motivation import COST_SERVERS, FEWEST_TIERS, PRICED, motivation
-from topoopt.plugins.papers.motivation_traffic import STRIDES, heat_charts, ring_matrix, share_rows
-from topoopt.plugins.papers.motivation_wirings import (
+from topoopt.plugins.papers.motivation import (
     BANDWIDTH_BPS,
+    COST_SERVERS,
+    FEWEST_TIERS,
     ONE_RING,
+    PRICED,
     SHORT_PATHS,
     TOPOOPT,
     duplex_ring_diameter,
+    motivation,
     wiring_rows,
 )
+from topoopt.plugins.papers.motivation_traffic import STRIDES, heat_charts, ring_matrix, share_rows
 from topoopt.plugins.papers.published_jobs import published_job
 from topoopt.search import starting_strategy
 from topoopt.workloads.traffic import AllReduceGroup

@@ -5,9 +5,8 @@ import pytest
 from tests.plugins.papers.studies_run import run
 from topoopt.plugins.papers import Row
 from topoopt.plugins.papers.all_to_all_study import run_study
-from topoopt.plugins.papers.wirings_exchange import exchange_row
+from topoopt.plugins.papers.wirings import PLANS, exchange_row
 from topoopt.plugins.papers.wirings_fabrics import DIRECT, WIRED, Size, wired
-from topoopt.plugins.papers.wirings_jobs import PLANS
 
 
 def rows(what: str) -> list[Row]:

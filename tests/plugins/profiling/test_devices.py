@@ -8,10 +8,7 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.plugins.profiling import check_device
-from topoopt.plugins.profiling.cpu_device import CpuDevice
-from topoopt.plugins.profiling.cuda_device import CudaDevice
-from topoopt.plugins.profiling.device import find_device
-from topoopt.plugins.profiling.device_names import catalogue_name
+from topoopt.plugins.profiling.device import CpuDevice, CudaDevice, catalogue_name, find_device
 
 
 class FakeTorch:

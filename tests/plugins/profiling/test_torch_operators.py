@@ -15,9 +15,14 @@ from topoopt.plugins.profiling import (
     subject_of_transformer,
 )
 from topoopt.plugins.profiling.device import Device, find_device
-from topoopt.plugins.profiling.measure import OUT_OF_MEMORY, CannotMeasure, measure_part
+from topoopt.plugins.profiling.measure import (
+    BUILDERS,
+    OUT_OF_MEMORY,
+    CannotMeasure,
+    measure_part,
+    torch_operator,
+)
 from topoopt.plugins.profiling.shapes import DenseShape, Shape
-from topoopt.plugins.profiling.torch_operators import BUILDERS, torch_operator
 from topoopt.workloads import Operator, OperatorGraph, PartSize, load_model
 from topoopt.workloads.transformer import find_transformer
 from topoopt.workloads.zoo import layers

@@ -11,7 +11,8 @@ import pytest
 
 from tests.studies.sweep.conftest import MakeSweep, pretending
 from topoopt.base.errors import InvalidInput
-from topoopt.studies.sweep import count_finished, open_results, query, run_sweep, store
+from topoopt.studies.sweep import count_finished, open_results, query, run_sweep
+from topoopt.studies.sweep import run as store
 
 MANY = "models: dlrm\nservers: [8, 16]\nfabrics: [topoopt, torus]\nseeds: [0, 1, 2]\n"
 

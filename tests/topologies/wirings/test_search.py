@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-import topoopt.topologies.wirings.lifted_trials as trials
+import topoopt.topologies.wirings.search as trials
 from tests.topologies.test_lifted import BEST_OF_128, FOUR_PORTS, Recipe
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.topologies import WIRING_FAMILIES, LiftShape, SearchInterrupted, lifted, lifted_of, wiring_hops

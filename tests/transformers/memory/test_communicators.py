@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from topoopt.transformers import FRAMEWORKS, Configuration, configuration_table
-from topoopt.transformers.memory.communicators import communicator_bytes
+from topoopt.transformers.memory.accelerator import communicator_bytes
 
 ONE = Configuration(tp=1, pp=1, dp=1, global_batch=64, sequence=64)
 GIBIBYTE = 2**30

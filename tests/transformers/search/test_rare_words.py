@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from topoopt.base.errors import InvalidInput
 from topoopt.transformers import Limits, check_configuration, enumerate_configurations, usual_choices
 from topoopt.transformers.configuration_table import RARE_COLUMNS, ConfigurationTable, column_value
-from topoopt.transformers.search import enumerate as enumeration
+from topoopt.transformers.search import request as enumeration
 from topoopt.workloads.transformer import find_transformer
 
 WORDS: dict[str, tuple[Any, ...]] = {

@@ -8,7 +8,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.transformers import Configuration, configuration_table, estimate, find_calibration, usual_system
 from topoopt.transformers.software import UNFUSED_PARTS, unfused_bits
 from topoopt.transformers.step_time.case import Case, case_of
-from topoopt.transformers.step_time.streamed_bytes import (
+from topoopt.transformers.step_time.layer_time import (
     activation_bytes,
     joined_bytes,
     streamed_bytes,

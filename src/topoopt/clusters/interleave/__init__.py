@@ -1,7 +1,6 @@
 """Jobs that share links: when each sends (CASSINI), and congestion control that finds it by itself (MLTCP)."""
 
-from topoopt.clusters.interleave.affinity import AffinityEdge as AffinityEdge
-from topoopt.clusters.interleave.affinity import AffinityGraph as AffinityGraph
+from topoopt.clusters.interleave.advice import NearestPeriod as NearestPeriod
 from topoopt.clusters.interleave.circle import QUANTUM_S as QUANTUM_S
 from topoopt.clusters.interleave.circle import STEP_DEG as STEP_DEG
 from topoopt.clusters.interleave.circle import UnifiedCircle as UnifiedCircle
@@ -24,8 +23,8 @@ from topoopt.clusters.interleave.measured.counter_file import read_counters as r
 from topoopt.clusters.interleave.measured.counter_file import write_counters as write_counters
 from topoopt.clusters.interleave.measured.few_phases import few_phases as few_phases
 from topoopt.clusters.interleave.measured.measured_profile import MeasuredProfile as MeasuredProfile
+from topoopt.clusters.interleave.measured.measured_profile import find_period_s as find_period_s
 from topoopt.clusters.interleave.measured.measured_profile import measured_profile as measured_profile
-from topoopt.clusters.interleave.measured.periods import find_period_s as find_period_s
 from topoopt.clusters.interleave.merging import MERGING as MERGING
 from topoopt.clusters.interleave.merging import MergedLink as MergedLink
 from topoopt.clusters.interleave.merging import merge_links as merge_links
@@ -54,7 +53,6 @@ from topoopt.clusters.interleave.mltcp.theory import (
 from topoopt.clusters.interleave.mltcp.theory import settled_iteration_time_s as settled_iteration_time_s
 from topoopt.clusters.interleave.mltcp.theory import shift_s as shift_s
 from topoopt.clusters.interleave.mltcp.ways import SHARING_WAYS as SHARING_WAYS
-from topoopt.clusters.interleave.nearest_period import NearestPeriod as NearestPeriod
 from topoopt.clusters.interleave.periodic.periodic_job import PeriodicJob as PeriodicJob
 from topoopt.clusters.interleave.periodic.periodic_jobs import run_periodic_jobs as run_periodic_jobs
 from topoopt.clusters.interleave.periodic.periodic_packets import (
@@ -64,6 +62,8 @@ from topoopt.clusters.interleave.periodic.periodic_packets import run_periodic_p
 from topoopt.clusters.interleave.periodic.periodic_run import JobIterations as JobIterations
 from topoopt.clusters.interleave.periodic.periodic_run import LinkUse as LinkUse
 from topoopt.clusters.interleave.periodic.periodic_run import PeriodicRun as PeriodicRun
+from topoopt.clusters.interleave.placement import AffinityEdge as AffinityEdge
+from topoopt.clusters.interleave.placement import AffinityGraph as AffinityGraph
 from topoopt.clusters.interleave.placement import Candidate as Candidate
 from topoopt.clusters.interleave.placement import JudgedLink as JudgedLink
 from topoopt.clusters.interleave.placement import JudgedPlacement as JudgedPlacement

@@ -5,20 +5,42 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.clusters.scheduled.alignment import aligned_starts_s
-from topoopt.clusters.scheduled.candidates import (
-    MOST_CANDIDATES,
-    Servers,
-    candidate_placements,
-    nearest_servers,
-)
 from topoopt.clusters.scheduled.network import WorkerNetwork
 from topoopt.clusters.scheduled.placement import ChosenPlacement, Interleaver, PlacedWorkers, Placement
 from topoopt.clusters.scheduled.running_job import RunningJob
-from topoopt.clusters.scheduled.serving_workers import ServingWorkers, serving_workers
 from topoopt.clusters.scheduled.settings import ScheduleSettings
 from topoopt.clusters.scheduled.worker_job import placed_workers
 from topoopt.clusters.schedulers.table import SCHEDULERS
+
+MOST_CANDIDATES = 10
+"""As in CASSINI."""
+TRIES = 3
+"""Draws for each candidate: many draws come to a placement that is there already."""
+Servers = Mapping[str, tuple[int, ...]]
+"""The servers of each job."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServingWorkers:
+    """What served models have from now on.
+
+    Attributes
+    ----------
+    counts : mapping from job to workers
+        Of those that have any.
+    waiting : bool
+        Whether one has come and finds too few.
+    ends_leases : bool
+        Whether the leases of training end now, for one that has come needs some of those workers.
+    """
+
+    counts: Mapping[str, int]
+    waiting: bool = False
+    ends_leases: bool = False
+
+
+ON_TIME = 1e-6
+"""A job that would wait for this part of an iteration, or for all but it, is on time: that is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,3 +185,192 @@ def _largest_first(counts: Mapping[str, int]) -> dict[str, int]:
     """Return who gets workers, the most first: the large ones are the hardest to place."""
     some = {job: count for job, count in counts.items() if count}
     return dict(sorted(some.items(), key=lambda row: -row[1]))
+
+
+def aligned_starts_s(
+    placement: Placement, chosen: ChosenPlacement, ready_s: Sequence[float]
+) -> tuple[float, ...]:
+    """Return when each job starts its next iteration, at the earliest when it is ready.
+
+    Each set of jobs whose shifts count among each other takes the common moment for which its jobs wait least in all.
+    Where nothing has changed nobody waits.
+
+    Parameters
+    ----------
+    ready_s : sequence of float
+        When each job of the placement could start.
+    """
+    starts_s = list(ready_s)
+    periods_s = [
+        held or job.profile.iteration_time_s for job, held in zip(placement, chosen.periods_s, strict=True)
+    ]
+    for jobs in chosen.groups:
+        moments_s = [ready_s[job] - chosen.time_shifts_s[job] for job in jobs]
+        waits_s = [
+            [wait_s(ready_s[job], moment_s + chosen.time_shifts_s[job], periods_s[job]) for job in jobs]
+            for moment_s in moments_s
+        ]
+        least = min(waits_s, key=sum)
+        for job, waiting_s in zip(jobs, least, strict=True):
+            starts_s[job] += waiting_s
+    return tuple(starts_s)
+
+
+def wait_s(ready_s: float, moment_s: float, period_s: float) -> float:
+    """Return how long to wait for a moment that comes again in every period.
+
+    Examples
+    --------
+    >>> round(wait_s(10.0, 3.25, 0.5), 9), wait_s(10.0, 3.0, 0.5)
+    (0.25, 0.0)
+    """
+    waiting_s = (moment_s - ready_s) % period_s
+    return 0.0 if min(waiting_s, period_s - waiting_s) < ON_TIME * period_s else waiting_s
+
+
+def serving_workers(jobs: Sequence[RunningJob], workers: int, renewed: bool, leases: bool) -> ServingWorkers:
+    """Return which served models get workers: in order of arrival, all that they ask for.
+
+    Parameters
+    ----------
+    jobs
+        All that have come and not gone, in order of arrival.
+    workers
+        Of the cluster.
+    renewed
+        Whether no training has workers that it keeps.
+    leases
+        Whether it can be made so.
+    """
+    served = [job for job in jobs if job.job.serving]
+    counts = {job.job.job: len(job.servers) for job in served if job.servers}
+    trained = 0 if renewed else sum(len(job.servers) for job in jobs if not job.job.serving)
+    left = workers - sum(counts.values())
+    ends_leases = False
+    for job in served:
+        if job.servers:
+            continue
+        wanted = job.job.servers
+        if wanted > left - trained and leases and wanted <= left:
+            trained, ends_leases = 0, True
+        if wanted > left - trained:
+            return ServingWorkers(counts, True, ends_leases)
+        counts[job.job.job] = wanted
+        left -= wanted
+    return ServingWorkers(counts, False, ends_leases)
+
+
+def candidate_placements(
+    network: WorkerNetwork,
+    kept: Servers,
+    wanted: Mapping[str, int],
+    near: bool,
+    most: int,
+    rng: np.random.Generator,
+) -> tuple[Servers, ...]:
+    """Return different ways to place an allocation.
+
+    Parameters
+    ----------
+    kept : mapping
+        Servers that jobs have already and keep in every placement.
+    wanted : mapping
+        How many workers more jobs get, of those that get any, in the order in which they are placed in the first
+        placement.
+    near : bool
+        As near to each other as possible; else anywhere.
+    most : int
+        Placements to return, if there are so many.
+
+    Returns
+    -------
+    tuple of mappings
+        All jobs with their servers, at least one placement.
+    """
+    found: dict[tuple[tuple[int, ...], ...], Servers] = {}
+    for attempt in range(1 if most == 1 else TRIES * most):
+        order = list(wanted)
+        if attempt:
+            order = [order[index] for index in rng.permutation(len(order)).tolist()]
+        placement = _placed(network, kept, wanted, order, near, rng if attempt or not near else None)
+        found.setdefault(tuple(placement[job] for job in sorted(placement)), placement)
+        if len(found) == most:
+            break
+    return tuple(found.values())
+
+
+def _placed(
+    network: WorkerNetwork,
+    kept: Servers,
+    wanted: Mapping[str, int],
+    order: Sequence[str],
+    near: bool,
+    rng: np.random.Generator | None,
+) -> Servers:
+    free = set(range(network.servers)).difference(*kept.values())
+    placement = dict(kept)
+    for job in order:
+        own = kept.get(job, ())
+        if near:
+            new = nearest_servers(network, free, wanted[job], own, rng)
+        else:
+            assert rng is not None
+            new = tuple(rng.choice(sorted(free), wanted[job], replace=False).tolist())
+        placement[job] = tuple(sorted((*own, *new))) if near else (*own, *new)
+        free.difference_update(new)
+    return placement
+
+
+def nearest_servers(
+    network: WorkerNetwork,
+    free: set[int],
+    count: int,
+    own: Sequence[int] = (),
+    rng: np.random.Generator | None = None,
+) -> tuple[int, ...]:
+    """Return so many free servers in as few racks and pods as possible.
+
+    The rack or pod is taken that has the fewest free servers of those that have enough; where none has, those with the
+    most. A job that has servers grows in their racks and pods first. Of equal ones the lowest is taken, or one drawn.
+
+    Examples
+    --------
+    >>> from topoopt.clusters.scheduled.cassini_24 import cassini_24
+    >>> nearest_servers(cassini_24(), {0, 1, 2, 4, 5, 8, 9, 10, 11}, 3), nearest_servers(cassini_24(), {3, 7, 20}, 2)
+    ((0, 1, 2), (3, 7))
+    """
+    assert len(free) >= count
+    racks, pods = network.racks, network.pods
+    lot = rng.random(network.servers) if rng is not None else np.zeros(network.servers)
+    own_racks, own_pods = {racks[server] for server in own}, {pods[server] for server in own}
+    by_rack = _groups(free, racks)
+    by_pod = _groups(free, pods)
+    chosen: list[int] = []
+    while len(chosen) < count:
+        need = count - len(chosen)
+        pod = min(by_pod, key=lambda pod: (pod not in own_pods, *_fit(by_pod[pod], need), lot[pod], pod))
+        inside = {racks[server] for server in by_pod[pod]}
+        rack = min(
+            inside, key=lambda rack: (rack not in own_racks, *_fit(by_rack[rack], need), lot[-1 - rack], rack)
+        )
+        taken = sorted(by_rack[rack])[:need]
+        chosen += taken
+        own_pods, own_racks = own_pods | {pod}, own_racks | {rack}
+        for groups, number in ((by_rack, rack), (by_pod, pod)):
+            groups[number] = groups[number].difference(taken)
+            if not groups[number]:
+                del groups[number]
+    return tuple(chosen)
+
+
+def _groups(free: set[int], number_of: Sequence[int]) -> dict[int, set[int]]:
+    groups: dict[int, set[int]] = {}
+    for server in free:
+        groups.setdefault(number_of[server], set()).add(server)
+    return groups
+
+
+def _fit(group: set[int], need: int) -> tuple[bool, int]:
+    """Return what sorts groups: those that have enough first, the smallest of them; then the largest of the others."""
+    enough = len(group) >= need
+    return not enough, len(group) if enough else -len(group)

@@ -1,30 +1,40 @@
-"""From one wiring to the next with the fewest moved fibers: which server takes which rank, which port which link."""
+"""From one wiring to the next with the fewest moved fibers: which server takes which rank, which port which link.
 
+Which server takes which rank of a new topology, so that as many links as possible are there already.
+
+Most common links of two unlabeled graphs is a quadratic assignment problem, hard in general. Up to eight servers all
+assignments are tried. Beyond, these are the maps r -> m·r + t (mod n), under which circulants stay circulants; what
+else there is comes from ``annealing.py``, which looks at the panels, too.
+"""
+
+import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 import numpy as np
 
-from topoopt.base.arrays import Ints
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import Infeasible
-from topoopt.finder.rewiring.annealing import annealed_places
-from topoopt.finder.rewiring.relabeling import (
-    LARGEST_EXHAUSTIVE,
-    common_links,
-    link_matrix,
-    most_common_links,
-    orderly_relabelings,
-)
+from topoopt.finder.rewiring.panels import Pair
+from topoopt.finder.rewiring.relabeling_kernel import There, Wanted, anneal_places
 from topoopt.finder.rewiring.wire import Links, patched, placed_links, repatched
 from topoopt.finder.rewiring.wiring import Patch, Wiring
 from topoopt.topologies import Topology
 
+LARGEST_EXHAUSTIVE = 8
+"""Servers up to which all assignments are tried: 40,320 of them."""
+_MOST_TRIED = 120  # of these, with the most common links, are divided among panels; of five servers all
+_MOST_TURNS = 2_000_000  # entries looked up while trying r -> m·r + t
+_MOST_TURNED = 5
+_LARGEST = 1 << 28  # entries of the table of old links: 256 MB
+_STEPS, _MOST_STEPS = 20_000, 2_000_000  # exchanges of a start, for each server and in all; 0.4 s or so
+_HOT, _MILD, _COLD = 0.35, 0.2, 0.08  # links: a random start, an orderly one, and at last
 _ONE, _MANY = 512, 256
 """Pairs × panels that are divided exactly: of one order of the servers, and of each of many."""
 _RANDOM_STARTS = 3
 """Of annealing on the panels as they are; on all as one there is one."""
-
 _Found = tuple[
     tuple[int, ...], Wiring, bool
 ]  # the server of each rank, the patches, whether no others keep more
@@ -193,3 +203,138 @@ def _moved(links: Links, place: Sequence[int], model: str) -> Links:
 
 def _kept(old: Wiring, new: Wiring) -> int:
     return len(set(old.patches) & set(new.patches))
+
+
+def annealed_places(
+    old: Wiring, new: Wiring, servers: int, starts: Iterable[Ints], random_starts: int
+) -> Iterator[Ints]:
+    """Yield assignments of ranks to servers in which many patches of ``new`` are patches of ``old``.
+
+    The panels of both stay what they are, where they have several. That is harder than to have many links in common,
+    but links that are in common on other panels must move nevertheless: on 128 servers of 4 ports 138 of 256 cables
+    stay like this, where a division among panels of the most common links that are found, 149, leaves 72.
+
+    Parameters
+    ----------
+    old, new : Wiring
+        Patches among servers 0 .. servers - 1, on equal panels.
+    starts : iterable of int64 arrays, shape (servers,)
+        To begin with, beside random ones.
+    """
+    if not old.patches or not new.patches or old.panels * servers**2 > _LARGEST:
+        return
+    rng = np.random.default_rng(servers)
+    there, wanted = _there(old, servers), _wanted(new, servers)
+    steps = min(_STEPS * servers, _MOST_STEPS)
+    both = [(start, _MILD) for start in starts]
+    both += [(rng.permutation(servers), _HOT) for _ in range(random_starts)]
+    for start, hot in both:
+        best, rank = np.empty((2, servers), np.int64)
+        state = np.array([rng.integers(1, 2**62)], np.uint64)
+        cooling = (_COLD / hot) ** (1 / steps)
+        anneal_places(there, wanted, start.astype(np.int64), rank, best, steps, hot, cooling, state)
+        yield best
+
+
+def _ends(wiring: Wiring) -> tuple[Ints, Ints, Ints]:
+    rows = [(patch.src, patch.dst, wiring.panel_of(patch)) for patch in wiring.patches]
+    src, dst, panel = np.array(rows, np.int64).T
+    return src, dst, panel
+
+
+def _there(old: Wiring, servers: int) -> There:
+    src, dst, panel = _ends(old)
+    table = np.zeros((old.panels, servers, servers), np.int8)
+    np.add.at(table, (panel, src, dst), 1)
+    if old.links == "duplex":
+        np.add.at(table, (panel, dst, src), 1)
+    near, far = np.concatenate([src, dst]), np.concatenate([dst, src])
+    order = np.argsort(near, kind="stable")
+    return There(table, np.searchsorted(near[order], np.arange(servers + 1)), far[order])
+
+
+def _wanted(new: Wiring, servers: int) -> Wanted:
+    src, dst, panel = _ends(new)
+    rows, count = np.unique(np.stack([src, dst, panel], axis=1), axis=0, return_counts=True)
+    src, dst, panel = rows.T
+    none = np.zeros(len(count), np.int64)
+    back = (count, none) if new.links == "duplex" else (none, count)
+    rank, other = np.concatenate([src, dst]), np.concatenate([dst, src])
+    out, into = np.concatenate([count, back[0]]), np.concatenate([none, back[1]])
+    order = np.argsort(rank, kind="stable")
+    of = np.searchsorted(rank[order], np.arange(servers + 1))
+    return Wanted(of, other[order], np.tile(panel, 2)[order], out[order], into[order])
+
+
+def link_matrix(links: Mapping[Pair, int], servers: int, duplex: bool) -> Floats:
+    """Return the number of links of each ordered pair, shape (servers, servers)."""
+    matrix = np.zeros((servers, servers))
+    for (src, dst), count in links.items():
+        matrix[src, dst] = count
+        if duplex:
+            matrix[dst, src] = count
+    return matrix
+
+
+def common_links(old: Floats, new: Floats, place: Ints) -> int:
+    """Return how many links, counted each way, are in both when rank r sits on server ``place[r]``."""
+    return int(np.minimum(old[np.ix_(place, place)], new).sum())
+
+
+def orderly_relabelings(old: Floats, new: Floats) -> list[Ints]:
+    """Return assignments of ranks to servers with many common links: of few servers all, else the maps.
+
+    More than one, since of equally good ones some can be divided among panels with more links in place.
+
+    Parameters
+    ----------
+    old, new : float64 arrays, shape (servers, servers)
+        Links of each ordered pair.
+    """
+    if len(old) <= LARGEST_EXHAUSTIVE:
+        return _all_of(old, new, _MOST_TRIED)
+    return _best_first(old, new, _turned(old, new))[:_MOST_TURNED]
+
+
+def most_common_links(old: Floats, new: Floats) -> int:
+    """Return a number of common links, counted each way, that no assignment exceeds.
+
+    For symmetric A and B and any permutation P, |A - PBPᵀ|² is at least the sum of squared differences of the sorted
+    eigenvalues (Hoffman and Wielandt); for others the same holds of singular values (Mirsky). Entries differ by at
+    most the largest number of parallel links, which turns squares into links.
+    """
+    if len(old) <= LARGEST_EXHAUSTIVE:
+        return common_links(old, new, _all_of(old, new, 1)[0])
+    both = int(min(old.sum(), new.sum()))
+    largest = max(old.max(), new.max(), 1.0)
+    symmetric = (old == old.T).all() and (new == new.T).all()
+    spectra = [np.linalg.eigvalsh(m) if symmetric else np.linalg.svd(m, compute_uv=False) for m in (old, new)]
+    differ = float(((spectra[0] - spectra[1]) ** 2).sum()) / largest
+    # differing entries = |A| + |B| - 2 · common
+    return min(both, int(np.floor((old.sum() + new.sum() - differ) / 2 + 1e-6)))
+
+
+def _all_of(old: Floats, new: Floats, most: int) -> list[Ints]:
+    orders = np.array(list(itertools.permutations(range(len(old)))), np.int64)
+    common = np.minimum(old[orders[:, :, None], orders[:, None, :]], new).sum(axis=(1, 2))
+    return [orders[row] for row in np.argsort(-common, kind="stable")[:most]]
+
+
+def _turned(old: Floats, new: Floats) -> list[Ints]:
+    """Return the maps r -> m·r + t, the best turn t of each multiplier m."""
+    size = len(old)
+    rank = np.arange(size)
+    src, dst = np.nonzero(new)
+    units = [m for m in range(1, size) if gcd(m, size) == 1]
+    turns = max(1, min(size, _MOST_TURNS // (len(units) * max(len(src), 1))))
+    places = []
+    for m in units:
+        maps = [(m * rank + t) % size for t in range(turns)]
+        counts = [np.minimum(old[place[src], place[dst]], new[src, dst]).sum() for place in maps]
+        places.append(maps[int(np.argmax(counts))])
+    return places
+
+
+def _best_first(old: Floats, new: Floats, places: Sequence[Ints]) -> list[Ints]:
+    unique = {place.tobytes(): place for place in places}
+    return sorted(unique.values(), key=lambda place: -common_links(old, new, place))

@@ -1,23 +1,118 @@
-"""The answer to a question at once: every fabric in closed form, priced, and the sentence that says which to take."""
+"""The answer to a question at once: every fabric in closed form, priced, and the sentence that says which to take.
+
+A transformer on a fabric in closed form: all configurations once, the few that may win at every network.
+
+What a configuration takes falls with the bandwidth between servers. So of all of them those are kept that no other
+beats both on a network that is nearly free and on one that is slow; and these few are weighed again whenever ports,
+bandwidth or fabric change, which takes milliseconds.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from topoopt.base.errors import InvalidInput
+import numpy as np
+
+from topoopt.base.arrays import Floats, Ints
+from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import select_permutations
 from topoopt.frontends.web.closed_form import ClosedForm
 from topoopt.frontends.web.estimate import FabricEstimate, Sketch, StudioAnswer
 from topoopt.frontends.web.fabric_rules import NAMES, FabricRule, fabric_rules
 from topoopt.frontends.web.operators_estimate import estimated_job, estimated_times
-from topoopt.frontends.web.question import Question, request_of_question
+from topoopt.frontends.web.question import RUNNING, Question, machines_of, request_of_question
 from topoopt.frontends.web.sentence import best_fabric, reason, sentence
-from topoopt.frontends.web.transformer_estimate import contenders_of, least_time_s, on_fabric
-from topoopt.frontends.web.worth import Worth, terms_of, terms_words
-from topoopt.pricing import DEFAULT_PRICES, LINK_TECHNOLOGIES, Pricing, pricing_of
-from topoopt.search import is_transformer
+from topoopt.jobs import in_its_place
+from topoopt.pricing import (
+    DEFAULT_PRICES,
+    LINK_TECHNOLOGIES,
+    Iteration,
+    NetworkPrice,
+    OwnershipTerms,
+    Pricing,
+    Running,
+    network_bill,
+    network_price,
+    ownership,
+    pricing_of,
+    server_price,
+    usual_running,
+)
+from topoopt.search import TrainingRequest, is_transformer, ranked_configurations, training_request
 from topoopt.topologies import moore_average_hops
+from topoopt.transformers import (
+    Calibration,
+    ConfigurationTable,
+    StepTimes,
+    System,
+    estimate,
+    find_loads,
+    in_short,
+    system_of,
+    weighed_s,
+)
+
+FREE_BPS = 1e18
+"""Of a network that takes no time."""
+SLOW = 64.0
+"""A network so many times slower than the one that is asked for is the slowest that counts."""
+USUAL_BPS = 400e9
+"""Of an accelerator: around which configurations are ranked."""
+PARTS = ("compute_s", "bubble_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Contenders:
+    """The configurations that may be the fastest on some network, with all that their time depends on."""
+
+    training: TrainingRequest
+    calibration: Calibration
+    table: ConfigurationTable
+    memory_bytes: Floats
+    capacity_bytes: float
+
+    def times(self, network_bandwidth_bps: float) -> StepTimes:
+        """Return the times of all where an accelerator reaches other servers with so much."""
+        training = self.training
+        system = replace(system_of(training.cluster), network_bandwidth_bps=network_bandwidth_bps)
+        loads = find_loads(training.loads, training.model) if training.loads else None
+        return estimate(training.model, self.table, system, self.calibration, loads)
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What prices a fabric: machines, price list and accounting, terms, and what an iteration trains."""
+
+    cluster: ClusterSpec
+    pricing: Pricing
+    terms: OwnershipTerms
+    samples: float
+    tokens: float | None = None
+
+    def of(self, row: FabricEstimate, rule: FabricRule) -> FabricEstimate:
+        """Return a row with its price; what nobody's figure says stays unknown, and the row says what."""
+        size = self.cluster.servers, rule.interfaces, rule.bandwidth_bps
+        try:
+            bill = network_bill(rule.fabric, *size, self.pricing)
+        except TopoOptError as error:
+            network, note = NetworkPrice(None, None, (str(error),)), ""
+        else:
+            network, note = network_price(bill), bill.note
+        iteration = Iteration(row.iteration_time_s, self.samples, self.tokens)
+        owned = ownership(self.terms, self.cluster.servers, network, iteration)
+        missing = f"unknown: {', '.join(owned.unknown)}" if owned.unknown else ""
+        return replace(
+            row,
+            network_usd=network.usd,
+            power_w=network.power_w,
+            owned_usd=owned.total_usd,
+            usd_per_hour=owned.usd_per_hour,
+            network_usd_per_hour=owned.network_usd_per_hour,
+            usd_per_unit=owned.usd_per_token if self.tokens else owned.usd_per_sample,
+            note="; ".join(filter(None, (note, missing))),
+        )
+
 
 DEFAULT_TECHNOLOGY = next(iter(LINK_TECHNOLOGIES))
 
@@ -140,3 +235,115 @@ def _sketch(cluster: ClusterSpec) -> Sketch:
     except InvalidInput:  # one duplex port: pairs
         strides = ()
     return Sketch(servers, degree, strides, moore_average_hops(servers, degree))
+
+
+def terms_of(question: Question, cluster: ClusterSpec) -> OwnershipTerms:
+    """Return how the cluster is run and what its servers cost; what the question does not say is usual.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of range.
+    """
+    given = {field: getattr(question, word) for word, field in RUNNING.items()}
+    said = {field: value for field, value in given.items() if value is not None}
+    server = server_price(cluster.accelerator, cluster.accelerators_per_server, price=question.server_price)
+    return OwnershipTerms(usual_running(said), server)
+
+
+def terms_words(terms: OwnershipTerms) -> str:
+    """Return the terms in a few words."""
+    running, server = terms.running, terms.server
+    price = "an unknown price" if server.usd is None else f"{server.usd / 1e3:,.0f} k$"
+    return (
+        f"{server.name} at {price}, {running.years:g} years, {running.utilization:.0%} in use, "
+        f"{running.electricity_usd_per_kwh:g} $ a kWh{_capital(running)}"
+    )
+
+
+def _capital(running: Running) -> str:
+    """Return interest, building and maintenance in a few words, and what is left out."""
+    said = {
+        "{:.3g} % interest": running.interest_rate and 100 * running.interest_rate,
+        "{:.4g} $ a kW and month": running.colocation_usd_per_kw_month,
+        "{:.3g} % maintenance a year": running.maintenance_rate and 100 * running.maintenance_rate,
+        "staff at {:,.0f} $ a year": running.staff_usd_per_year,
+        "storage of {:,.0f} $": running.storage_usd,
+    }
+    words = [form.format(value) for form, value in said.items() if value]
+    if running.left_out:
+        words.append(f"without {' and '.join(running.left_out)}")
+    return "".join(f", {one}" for one in words)
+
+
+def contenders_of(question: Question) -> Contenders:
+    """Return the configurations that may win; those of equal machines and batches are the same.
+
+    Raises
+    ------
+    InvalidInput
+        If the model, the machines and the batch do not go together.
+    Infeasible
+        If no configuration fits in memory.
+    """
+    return _contenders(replace(machines_of(question), degree=1, bandwidth_bps=USUAL_BPS))
+
+
+def on_fabric(found: Contenders, rule: FabricRule) -> ClosedForm:
+    """Return the best configuration on a fabric, and its time."""
+    bandwidth_bps = rule.server_bandwidth_bps / found.training.cluster.accelerators_per_server
+    free, relayed = found.times(bandwidth_bps), found.times(bandwidth_bps / rule.relays)
+    if rule.wires_rings:
+        seconds = free.iteration_time_s + relayed.ep_s - free.ep_s
+        shown = replace(free, ep_s=relayed.ep_s)
+    else:
+        seconds, shown = relayed.iteration_time_s, relayed
+    best = int(np.argmin(weighed_s(seconds, found.memory_bytes, found.capacity_bytes)))
+    parts = {name: float(getattr(shown, name)[best]) for name in PARTS}
+    return ClosedForm(
+        float(seconds[best]),
+        float(relayed.iteration_time_s[best]),
+        {name: part for name, part in parts.items() if part > 0},
+        in_short(found.table.row(best)),
+    )
+
+
+def least_time_s(found: Contenders) -> float:
+    """Return the time of the fastest configuration where servers reach each other in no time."""
+    return float(found.times(FREE_BPS).iteration_time_s.min())
+
+
+@lru_cache(maxsize=64)
+def _contenders(question: Question) -> Contenders:
+    request = request_of_question(question)
+    with in_its_place(request):
+        training = training_request(request)
+        system = replace(system_of(training.cluster), network_bandwidth_bps=USUAL_BPS)
+        return _kept(training, system)
+
+
+def _kept(training: TrainingRequest, system: System) -> Contenders:
+    ranked = ranked_configurations(training, replace(system, network_bandwidth_bps=FREE_BPS))
+    loads = find_loads(training.loads, training.model) if training.loads else None
+    slow = replace(system, network_bandwidth_bps=USUAL_BPS / SLOW)
+    slow_s = estimate(training.model, ranked.table, slow, ranked.calibration, loads).iteration_time_s
+    capacity = ranked.memory.capacity_bytes
+    needed = ranked.memory.total
+    rows = unbeaten(
+        weighed_s(ranked.times.iteration_time_s, needed, capacity), weighed_s(slow_s, needed, capacity)
+    )
+    return Contenders(training, ranked.calibration, ranked.table.take(rows), needed[rows], capacity)
+
+
+def unbeaten(one: Floats, other: Floats) -> Ints:
+    """Return the places of rows that no other is below in both columns.
+
+    Examples
+    --------
+    >>> unbeaten(np.array([1.0, 2.0, 3.0, 2.5]), np.array([9.0, 5.0, 6.0, 4.0])).tolist()
+    [0, 1, 3]
+    """
+    order = np.lexsort((other, one))
+    lowest = np.minimum.accumulate(other[order])
+    first = np.concatenate([[True], other[order][1:] < lowest[:-1]])
+    return np.asarray(order[first], np.int64)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 import anyio.to_thread
@@ -20,16 +21,41 @@ from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.base.limits import whole
 from topoopt.base.provenance import digest
 from topoopt.base.version import __version__
+from topoopt.catalog import accelerators
 from topoopt.frontends.web.access import Guard
 from topoopt.frontends.web.answer import answer_question
-from topoopt.frontends.web.fields import page_fields
-from topoopt.frontends.web.figures import figures
+from topoopt.frontends.web.estimate import FabricEstimate, StudioAnswer
 from topoopt.frontends.web.openapi import openapi
 from topoopt.frontends.web.plan_desk import PlanDesk
 from topoopt.frontends.web.plan_state import FILES, UnknownPlan
-from topoopt.frontends.web.question import Question, question_of
+from topoopt.frontends.web.question import Question, known_models, question_of
+from topoopt.pages import BarChart, LineChart, Series, figure
+from topoopt.plans import front
+from topoopt.pricing import LINK_TECHNOLOGIES, PRICE_TABLES
 from topoopt.schema.files import parse_json
+from topoopt.schema.words import QuestionWords, described
+from topoopt.workloads.transformer import TRANSFORMERS
 
+PARTS: Mapping[str, str] = MappingProxyType(
+    {
+        "compute_s": "computing",
+        "bubble_s": "waiting for other stages",
+        "tp_s": "tensor parallel",
+        "cp_s": "context parallel",
+        "ep_s": "experts, all to all",
+        "pp_s": "between stages",
+        "dp_s": "gradients and weights",
+        "communication_s": "communication",
+    }
+)
+"""What the time goes into, in words."""
+FRONT, RELAYED = "front", "all relayed"
+SEEN = 1.002
+"""Times an estimate, from which on its range is worth a mark."""
+SERVERS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+BANDWIDTHS_GBPS = (25, 50, 100, 200, 400, 800, 1600)
+MOST_PORTS = 16
+"""Of a slider; a field of numbers takes more."""
 AT_ONCE = 2
 """Questions that are answered side by side; more would only share the cores and need memory each."""
 PAUSE_S, SIGN_OF_LIFE_S = 0.1, 10.0
@@ -240,3 +266,76 @@ def _assets() -> dict[str, tuple[bytes, str]]:
                 content = one.read_bytes()
                 found[f"{before}{one.name}"] = (content, f'"{digest(content)[7:23]}"')
     return found
+
+
+def page_fields(first: Question, files: frozenset[str]) -> dict[str, Any]:
+    """Return the fields of the page, the models and parts that can be chosen, and what it opens with."""
+    return {
+        "first": first.words,
+        "texts": {word.name: word.text for word in described(QuestionWords)},
+        "models": {
+            "files": sorted(files),
+            "transformers": [*TRANSFORMERS],
+            "operators": [name for name in known_models() if name not in TRANSFORMERS],
+        },
+        "accelerators": [part.name.lower() for part in accelerators()],
+        "prices": [*PRICE_TABLES],
+        "link_technology": [*LINK_TECHNOLOGIES],
+        "stops": {
+            "servers": [*SERVERS],
+            "degree": [*range(1, MOST_PORTS + 1)],
+            "bandwidth": [f"{each}Gbps" for each in BANDWIDTHS_GBPS],
+        },
+    }
+
+
+def figures(answer: StudioAnswer) -> dict[str, Any]:
+    """Return the charts by name, as the report's modules of JavaScript draw them."""
+    return {"money": figure(_money(answer)), "parts": figure(_parts(answer))}
+
+
+def _money(answer: StudioAnswer) -> LineChart:
+    rows = [row for row in answer.fabrics if row.network_usd is not None]
+    best = front(rows, lambda row: row.network_usd, lambda row: row.iteration_time_s)
+    wide = [row for row in rows if row.most_time_s > SEEN * row.iteration_time_s]
+    series = [
+        Series(FRONT, _usd(best), tuple(row.iteration_time_s for row in best), stepped=True, marked=False)
+    ]
+    series += [Series(row.name, _usd([row]), (row.iteration_time_s,), joined=False) for row in rows]
+    if wide:
+        names = tuple(row.name for row in wide)
+        series.append(
+            Series(
+                RELAYED,
+                _usd(wide),
+                tuple(row.most_time_s for row in wide),
+                published=True,
+                joined=False,
+                labels=names,
+            )
+        )
+    return LineChart(
+        "money", "Money against time", "price of the network, $", "time of an iteration, s", tuple(series)
+    )
+
+
+def _parts(answer: StudioAnswer) -> BarChart:
+    rows = sorted(answer.fabrics, key=lambda row: row.iteration_time_s)
+    used = [part for part in PARTS if any(part in row.parts_s for row in rows)]
+    names = tuple(row.name for row in rows)
+    series = tuple(
+        Series(PARTS[part], names, tuple(row.parts_s.get(part, 0.0) for row in rows)) for part in used
+    )
+    return BarChart(
+        "parts",
+        "Where the time goes",
+        "fabric",
+        "time of an iteration, s",
+        series,
+        stacked=True,
+        horizontal=True,
+    )
+
+
+def _usd(rows: list[FabricEstimate] | tuple[FabricEstimate, ...]) -> tuple[float, ...]:
+    return tuple(row.network_usd for row in rows if row.network_usd is not None)

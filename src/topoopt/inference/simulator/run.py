@@ -1,12 +1,34 @@
 """One run of the simulator: requests and a fleet in, what happened to each request out."""
 
-from topoopt.base.errors import Infeasible
-from topoopt.inference.requests import Requests
-from topoopt.inference.simulator.fleet import Fleet
-from topoopt.inference.simulator.kernel import simulate
-from topoopt.inference.simulator.kernel.layout import Count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.base.arrays import numbered
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.base.memory import refuse_too_large
+from topoopt.inference.deployment import MODES
+from topoopt.inference.requests import BLOCK_TOKENS, Requests
+from topoopt.inference.simulator.fleet import ROUTERS, Fleet
+from topoopt.inference.simulator.kernel import layout, simulate
+from topoopt.inference.simulator.kernel.layout import (
+    ABSENT,
+    Clock,
+    Count,
+    Grid,
+    Number,
+    Pool,
+    Replica,
+    Request,
+    State,
+)
 from topoopt.inference.simulator.result import ServingRun
-from topoopt.inference.simulator.state import first_state
+
+MOST_LOOKS = 1_000_000
+"""At pools whose replicas may change."""
+EVENTS_A_TOKEN = 8
+"""A run has far fewer events; more of them are a mistake of ours that would never end."""
 
 
 def simulate_serving(fleet: Fleet, requests: Requests, log_rows: int = 0) -> ServingRun:
@@ -41,3 +63,184 @@ def simulate_serving(fleet: Fleet, requests: Requests, log_rows: int = 0) -> Ser
             "back"
         )
     return ServingRun(fleet, requests, state)
+
+
+def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
+    """Return the state before the first request comes.
+
+    Raises
+    ------
+    InvalidInput
+        If a request fits into no replica.
+    Infeasible
+        If the arrays would need too much memory.
+    """
+    settings, replicas = fleet.settings, fleet.replicas
+    fleet.check_fits(int((requests.input_tokens + requests.output_tokens).max()))
+    keeps = settings.prefix_cache and len(requests.blocks) > 0
+    names, block = numbered(requests.blocks, 1 << 62) if keeps else (np.empty(0, np.int64),) * 2
+    blocks = len(names)
+    needed_bytes = replicas * 12 * blocks + 320 * len(requests) + 72 * log_rows
+    refuse_too_large(f"{len(requests):,} requests", needed_bytes, "simulate fewer of them")
+    width = max(kind.pool.max_batch for kind in fleet.pools)
+    width = min(width, len(requests))
+    changes = _changes(fleet)
+    room = 2 * len(requests) + replicas + len(changes) + 8
+    transfer = fleet.transfer
+    return State(
+        tally=_counts(fleet, requests, blocks),
+        number=_numbers(fleet),
+        keys=np.zeros(room),
+        codes=np.zeros(room, np.int64),
+        arrival_s=requests.arrival_s.astype(np.float64),
+        request=_request_rows(fleet, requests),
+        time=np.full((len(requests), len(layout.Time)), layout.NEVER_YET),
+        block_first=requests.block_first if keeps else np.zeros(len(requests) + 1, np.int64),
+        block=block.astype(np.int64),
+        replica=_replica_rows(fleet),
+        clock=_clocks(replicas),
+        running=np.zeros((replicas, max(width, 1)), np.int64),
+        pool=_pools(fleet),
+        law=np.array(
+            [[kind.table.decode_s_per_token, kind.table.prefill_s_per_pair] for kind in fleet.pools]
+        ),
+        grid=_grid(fleet),
+        setup_s=np.zeros((1, 1)) if transfer is None else transfer.setup_s,
+        bytes_per_s=np.ones((1, 1)) if transfer is None else transfer.bytes_per_s,
+        **_ways(fleet, len(requests)),
+        change_s=np.array([when for when, _, _ in changes], np.float64),
+        change=np.array([row[1:] for row in changes], np.int64).reshape(-1, 2),
+        users=np.full((replicas, blocks), ABSENT, np.int32),
+        older=np.full((replicas, blocks + 1), blocks, np.int32),
+        newer=np.full((replicas, blocks + 1), blocks, np.int32),
+        log=np.zeros((log_rows, len(layout.Log))),
+    )
+
+
+def _changes(fleet: Fleet) -> list[tuple[float, int, int]]:
+    """Return when what fails or comes back, see ``change``, in order."""
+    failures = [
+        (when, replica, kind)
+        for replica, begin_s, end_s in _apart(fleet)
+        for kind, when in enumerate((begin_s, end_s))
+    ]
+    outages = [
+        (when, link, kind)
+        for outage in fleet.outages
+        for link in outage.links
+        for kind, when in enumerate((outage.begin_s, outage.end_s), 2)
+    ]
+    return sorted(one for one in failures + outages if np.isfinite(one[0]))
+
+
+def _apart(fleet: Fleet) -> list[tuple[int, float, float]]:
+    """Return replica, begin and end of failures, those of a replica that overlap or meet as one."""
+    found: list[tuple[int, float, float]] = []
+    for one in sorted(fleet.failures, key=lambda failure: (failure.replica, failure.begin_s)):
+        if found and found[-1][0] == one.replica and one.begin_s <= found[-1][2]:
+            found[-1] = (one.replica, found[-1][1], max(found[-1][2], one.end_s))
+        else:
+            found.append((one.replica, one.begin_s, one.end_s))
+    return found
+
+
+def _ways(fleet: Fleet, requests: int) -> dict[str, Any]:
+    """Return the arrays of the fabric that caches cross."""
+    transfer = fleet.transfer
+    routes = transfer.routes if transfer else None
+    allowed = transfer.allowed if transfer else None
+    one = (1, 1) if transfer is None else transfer.setup_s.shape
+    links, rows = fleet.links, requests if routes else 1
+    whole = np.zeros(0) if routes is None else routes.capacity_bytes_per_s.astype(np.float64)
+    return {
+        "allowed": np.ones(one, np.bool_) if allowed is None else allowed,
+        "way_first": np.zeros(1, np.int64) if routes is None else routes.pair_first.astype(np.int64),
+        "way_link": np.zeros(0, np.int64) if routes is None else routes.link.astype(np.int64),
+        "way_share": np.zeros(0) if routes is None else routes.share.astype(np.float64),
+        "capacity": whole.copy(),
+        "whole": whole,
+        "down": np.zeros(links, np.int64),
+        "left": np.zeros(links),
+        "slope": np.zeros(links),
+        "flow": np.zeros((rows, len(layout.Flow))),
+        "flowing": np.zeros(rows, np.int64),
+    }
+
+
+def _counts(fleet: Fleet, requests: Requests, blocks: int) -> NDArray[np.int64]:
+    settings = fleet.settings
+    count = np.zeros(len(Count), np.int64)
+    count[Count.MODE] = MODES.index(fleet.mode)
+    count[Count.ROUTER] = ROUTERS.index(fleet.router)
+    count[Count.PAGE] = settings.page_tokens
+    count[Count.BLOCK_PAGES] = max(BLOCK_TOKENS // settings.page_tokens, 1)
+    count[Count.CLIENTS] = requests.clients
+    count[Count.ROWS] = 1 + settings.drafted_tokens
+    count[Count.LAYERS] = fleet.transfer.layers if fleet.transfer else 1
+    count[Count.PREFIX] = int(blocks > 0)
+    count[Count.BLOCKS] = blocks
+    count[Count.LINKS] = -1 if fleet.transfer is None or fleet.transfer.routes is None else fleet.links
+    looks = float(requests.arrival_s[-1]) / fleet.roles.every_s if fleet.roles else 0.0
+    if looks > MOST_LOOKS:
+        raise InvalidInput(f"autoscale: looks {looks:.3g} times at the pools; look more seldom")
+    count[Count.MOST_EVENTS] = EVENTS_A_TOKEN * requests.tokens + 10 * int(looks) + 10_000_000
+    return count
+
+
+def _numbers(fleet: Fleet) -> NDArray[np.float64]:
+    number = np.zeros(len(Number))
+    number[Number.ACCEPTED] = fleet.settings.accepted_tokens
+    number[Number.CACHE_BYTES] = fleet.transfer.cache_bytes_per_token if fleet.transfer else 0.0
+    number[Number.NEXT] = layout.NEVER
+    if rule := fleet.roles:
+        number[Number.EVERY_S], number[Number.TURN_S] = rule.every_s, rule.turn_s
+        number[Number.UNREAD], number[Number.FULL] = rule.unread_tokens, rule.full
+        number[Number.EMPTY] = rule.empty
+    return number
+
+
+def _request_rows(fleet: Fleet, requests: Requests) -> NDArray[np.int64]:
+    rows = np.zeros((len(requests), len(Request)), np.int64)
+    rows[:, Request.INPUT] = requests.input_tokens
+    rows[:, Request.OUTPUT] = requests.output_tokens
+    rows[:, Request.TOTAL] = np.ceil((requests.output_tokens - 1) / fleet.settings.accepted_tokens)
+    rows[:, Request.REPLICA] = rows[:, Request.SOURCE] = -1
+    return rows
+
+
+def _replica_rows(fleet: Fleet) -> NDArray[np.int64]:
+    rows = np.zeros((fleet.replicas, len(Replica)), np.int64)
+    rows[:, Replica.UP] = 1
+    if fleet.prefill:
+        rows[fleet.prefill.pool.replicas :, Replica.POOL] = 1
+    return rows
+
+
+def _clocks(replicas: int) -> NDArray[np.float64]:
+    clock = np.zeros((replicas, len(Clock)))
+    clock[:, Clock.END] = layout.NEVER
+    return clock
+
+
+def _pools(fleet: Fleet) -> NDArray[np.int64]:
+    rows, first = np.zeros((2, len(Pool)), np.int64), 0
+    for row, kind in zip(rows, fleet.pools, strict=True):
+        row[Pool.PAGES], row[Pool.BUDGET], row[Pool.BATCH] = (
+            kind.pages,
+            kind.pool.token_budget,
+            kind.pool.max_batch,
+        )
+        row[Pool.STAGES] = kind.table.stages
+        row[Pool.FIRST], row[Pool.BEYOND] = first, first + len(kind.table.tokens)
+        first += len(kind.table.tokens)
+    return rows
+
+
+def _grid(fleet: Fleet) -> NDArray[np.float64]:
+    columns: dict[Grid, Any] = {
+        Grid.TOKENS: [kind.table.tokens for kind in fleet.pools],
+        Grid.BASE: [kind.table.base_s for kind in fleet.pools],
+        Grid.PREFILL: [kind.table.prefill_base_s for kind in fleet.pools],
+        Grid.HEAD: [kind.table.head_s for kind in fleet.pools],
+    }
+    return np.stack([np.concatenate(columns[column]).astype(np.float64) for column in Grid], axis=1)

@@ -10,10 +10,10 @@ from topoopt.measurements.training.fit import fit as fit
 from topoopt.measurements.training.fit_to_runs import CalibrationFit as CalibrationFit
 from topoopt.measurements.training.fit_to_runs import FitRules as FitRules
 from topoopt.measurements.training.fit_to_runs import fit_to_runs as fit_to_runs
-from topoopt.measurements.training.memory import run_memory as run_memory
 from topoopt.measurements.training.prediction import PredictedRuns as PredictedRuns
 from topoopt.measurements.training.prediction import Prediction as Prediction
 from topoopt.measurements.training.prediction import predict_runs as predict_runs
+from topoopt.measurements.training.prediction import run_memory as run_memory
 from topoopt.measurements.training.run import NotModelled as NotModelled
 from topoopt.measurements.training.run import Run as Run
 from topoopt.measurements.training.run import Runs as Runs

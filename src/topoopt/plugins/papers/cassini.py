@@ -1,23 +1,85 @@
 """CASSINI's evaluation: snapshots and pairs of jobs on a link, and traces on 24 servers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from topoopt.pages import Chart
-from topoopt.plugins.papers.cassini_clusters import TraceGrid, trace_comparisons, trace_rows
-from topoopt.plugins.papers.cassini_jobs import DRAWS, HEADROOM, ITERATIONS
-from topoopt.plugins.papers.cassini_links import (
-    SHOWN,
-    pair_comparisons,
-    pair_rows,
-    snapshot_comparisons,
-    snapshot_rows,
+from topoopt.catalog import ClusterSpec
+from topoopt.clusters import (
+    CassiniTraceSettings,
+    ClusterSettings,
+    EvaluatedModel,
+    FabricRun,
+    ScheduledCluster,
+    ScheduleSettings,
+    Trace,
+    TraceJob,
+    cassini_24,
+    cassini_snapshots,
+    cassini_trace_for,
+    evaluated_models,
+    run_cluster,
+    run_schedules,
 )
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Figure, Progress, Row, StudySettings
+from topoopt.pages import Chart
+from topoopt.plugins.papers.cassini_jobs import (
+    COSTS,
+    DRAWS,
+    HEADROOM,
+    ITERATIONS,
+    LINK_BPS,
+    MACHINE,
+    OneLink,
+    at_one_time,
+    on_one_link,
+    profile_of,
+)
+from topoopt.plugins.papers.description import Description, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
+from topoopt.search import SearchOptions
+from topoopt.workloads import load_model
+
+WORKERS = (2, 3)
+"""Of a job: VGG16's published profile, 114 ms at 45 Gb/s, is between the rings of 2 and of 3 workers."""
+TIMES = ("own", "one")
+"""Jobs with their own iteration times, or all with the longest."""
+SHOWN = 3, "one"
+"""The case of which times are compared."""
+SCHEDULES: Mapping[str, tuple[str, bool, str]] = {
+    "themis": ("themis", False, "fair"),
+    "themis+cassini": ("themis", True, "fair"),
+    "themis+mltcp": ("themis", False, "mltcp"),
+    "pollux": ("pollux", False, "fair"),
+    "pollux+cassini": ("pollux", True, "fair"),
+    "pollux+mltcp": ("pollux", False, "mltcp"),
+    "random": ("random", False, "fair"),
+    "ideal": ("ideal", False, "fair"),
+}
+"""Scheduler, whether with CASSINI, and how links are shared."""
+SHARDS = "topoopt"
+SHARD_DEGREE = 4
+"""Ports of a server in a shard, which together have what its link has elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceGrid:
+    """Which traces are run.
+
+    Attributes
+    ----------
+    horizon_s : float
+        Of the Poisson trace.
+    load : float
+    shards : bool
+        Whether TopoOpt's shards are planned, too.
+    """
+
+    horizon_s: float
+    load: float = 0.9
+    shards: bool = True
+
 
 TEXT = description("cassini")
-
-
 QUICK, FULL = TraceGrid(2 * 3600.0), TraceGrid(24 * 3600.0)
 
 
@@ -65,3 +127,214 @@ def _charts(rows: Sequence[Row]) -> Iterator[Chart]:
         for way in TEXT.charts["snapshots"]["curves"]["names"]
     ]
     yield TEXT.chart("snapshots", shown)
+
+
+def trace_rows(grid: TraceGrid, seed: int, on_progress: Progress) -> Iterator[Row]:
+    """Yield a row for each scheduler and trace."""
+    for kind in ("poisson", "dynamic"):
+        drawn = CassiniTraceSettings(kind, grid.load, grid.horizon_s, seed)
+        trace = cassini_trace_for(drawn, _settings(seed, 1))
+        for name, (scheduler, cassini, sharing) in SCHEDULES.items():
+            schedule = ScheduleSettings(scheduler, cassini, sharing=sharing, seed=seed)
+            cluster = ScheduledCluster(cassini_24(), MACHINE, (schedule,))
+            (run,) = run_schedules(trace, cluster, on_progress=on_progress).fabrics
+            yield _row(kind, name, trace, run)
+        if grid.shards:
+            yield _row(kind, SHARDS, trace, _shards(trace, seed, on_progress))
+
+
+def _settings(seed: int, degree: int) -> ClusterSettings:
+    """Return 24 servers of one accelerator with 50 Gb/s on so many ports, planned without a search."""
+    cluster = ClusterSpec(24, degree, LINK_BPS / degree, accelerators_per_server=1)
+    search = SearchOptions(budget=0, baseline_budget=0, chains=1, seed=seed, processes=1)
+    return replace(ClusterSettings(cluster), costs=COSTS, search=search)
+
+
+def _shards(trace: Trace, seed: int, on_progress: Progress) -> FabricRun:
+    """Return the trace on shards of their own behind patch panels, first come, first served."""
+    settings = _settings(seed, SHARD_DEGREE)
+    return run_cluster(trace, settings, (SHARDS,), on_progress=on_progress).fabrics[0]
+
+
+def _row(kind: str, name: str, trace: Trace, run: FabricRun) -> Row:
+    schedule = run.schedule
+    return {
+        "what": "trace",
+        "name": kind,
+        "scheduler": name,
+        "trace_jobs": len(trace.jobs),
+        "mean_iteration_time_s": run.iteration_time_s.mean,
+        "p99_iteration_time_s": run.iteration_time_s.p99,
+        "mean_slowdown": _slowdown(run),
+        "ecn_marks_per_iteration": schedule.ecn_marks_per_iteration if schedule else 0.0,
+        "mean_completion_time_s": run.completion_time_s.mean,
+        "compatibility": schedule.compatibility if schedule else None,
+    }
+
+
+def _slowdown(run: FabricRun) -> float | None:
+    """Return the mean over jobs of iteration time over that with links of its own."""
+    if run.schedule is None:
+        return None
+    pairs = zip(run.jobs, run.schedule.jobs, strict=True)
+    each = [job.iteration_time_s.mean / known.dedicated_iteration_time_s for job, known in pairs]
+    return sum(each) / len(each)
+
+
+def trace_comparisons(text: Description, rows: Sequence[Row]) -> Iterator[Comparison]:
+    """Yield by what factor each scheduler is better with CASSINI, and with MLTCP."""
+    found = {(row["name"], row["scheduler"]): row for row in rows if row["what"] == "trace"}
+    for kind in ("poisson", "dynamic"):
+        for scheduler in ("themis", "pollux"):
+            without = found[kind, scheduler]
+            for other in ("cassini", "mltcp"):
+                ours = found[kind, f"{scheduler}+{other}"]
+                words = {"kind": kind, "scheduler": scheduler.title(), "other": text.tables["others"][other]}
+                yield text.comparison(
+                    "mean", without["mean_iteration_time_s"] / ours["mean_iteration_time_s"], other, **words
+                )
+                yield text.comparison(
+                    "tail", without["p99_iteration_time_s"] / ours["p99_iteration_time_s"], other, **words
+                )
+                marks = ours["ecn_marks_per_iteration"]
+                if marks:
+                    yield text.comparison("marks", without["ecn_marks_per_iteration"] / marks, other, **words)
+
+
+def snapshot_rows(seed: int) -> Iterator[Row]:
+    """Yield a row for each job of each snapshot, by workers and iteration times."""
+    for number, jobs in cassini_snapshots().items():
+        yield from _rows("snapshot", str(number), jobs, WORKERS, seed)
+
+
+def pair_rows(text: Description, seed: int) -> Iterator[Row]:
+    """Yield a row for each job of the tables of jobs that suit each other, or do not."""
+    for name in ("unfair", "pairs"):
+        for entry in text.tables[name]:
+            jobs = [_paired(model, index) for index, model in enumerate(entry["models"], 1)]
+            yield from _rows(name, _together(jobs), jobs, WORKERS[-1:], seed)
+
+
+def _paired(model: str, number: int) -> TraceJob:
+    """Return a job with the zoo's batch, which transformers have none of: these with the least that is published."""
+    published = _evaluated(model)
+    batch = published.batch_low if published.training else load_model(model).batch_per_accelerator
+    name = f"{model}-{number}"
+    return TraceJob(
+        name, model, WORKERS[-1], 0.0, 1.0, batch_per_accelerator=batch, training=published.training
+    )
+
+
+def _rows(kind: str, name: str, jobs: Sequence[TraceJob], workers: Sequence[int], seed: int) -> Iterator[Row]:
+    for count in workers:
+        profiles = [profile_of(job, count) for job in jobs]
+        for times in TIMES:
+            link = on_one_link(profiles if times == "own" else at_one_time(profiles), seed)
+            for index, job in enumerate(jobs):
+                yield {
+                    "what": kind,
+                    "name": name,
+                    "workers": count,
+                    "periods": times,
+                    "job": title_of(job.model),
+                    "batch_per_accelerator": job.batch_per_accelerator,
+                    **_job_columns(link, index),
+                }
+
+
+def _job_columns(link: OneLink, index: int) -> Row:
+    profile = link.profiles[index]
+    ways = ("fair", "cassini", "mltcp", "static")
+    return {
+        "dedicated_time_s": profile.iteration_time_s,
+        "duty": profile.duty,
+        "score": link.interleaving.score,
+        "unrotated_score": link.interleaving.unrotated_score,
+        "time_shift_s": link.interleaving.time_shifts_s[index],
+        **{f"{way}_iteration_time_s": float(link.times_s[way][index]) for way in ways},
+        **{f"{way}_communication_time_s": float(link.communications_s[way][index]) for way in ways},
+        **{f"{way}_ecn_marks_per_s": link.ecn_marks[way] for way in ways},
+    }
+
+
+def title_of(model: str) -> str:
+    """Return a model as the paper writes it."""
+    return _evaluated(model).title
+
+
+def _evaluated(model: str) -> EvaluatedModel:
+    return next(row for row in evaluated_models() if row.model == model)
+
+
+def _together(jobs: Sequence[TraceJob]) -> str:
+    return "+".join(title_of(job.model) for job in jobs)
+
+
+def snapshot_comparisons(text: Description, rows: Sequence[Row]) -> Iterator[Comparison]:
+    """Yield scores, shifts and communication times beside the published table."""
+    for number, published in enumerate(text.tables["snapshots"], 1):
+        for workers in WORKERS:
+            for times in TIMES:
+                own = _of(rows, "snapshot", str(number), workers, times)
+                yield text.comparison(
+                    "score",
+                    own[0]["score"],
+                    times,
+                    published=published["score"],
+                    number=number,
+                    workers=workers,
+                    times=text.tables["times"][times],
+                )
+        own = _of(rows, "snapshot", str(number), *SHOWN)
+        for index, row in enumerate(own):
+            for way, column in (("fair", "themis_ms"), ("cassini", "cassini_ms")):
+                yield text.comparison(
+                    "communication",
+                    row[f"{way}_communication_time_s"] * 1e3,
+                    way,
+                    published=published[column][index],
+                    number=number,
+                    job=f"{row['job']} ({index + 1})",
+                    way=text.tables["ways"][way],
+                )
+            if index:
+                yield text.comparison(
+                    "shift",
+                    row["time_shift_s"] * 1e3,
+                    published=published["shifts_ms"][index],
+                    number=number,
+                    job=f"{row['job']} ({index + 1})",
+                )
+
+
+def pair_comparisons(text: Description, rows: Sequence[Row]) -> Iterator[Comparison]:
+    """Yield what unfairness does, beside the published speed-ups, and scores beside which pairs suit each other."""
+    for entry in text.tables["unfair"]:
+        for times in TIMES:
+            own = [row for row in rows if row["what"] == "unfair" and _is(row, entry, times)]
+            for index, row in enumerate(own):
+                yield text.comparison(
+                    "unfair",
+                    row["fair_iteration_time_s"] / row["static_iteration_time_s"],
+                    published=entry["speed_ups"][index],
+                    jobs=row["name"],
+                    job=f"{row['job']} ({index + 1})",
+                    times=text.tables["times"][times],
+                )
+    for entry in text.tables["pairs"]:
+        for times in TIMES:
+            row = next(row for row in rows if row["what"] == "pairs" and _is(row, entry, times))
+            suits = "compatible" if entry["suits"] else "incompatible"
+            yield text.comparison(
+                "pair", row["score"], suits, jobs=row["name"], suits=suits, times=text.tables["times"][times]
+            )
+
+
+def _is(row: Row, entry: Mapping[str, Any], times: str) -> bool:
+    together = "+".join(map(title_of, entry["models"]))
+    return bool((row["name"], row["periods"]) == (together, times))
+
+
+def _of(rows: Sequence[Row], what: str, name: str, workers: int, times: str) -> list[Row]:
+    wanted = (what, name, workers, times)
+    return [row for row in rows if (row["what"], row["name"], row["workers"], row["periods"]) == wanted]

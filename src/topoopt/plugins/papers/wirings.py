@@ -1,15 +1,93 @@
 """Beyond strides: what other wirings of the same ports give, in hops, in an all-to-all, in iterations of jobs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
-from topoopt.plugins.papers.figure import Figure, Progress, Row, StudySettings
-from topoopt.plugins.papers.published_jobs import MODEL_TITLES
-from topoopt.plugins.papers.wirings_exchange import exchange_row, record_row, wiring_row
-from topoopt.plugins.papers.wirings_fabrics import DIRECT, WIRED, Size, wired
-from topoopt.plugins.papers.wirings_figure import TEXT, WiringTimes, wirings_figure
-from topoopt.plugins.papers.wirings_jobs import EXPERT_TITLES, PLANS, TITLES, plan_row, wired_rows
-from topoopt.search import SearchOptions
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.catalog import ClusterSpec
+from topoopt.collectives import QUICKEST
+from topoopt.finder import STRIDES, USUAL_RULES
+from topoopt.jobs import AUTO_BUCKET, Job, JobRequest, JobSettings, job_traffic, make_job
+from topoopt.pages import Chart, Series
+from topoopt.plans import Outcome
+from topoopt.plugins.papers.all_to_all_study import run_study, study_traffic
+from topoopt.plugins.papers.description import description
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
+from topoopt.plugins.papers.published_jobs import MODEL_TITLES, times
+from topoopt.plugins.papers.wirings_fabrics import (
+    DIRECT,
+    EXPANDER,
+    IDEAL,
+    LIFTED,
+    TORUS,
+    TREE,
+    WIRED,
+    Size,
+    reach,
+    wired,
+)
+from topoopt.routing import Fabric, balanced_routes, link_loads
+from topoopt.search import (
+    Candidate,
+    SearchOptions,
+    balanced,
+    fixed_fabric,
+    for_search,
+    job_of,
+    make_plan,
+    ringed,
+    simulated,
+    simulated_candidate,
+    starting_strategy,
+    with_gradients_settled,
+)
+from topoopt.simulation import SimResult
+from topoopt.topologies import moore_average_hops
+from topoopt.topologies.wirings import WiringRequest, search_wirings
+from topoopt.workloads import Traffic, load_model
+from topoopt.workloads.strategy import ParallelStrategy
+
+EXPERT_TITLES = {"mixtral-8x22b": "Mixtral", "deepseek-v3": "DeepSeek"}
+TITLES = {**MODEL_TITLES, **EXPERT_TITLES}
+AS_A_PLAN = JobSettings(bucket_bytes=AUTO_BUCKET, collective=QUICKEST)
+"""Buckets of gradients and algorithms by message, whichever are the fastest, as a plan has them."""
+PLANS: Mapping[str, Mapping[str, Any]] = {
+    "plan, strides": {"wirings": "strides"},
+    "plan, any wiring": {"wirings": "any"},
+}
+"""Options of the search for plans, by the name of their rows."""
+TEXT = description("wirings")
+
+
+@dataclass(frozen=True, eq=False)
+class WiringTimes:
+    """The rows of the study."""
+
+    rows: tuple[Row, ...]
+
+    def where(self, **values: object) -> list[Row]:
+        """Return the rows that have these values."""
+        return [row for row in self.rows if values.items() <= row.items()]
+
+    def time_s(self, like: Row, fabric: str) -> float:
+        """Return the iteration time of a row's job on another fabric."""
+        same = {key: like[key] for key in ("what", "model", "servers", "degree")}
+        (row,) = self.where(**same, fabric=fabric)
+        return float(row["iteration_time_s"])
+
+    def with_ratios(self) -> Iterator[Row]:
+        """Yield the rows, those of jobs with their times over the ideal switch's and over those of strides."""
+        for row in self.rows:
+            if "iteration_time_s" not in row:
+                yield row
+                continue
+            time_s = row["iteration_time_s"]
+            ratios = (time_s / self.time_s(row, fabric) for fabric in (IDEAL, STRIDES))
+            yield {**row, **dict(zip(("over_ideal_switch", "over_strides"), ratios, strict=True))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,3 +199,179 @@ def _job_rows(model: str, size: Size, grid: WiringsGrid, seed: int) -> Iterator[
     yield from wired_rows(model, size, options)
     if size.degree in grid.planned_degrees:
         yield from (plan_row(model, name, size, seed) for name in PLANS)
+
+
+def wiring_row(name: str, fabric: Fabric, size: Size) -> Row:
+    """Return what a wiring without switches is like; its all-to-all as in
+    :class:`topoopt.topologies.wirings.JudgedWiring`."""
+    known = reach(fabric)
+    return {
+        "what": "wiring",
+        "fabric": name,
+        "servers": size.servers,
+        "degree": size.degree,
+        "average_hops": known.hops.average_hops,
+        "moore_average_hops": moore_average_hops(size.servers, size.degree),
+        "diameter": known.hops.diameter,
+        "balanced_hops": known.balanced_hops,
+        "broadcast_messages": known.broadcast_messages,
+    }
+
+
+def record_row(servers: int, degree: int, seed: int) -> Row:
+    """Return the lifted wiring with the fewest hops, at numbers for which others have published theirs."""
+    found = search_wirings(WiringRequest(servers, degree, family=LIFTED, seed=seed))
+    return {
+        "what": "record",
+        "fabric": LIFTED,
+        "servers": servers,
+        "degree": degree,
+        "average_hops": found.chosen.hops.average_hops,
+        "moore_average_hops": found.moore_average_hops,
+        "diameter": found.chosen.hops.diameter,
+    }
+
+
+def exchange_row(name: str, fabric: Fabric, size: Size, batch: int) -> Row:
+    """Return an iteration of DLRM with a table on every server, data parallel, by the flow simulator.
+
+    Transfers are shifted from full links to others of the shortest paths, on all wirings without switches alike.
+    """
+    before = run_study(batch, fabric)
+    result = before
+    if name in DIRECT:
+        demand = study_traffic(batch).mp_matrix()
+        routes = balanced_routes(fabric.topology, demand, fabric.routes, _rings_bytes(fabric, demand, before))
+        result = run_study(batch, replace(fabric, routes=routes))
+    return {
+        "what": "all-to-all",
+        "fabric": name,
+        "servers": size.servers,
+        "degree": size.degree,
+        "model": "dlrm-alltoall",
+        "batch_per_accelerator": batch,
+        **times(result),
+        "busiest_link_bytes": float(result.link_bytes.max()),
+        "mean_link_bytes": float(result.link_bytes.mean()),
+        "unbalanced_iteration_time_s": before.iteration_time_s,
+    }
+
+
+def _rings_bytes(fabric: Fabric, demand: Floats, result: SimResult) -> Floats:
+    """Return the bytes on each link that are no transfers."""
+    carried: Floats = result.link_bytes - link_loads(fabric.topology, fabric.routes, demand)
+    return carried.clip(min=0.0)
+
+
+def wirings_figure(times: WiringTimes, servers: int, batch: int, *, quick: bool) -> Figure:
+    """Return the figure of these rows."""
+    rows = tuple(times.with_ratios())
+    return TEXT.figure(rows, _compared(times), _charts(rows, servers, batch), quick=quick, batch=batch)
+
+
+def _compared(times: WiringTimes) -> Iterator[Comparison]:
+    """Yield what a prototype of the search had, records of others, and how far behind the fat-tree strides stay."""
+    for entry in TEXT.tables["prototype"]:
+        for row in times.where(
+            what=entry["what"], fabric=entry["fabric"], degree=entry["degree"], servers=128
+        ):
+            words = {"fabric": entry["fabric"], "degree": entry["degree"], "published": entry["value"]}
+            yield TEXT.comparison(entry["name"], row[entry["column"]] * entry.get("scale", 1), **words)
+    for entry in TEXT.tables["records"]:
+        size = {"servers": entry["servers"], "degree": entry["degree"]}
+        for row in times.where(what="record", **size):
+            yield TEXT.comparison("record", row["average_hops"], published=entry["hops"], **size)
+    for row in times.where(what="all-to-all", fabric=LIFTED, degree=4):
+        tree_s = times.time_s(row, TREE)
+        strides = times.time_s(row, STRIDES) / tree_s
+        yield TEXT.comparison("over-tree", row["iteration_time_s"] / tree_s, strides=strides)
+
+
+def _charts(rows: tuple[Row, ...], servers: int, batch: int) -> Iterator[Chart]:
+    direct = [row for row in rows if row["what"] == "wiring"]
+    moore = {row["degree"]: row["moore_average_hops"] for row in direct}
+    bound = Series("Moore's bound", tuple(moore), tuple(moore.values()))
+    yield TEXT.chart("hops", direct, bound, servers=servers)
+    if batch:
+        yield TEXT.chart("exchange", [row for row in rows if row["what"] == "all-to-all"], batch=batch)
+    for degree in dict.fromkeys(row["degree"] for row in rows if row["what"] == "job"):
+        drawn = [
+            {**row, "title": TITLES[row["model"]]}
+            for row in rows
+            if row["what"] == "job" and row["degree"] == degree and row["fabric"] in (*DIRECT, *PLANS)
+        ]
+        yield TEXT.chart("jobs", drawn, degree=degree)
+
+
+@cache
+def study_job(model: str, size: Size) -> Job:
+    """Return a model of either zoo on so many servers: with four A100 each, a mixture of experts with eight H100."""
+    if model in EXPERT_TITLES:
+        cluster = {"servers": size.servers, "degree": size.degree, "link_bandwidth_bps": size.bandwidth_bps}
+        return job_of(JobRequest(model=model, cluster=cluster))
+    cluster_spec = ClusterSpec(size.servers, size.degree, size.bandwidth_bps)
+    return make_job(load_model(model, servers=size.servers), cluster_spec, AS_A_PLAN)
+
+
+def wired_rows(model: str, size: Size, options: SearchOptions) -> Iterator[Row]:
+    """Yield a model on each wiring, with the best of all strategies that were found on any of them.
+
+    Transfers are shifted from full links to other paths on all wirings without switches alike, as a plan's are.
+    """
+    asked = study_job(model, size)
+    job = for_search(asked)
+    fabrics = {name: wired(name, size, options.seed) for name in WIRED}
+    strategies = _strategies(job, tuple(fabrics.values()), options)
+    for name, fabric in fabrics.items():
+        best = _fastest(job, strategies, fabric, options.seed)
+        if name in DIRECT:
+            best = balanced(job, best)
+        _, best, _ = with_gradients_settled(job, asked, best)
+        yield _row(model, name, size, job_traffic(job, best.strategy), best.result)
+
+
+def plan_row(model: str, name: str, size: Size, seed: int) -> Row:
+    """Return the plan of a model, whose wiring is chosen with its strategy."""
+    options = SearchOptions(seed=seed, processes=1, **PLANS[name])
+    # Baselines of the same ports are candidates for a plan of any wiring.
+    fabrics = (EXPANDER, TORUS) if options.wirings == "any" else ()
+    plan = make_plan(study_job(model, size), options, fabrics=fabrics, weigh_routes=False)
+    row = _row(model, name, size, job_traffic(plan.job, plan.strategy), plan.outcome)
+    return {**row, "wiring": "" if plan.wiring is None else plan.wiring.family}
+
+
+def _strategies(job: Job, fabrics: Sequence[Fabric], options: SearchOptions) -> tuple[ParallelStrategy, ...]:
+    """Return every layout of a transformer; else what a search finds on each fabric, and where it starts."""
+    layouts = job.work.choices(job.cluster.servers)
+    if layouts:
+        return tuple(layouts)
+    starts = (starting_strategy(job),)
+    rngs = (np.random.default_rng(options.seed) for _ in fabrics)
+    found = [
+        fixed_fabric(job, fabric, options, options.budget, rng, starts).strategy
+        for fabric, rng in zip(fabrics, rngs, strict=True)
+    ]
+    return tuple(dict.fromkeys((*starts, *found)))
+
+
+def _fastest(job: Job, strategies: Sequence[ParallelStrategy], fabric: Fabric, seed: int) -> Candidate:
+    best: Candidate | None = None
+    for strategy in strategies:
+        ready = ringed(job, strategy, fabric, seed)
+        row = simulated_candidate(job, strategy, ready, USUAL_RULES, simulated(job, strategy, ready))
+        best = row if best is None or row.time_s < best.time_s else best
+    assert best is not None
+    return best
+
+
+def _row(model: str, name: str, size: Size, traffic: Traffic, result: SimResult | Outcome) -> Row:
+    return {
+        "what": "job",
+        "fabric": name,
+        "servers": size.servers,
+        "degree": size.degree,
+        "model": model,
+        **times(result),
+        "allreduce_bytes": traffic.allreduce_bytes,
+        "mp_bytes": traffic.mp_bytes,
+    }

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -10,11 +10,11 @@ from topoopt.base.door import shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.base.frame import Frame, frame
 from topoopt.base.units import format_bytes
+from topoopt.catalog import BYTES_PER_ELEMENT
 from topoopt.plugins.profiling.device import Device, find_device
 from topoopt.plugins.profiling.measure import OUT_OF_MEMORY, CannotMeasure, Repetitions, measure_part
 from topoopt.plugins.profiling.shapes import numbers_of
 from topoopt.plugins.profiling.subject import Subject, SubjectOperator
-from topoopt.plugins.profiling.work import by_work, needed_bytes, work_of
 from topoopt.schema.files import is_file, noun_from, write_atomically
 from topoopt.workloads import (
     DeviceFacts,
@@ -27,13 +27,14 @@ from topoopt.workloads import (
     read_device_profile,
 )
 
+FLOPS_PER_BYTE = 10.0
+"""Rough exchange rate of operations for bytes; only the order of sizes hangs on it."""
 FINISHED, TIME_LIMIT, INTERRUPTED = "finished", "time limit", "interrupted"
 SAVE_EVERY_S = 10.0
 _RUNS_LEFT = 8.0
 """Of the time that is left, one pass takes no more than this part."""
 _BOTH_PASSES = 3.0
 """A backward pass takes about twice as long as a forward pass."""
-
 Progress = Callable[[str, int, int], None]
 _Key = tuple[OperatorSignature, PartSize]
 
@@ -309,3 +310,34 @@ def _in_order(subject: Subject, before: Mapping[_Key, PartTime]) -> list[tuple[S
 def _words(op: SubjectOperator, size: PartSize) -> str:
     split = "" if size.channel_degree == 1 else f", 1/{size.channel_degree} of {size.channel_dim}"
     return f"{op.operator.kind} {op.operator.name}, {size.samples:,} samples{split}"
+
+
+def work_of(op: SubjectOperator, size: PartSize) -> float:
+    """Return the work of one forward pass, in bytes or what takes as long; for comparisons only."""
+    o, degree = op.operator, size.channel_degree
+    flops = size.samples * o.forward_flops_per_sample / degree
+    return flops / FLOPS_PER_BYTE + _moved_bytes(op, size)
+
+
+def by_work(op: SubjectOperator, sizes: Iterable[PartSize]) -> list[PartSize]:
+    """Return sizes of an operator, those of least work first."""
+    return sorted(sizes, key=lambda size: work_of(op, size))
+
+
+def needed_bytes(op: SubjectOperator, size: PartSize, precision: str) -> float:
+    """Return about how much memory the two passes take: everything and a gradient of everything.
+
+    What a table's sparse gradient holds is what was fetched; its weights have no dense one.
+    """
+    o = op.operator
+    weights = o.parameter_bytes / size.channel_degree
+    copies = 1 if o.is_embedding else 2
+    held = copies * weights + 2 * (_moved_bytes(op, size) - (0.0 if o.is_embedding else weights))
+    return held * BYTES_PER_ELEMENT[precision] / 4
+
+
+def _moved_bytes(op: SubjectOperator, size: PartSize) -> float:
+    o, degree = op.operator, size.channel_degree
+    weights = 0.0 if o.is_embedding else o.parameter_bytes / degree
+    share = 1.0 / degree if o.is_embedding else (1.0 + 1.0 / degree) / 2.0
+    return size.samples * o.memory_traffic_bytes_per_sample * share + weights

@@ -13,6 +13,7 @@ from topoopt.routing.forwarding.build import forwarding_tables as forwarding_tab
 from topoopt.routing.forwarding.follow import Followed as Followed
 from topoopt.routing.forwarding.follow import follow as follow
 from topoopt.routing.forwarding.next_hops import NextHops as NextHops
+from topoopt.routing.forwarding.next_hops import integer_weights as integer_weights
 from topoopt.routing.forwarding.next_hops import next_hops as next_hops
 from topoopt.routing.forwarding.server_tables import Hop as Hop
 from topoopt.routing.forwarding.server_tables import Route as Route
@@ -21,4 +22,3 @@ from topoopt.routing.forwarding.server_tables import server_tables as server_tab
 from topoopt.routing.forwarding.tables import ForwardingTables as ForwardingTables
 from topoopt.routing.forwarding.tables import Split as Split
 from topoopt.routing.forwarding.tables import Ways as Ways
-from topoopt.routing.forwarding.weights import integer_weights as integer_weights

@@ -9,8 +9,6 @@ from topoopt.base.errors import Infeasible, check_known
 from topoopt.base.memory import refuse_too_large
 from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.fabric import Fabric
-from topoopt.routing.forwarding.flows import without_circles
-from topoopt.routing.forwarding.numbering import numbered_paths
 from topoopt.routing.forwarding.tables import ForwardingTables, Split, Ways
 from topoopt.routing.link_loads import pair_links
 from topoopt.routing.pair_links import PairLinks, PathTable, path_table
@@ -191,3 +189,150 @@ def _alike(splits: _Splits, other: Ints) -> Flags:
     same[rows] = np.bincount(row, differs, minlength=len(rows)) == 0
     found: Flags = same
     return found
+
+
+def numbered_paths(topology: Topology, dst: Ints, table: PathTable, turn: Ints) -> tuple[Ints, Ints]:
+    """Return the identity of each path, and of parallel cables which it takes, both of shape (paths,).
+
+    Paths that are to have one address must not part once they have met: together they are a tree into the
+    destination. They are put into as few trees as are found, short ones first. Where as many trees do as the block of
+    a server has addresses, and each source has a path in the first of them, for answers go there, the number of a
+    path is that of its tree. Else paths are numbered pair by pair, and what parts has tables by source.
+
+    Parameters
+    ----------
+    dst : int64 array, shape (pairs,)
+    table : PathTable
+        Of the pairs.
+    turn : int64 array, shape (paths,)
+        Of parallel cables a path takes that of this number, modulo how many they are; one by one it is its identity.
+    """
+    pair = np.repeat(np.arange(len(dst)), np.diff(table.pair_first))
+    one_by_one = np.arange(len(pair)) - np.repeat(table.pair_first[:-1], np.diff(table.pair_first))
+    most = int(one_by_one.max(initial=0)) + 1
+    tree = _trees(topology, dst[pair], table, turn, 1 << (most - 1).bit_length())
+    in_first = np.bincount(pair[tree == 0], minlength=len(dst)) if len(pair) else np.zeros(0)
+    return (tree, turn) if (tree >= 0).all() and (in_first == 1).all() else (one_by_one, one_by_one)
+
+
+def _trees(topology: Topology, dst: Ints, table: PathTable, turn: Ints, most: int) -> Ints:
+    """Return the tree of each path, of so many at most; -1 where one more would be needed."""
+    path = np.repeat(np.arange(len(dst)), table.hops)
+    link = table.link.astype(np.int64)
+    slot = dst[path] * topology.nodes + topology.src[link]
+    ports = topology.ports[link].astype(np.int64)
+    way_out = link * int(ports.max(initial=1)) + turn[path] % ports
+    order = np.lexsort((np.arange(len(dst)), table.hops))
+    rank = np.empty(len(dst), np.int64)
+    rank[order] = np.arange(len(dst))
+    found = np.full(len(dst), -1)
+    left = np.lexsort((rank[path], slot))  # of every server's paths to a destination the short ones first
+    for tree in range(most):
+        if not len(left):
+            break
+        taken = _one_tree(left, path, slot, way_out, len(dst))
+        found[taken] = tree
+        left = left[~taken[path[left]]]
+    return found
+
+
+def _one_tree(left: Ints, path: Ints, slot: Ints, way_out: Ints, paths: int) -> Flags:
+    """Return which paths are put together, of those whose steps are left, in order of slots, then of ranks."""
+    chosen = np.full(int(slot.max(initial=0)) + 1, -1)
+    taken = np.zeros(paths, bool)
+    while len(left):
+        leads = np.ones(len(left), bool)
+        leads[1:] = np.diff(slot[left]) != 0
+        first = left[leads]
+        wanted = chosen.copy()
+        free = first[chosen[slot[first]] < 0]
+        wanted[slot[free]] = way_out[free]
+        agrees = np.bincount(path[left], wanted[slot[left]] != way_out[left], minlength=paths) == 0
+        now = left[agrees[path[left]]]
+        if not len(now):
+            break
+        taken[path[now]] = True
+        chosen[slot[now]] = way_out[now]
+        left = left[~agrees[path[left]]]
+        against = (chosen[slot[left]] >= 0) & (chosen[slot[left]] != way_out[left])
+        left = left[np.bincount(path[left], against, minlength=paths)[path[left]] == 0]
+    return taken
+
+
+def without_circles(topology: Topology, flows: PairLinks, dst: Ints) -> tuple[PairLinks, int]:
+    """Return the flows without the circles that they have in common, sorted by link, and how many had any.
+
+    Two paths of a pair may cross a cable in opposite directions, or go round a square. What goes in a circle does not
+    come nearer, so that its share is taken off all links of the circle: no link has more than before.
+
+    Parameters
+    ----------
+    dst : int64 array, shape (rows,)
+        Where each row leads.
+    """
+    pair = np.repeat(np.arange(len(flows)), np.diff(flows.pair_first))
+    link, share = flows.link.astype(np.int64), flows.share.copy()
+    key = pair * len(topology) + link
+    if (np.diff(key) < 0).any():
+        order = np.argsort(key)
+        link, share = link[order], share[order]
+    suspect = np.isin(pair, _not_always_nearer(topology, pair, link, dst))
+    circling = _circling(topology, pair[suspect], link[suspect])
+    for one in circling.tolist():
+        rows = slice(int(flows.pair_first[one]), int(flows.pair_first[one + 1]))
+        _take_circles_off(topology, link[rows], share[rows])
+    kept = share > 0
+    first = np.searchsorted(pair[kept], np.arange(len(flows) + 1))
+    return PairLinks(first, link[kept].astype(np.int32), share[kept]), len(circling)
+
+
+def _not_always_nearer(topology: Topology, pair: Ints, link: Ints, dst: Ints) -> Ints:
+    """Return the rows of which a link does not lead nearer: only they can go in circles."""
+    ends, row = np.unique(dst, return_inverse=True)
+    hops, row = trees_to(topology, ends).hops, row[pair]
+    return np.unique(pair[hops[row, topology.src[link]] <= hops[row, topology.dst[link]]])
+
+
+def _circling(topology: Topology, pair: Ints, link: Ints) -> Ints:
+    """Return the rows whose links lead in a circle: what is left when what no other leads to goes, again and again."""
+    at = pair * topology.nodes
+    known, slot = np.unique(
+        np.concatenate((at + topology.src[link], at + topology.dst[link])), return_inverse=True
+    )
+    begin, end = slot.reshape(2, -1)
+    left = np.arange(len(link))
+    while len(left):
+        entered = np.zeros(len(known), bool)
+        entered[end[left]] = True
+        staying = entered[begin[left]]
+        if staying.all():
+            break
+        left = left[staying]
+    return np.unique(pair[left])
+
+
+def _take_circles_off(topology: Topology, link: Ints, share: Floats) -> None:
+    """Take the least share of a circle off its links until there is none; at least one link ends each time."""
+    while circle := _circle(topology, link, share):
+        share[circle] -= share[circle].min()
+        share[share < 1e-12] = 0.0
+
+
+def _circle(topology: Topology, link: Ints, share: Floats) -> list[int]:
+    """Return the entries of a circle, none where there is none: where all comes from something, the way back is one."""
+    begin, end = topology.src[link].tolist(), topology.dst[link].tolist()
+    left = np.flatnonzero(share > 0).tolist()
+    while left:
+        entered = {end[row]: row for row in left}
+        staying = [row for row in left if begin[row] in entered]
+        if len(staying) == len(left):
+            break
+        left = staying
+    if not left:
+        return []
+    walk, row, place = list[int](), left[0], dict[int, int]()
+    while end[row] not in place:
+        place[end[row]] = len(walk)
+        walk.append(row)
+        row = entered[begin[row]]
+    return walk[place[end[row]] :]

@@ -14,24 +14,43 @@ References
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 
 import numpy as np
 
-from topoopt.base.arrays import Floats
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulation.options import DEFAULT_OPTIONS, SimulationOptions
+from topoopt.simulation.pipeline.link_time import LinkTime
 from topoopt.simulation.pipeline.operations import Operations, operations
-from topoopt.simulation.pipeline.play import PassTimes, Played, play
-from topoopt.simulation.pipeline.play_split import play_split
+from topoopt.simulation.pipeline.passes import FORWARD, WEIGHTS
+from topoopt.simulation.pipeline.play import PassTimes, Played, Seconds, play
 from topoopt.simulation.pipeline.queues import Around, Key, Queues
-from topoopt.simulation.pipeline.wrap_up import wrap_up_s
-from topoopt.workloads.pipelined_step import PASSES, Chunk, Exchange, PipelinedStep
+from topoopt.workloads.pipelined_step import PASSES, Chunk, Exchange, PipelinedStep, Synchronization
 
+
+class _Links:
+    """Links that serve communications one after the other at full bandwidth."""
+
+    def __init__(self, links: LinkTime) -> None:
+        self._links = links
+        self._free_s = np.zeros(len(links.capacity_bytes_per_s))
+
+    def serve(self, tasks: Ints, begin_s: float, parts: int) -> float:
+        """Return when one of ``parts`` equal parts of some tasks ends that is ready at ``begin_s``."""
+        busy_s = self._links.busy_s(tasks) / parts
+        used = busy_s > 0
+        self._free_s[used] = np.maximum(self._free_s[used], begin_s) + busy_s[used]
+        return float(self._free_s[used].max(initial=begin_s)) + self._links.fixed_s(tasks)
+
+
+Pass = tuple[int, int, int, int]
+"""Place in its worker's order, direction, chunk and micro-batch."""
 ROUNDS_TO_PLAY = 12
 """Rounds of as many micro-batches as stages, up to which all are played."""
-
 IN_STEP = 1e-12
 """Of the time of a round: what the times by which stages end later may differ by, which is rounding."""
 
@@ -183,3 +202,162 @@ def _queues(step: PipelinedStep, around_s: dict[Exchange, Around], replica: int)
             queues.add(of_pass, before=moment == "before")
         by_stage.append(queues)
     return tuple(by_stage)
+
+
+def play_split(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> Played:
+    """Return when the workers of one replica are done, as :func:`~topoopt.simulation.pipeline.play.play`."""
+    stages, never = step.stages, float("nan")
+    arrived = [[[never] * step.micro_batches for _ in step.chunks] for _ in (0, 1)]
+    before, after = ([step.neighbor(chunk, way) for chunk in range(len(step.chunks))] for way in (-1, 1))
+    orders = [_done_as_one(step, stage) for stage in range(stages)]
+    free_s, at = [0.0] * stages, [0] * stages
+    sent_s = [[0.0] * len(step.chunks) for _ in (0, 1)]
+    begin_s, end_s = ([0.0] * len(step.chunks) for _ in (0, 1))
+
+    def seconds_of(one: Pass) -> float:
+        """Return how long what a pass makes is under way."""
+        _, direction, chunk, _ = one
+        to = (after, before)[direction][chunk]
+        return 0.0 if to is None else (times.output_s, times.gradient_s)[direction][min(chunk, to)]
+
+    stage = waiting = 0
+    while waiting < stages:
+        waiting += 1
+        while at[stage] < len(orders[stage]):
+            passes = orders[stage][at[stage]]
+            ready_s = _ready_s(arrived, passes, before, after)
+            if isnan(ready_s):
+                break
+            now_s = max(free_s[stage], ready_s)
+            for place, direction, chunk, _ in passes:
+                begin = max(now_s, queues[stage].fetched_s(place))
+                now_s = begin + times.seconds[direction][chunk]
+                queues[stage].finish(place, now_s)
+                if direction == WEIGHTS:
+                    begin_s[chunk], end_s[chunk] = begin, now_s
+            free_s[stage] = now_s
+            at[stage] += 1
+            left = [one for one in passes if one[1] != WEIGHTS]
+            sending_s = sum(seconds_of(one) for one in left)  # they have the same way, and share its links
+            for one in left:
+                _, direction, chunk, batch = one
+                there_s = now_s
+                if seconds_of(one):
+                    there_s = max(sent_s[direction][chunk], now_s) + sending_s
+                    sent_s[direction][chunk] = there_s
+                    blocking = step.chunks[chunk if direction == FORWARD else chunk - 1].blocking
+                    if blocking and at[stage] < len(orders[stage]):
+                        free_s[stage] = max(free_s[stage], there_s)
+                arrived[direction][chunk][batch] = there_s
+            waiting = 0
+        stage = (stage + 1) % stages
+    assert all(place == len(order) for place, order in zip(at, orders, strict=True)), (
+        "a schedule never blocks"
+    )
+    drained_s = [queue.drained_s() for queue in queues]
+    return Played(free_s, drained_s, begin_s, end_s)
+
+
+def _ready_s(
+    arrived: list[list[Seconds]], passes: list[Pass], before: list[int | None], after: list[int | None]
+) -> float:
+    """Return when the inputs of passes are there; nan if that is not known yet."""
+    ready_s = 0.0
+    for _, direction, chunk, batch in passes:
+        if direction == WEIGHTS:
+            continue
+        of = (before, after)[direction][chunk]
+        if of is not None:
+            input_s = arrived[direction][of][batch]
+        else:
+            input_s = arrived[FORWARD][chunk][batch] if direction else 0.0
+        if isnan(input_s):
+            return input_s
+        ready_s = max(ready_s, input_s)
+    return ready_s
+
+
+def _done_as_one(step: PipelinedStep, stage: int) -> list[list[Pass]]:
+    order = step.order_of(stage)
+    columns = order.direction.tolist(), order.chunk.tolist(), order.micro_batch.tolist()
+    passes = list(zip(range(len(order)), *columns, strict=True))
+    begins = np.unique(order.begin)
+    return [passes[begin : int(order.end[begin]) + 1] for begin in begins.tolist()]
+
+
+def wrap_up_s(step: PipelinedStep, known: Operations, played: Sequence[Played]) -> float:
+    """Return when the iteration ends.
+
+    Parameters
+    ----------
+    played : sequence of Played
+        Of each replica.
+    """
+    links = _Links(known.links)
+    done_s = np.array([each.stage_end_s for each in played]).T
+    ready_s = np.maximum(done_s, np.array([each.drained_s for each in played]).T)
+    for turn in _turns(step):
+        requests = [
+            (max(ready, float(done_s[_workers(step, sync)].max()) if turn else 0.0), index, bucket)
+            for index, sync in enumerate(step.synchronizations)
+            if sync.turn == turn
+            for bucket, ready in enumerate(_wrap_up_ready_s(step, sync, played))
+        ]
+        ends = _served(links, known.gradients, requests, [one.delay_s for one in step.synchronizations])
+        _note(step, ends, done_s)
+    ready_s = np.maximum(ready_s, done_s) + step.optimizer_s
+    done_s = ready_s.copy()
+    for turn in _turns(step):
+        requests = [
+            (float((done_s if turn else ready_s)[_workers(step, sync)].max()), index, 0)
+            for index, sync in enumerate(step.synchronizations)
+            if sync.turn == turn and (sync.gather_bytes or sync.gather_delay_s)
+        ]
+        ends = _served(
+            links, known.parameters, requests, [one.gather_delay_s for one in step.synchronizations]
+        )
+        _note(step, ends, done_s)
+    return float(done_s.max())
+
+
+def _turns(step: PipelinedStep) -> list[int]:
+    return sorted({one.turn for one in step.synchronizations})
+
+
+def _workers(step: PipelinedStep, sync: Synchronization) -> tuple[Ints, ...]:
+    return np.ix_(sorted({int(step.chunk_stage[chunk]) for chunk in sync.chunks}), sync.replicas)
+
+
+def _wrap_up_ready_s(step: PipelinedStep, sync: Synchronization, played: Sequence[Played]) -> list[float]:
+    """Return when each bucket of gradients is there on all workers that hold some."""
+    buckets = step.gradient_buckets
+    workers = [(played[replica], chunk) for replica in sync.replicas for chunk in sync.chunks]
+    if not buckets:
+        return [max(each.stage_end_s[step.chunk_stage[chunk]] for each, chunk in workers)]
+    shares = [(bucket + 1) / buckets for bucket in range(buckets)]
+    return [
+        max(
+            share * each.last_end_s[chunk] + (1 - share) * each.last_begin_s[chunk] for each, chunk in workers
+        )
+        for share in shares
+    ]
+
+
+def _served(
+    links: "_Links", tasks: Sequence[Ints], requests: list[tuple[float, int, int]], delays_s: list[float]
+) -> dict[int, float]:
+    """Return when each synchronization ends; ``asked`` has the moment, the number and the bucket of each part."""
+    parts: dict[int, int] = {}
+    for _, index, bucket in requests:
+        parts[index] = max(parts.get(index, 0), bucket + 1)
+    ends: dict[int, float] = {}
+    for ready, index, _ in sorted(requests):
+        begin = max(ready, ends.get(index, 0.0)) + delays_s[index] / parts[index]
+        ends[index] = links.serve(tasks[index], begin, parts[index])
+    return ends
+
+
+def _note(step: PipelinedStep, ends: dict[int, float], done_s: Floats) -> None:
+    for index, end in ends.items():
+        rows = _workers(step, step.synchronizations[index])
+        done_s[rows] = np.maximum(done_s[rows], end)

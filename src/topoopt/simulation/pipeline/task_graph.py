@@ -1,13 +1,44 @@
 """From a pipelined step to a task graph: every pass, transfer and collective, in the order of the schedule."""
 
+import numpy as np
+
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation.draft import Draft
-from topoopt.simulation.pipeline.gradients import OPTIMIZER, add_end
-from topoopt.simulation.pipeline.order import add_order, add_sends, add_surroundings
-from topoopt.simulation.pipeline.passes import add_passes
+from topoopt.simulation.pipeline.order import StageTasks, Surroundings, add_order, add_sends, add_surroundings
+from topoopt.simulation.pipeline.passes import FORWARD, Passes, add_passes
 from topoopt.simulation.pipeline.task_count import refuse_too_many_tasks
-from topoopt.simulation.task_graph import TaskGraph
-from topoopt.workloads.pipelined_step import PipelinedStep
+from topoopt.simulation.task_graph import COMPUTE, PHASES, TaskGraph, TaskRows
+from topoopt.workloads.pipelined_step import PipelinedStep, Synchronization
+
+ALLREDUCE = PHASES.index("allreduce")
+OPTIMIZER = "optimizer"
+
+
+class _Turns:
+    """Which synchronizations of lower turns each worker has."""
+
+    def __init__(self, step: PipelinedStep) -> None:
+        self._stage = step.chunk_stage.tolist()
+        self._of_worker: dict[tuple[int, int], list[tuple[int, int]]] = {}
+
+    def before(self, sync: Synchronization) -> Ints:
+        """Return the tasks of lower turns on the workers of a synchronization."""
+        earlier = {
+            task
+            for worker in self._workers(sync)
+            for turn, task in self._of_worker.get(worker, [])
+            if turn < sync.turn
+        }
+        return np.array(sorted(earlier), np.int64)
+
+    def done(self, sync: Synchronization, task: int) -> None:
+        """Remember the task that ends a synchronization."""
+        for worker in self._workers(sync):
+            self._of_worker.setdefault(worker, []).append((sync.turn, task))
+
+    def _workers(self, sync: Synchronization) -> list[tuple[int, int]]:
+        return [(self._stage[chunk], replica) for chunk in sync.chunks for replica in sync.replicas]
 
 
 def pipeline_task_graph(step: PipelinedStep, iterations: int = 1, *, one_by_one: bool = False) -> TaskGraph:
@@ -49,3 +80,88 @@ def _chunk_names(step: PipelinedStep) -> list[str]:
     length = len(step.chunks) // step.ends
     ends = ("", " from the other end")
     return [f"chunk {index % length}{ends[index // length]}" for index in range(len(step.chunks))]
+
+
+def add_end(
+    draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[StageTasks, ...], around: Surroundings
+) -> None:
+    """Add synchronizations, optimizer and gathers, and let the next iteration's first passes wait for them."""
+    end = np.stack([tasks.tail[:, -1] for tasks in stages])
+    optimizer = _add_optimizer(draft, step)
+    draft.wait(end, optimizer)
+    for one, tasks in around.last:
+        draft.wait(tasks[:, None], optimizer[step.chunk_stage[one.chunk], list(one.replicas)])
+    for one, tasks in around.first:
+        draft.wait(
+            optimizer[step.chunk_stage[one.chunk], list(one.replicas)][:, None], tasks, next_iteration=True
+        )
+    _add_synchronizations(draft, step, passes, end, optimizer)
+    _add_gathers(draft, step, passes, optimizer)
+    first = np.stack([tasks.head[:, 0] for tasks in stages])
+    draft.wait(optimizer, first, next_iteration=True)
+
+
+def _add_optimizer(draft: Draft, step: PipelinedStep) -> Ints:
+    """Return the task of each worker, shape (stages, replicas)."""
+    row = TaskRows(
+        COMPUTE,
+        step.stages * step.replicas,
+        step.optimizer_s,
+        server=step.part_servers[:, :, 0].ravel(),
+        accelerator=step.worker_accelerator.ravel(),
+        operator=len(step.chunks),
+    )
+    return draft.add(row).reshape(step.stages, step.replicas)
+
+
+def _add_synchronizations(
+    draft: Draft, step: PipelinedStep, passes: Passes, end: Ints, optimizer: Ints
+) -> None:
+    turns = _Turns(step)
+    buckets = max(step.gradient_buckets, 1)
+    for sync in sorted(step.synchronizations, key=lambda one: one.turn):
+        chunks, workers = _chunks(sync), _workers(step, sync)
+        previous = turns.before(sync)
+        for bucket in range(buckets):
+            size = _share(sync.size_bytes, bucket, buckets)
+            delay_s = sync.delay_s / buckets
+            done = draft.add_collective(
+                sync.collective, sync.members, size, delay_s, 1, sync.chunks[0], ALLREDUCE
+            )
+            draft.wait(passes.bucket[bucket][chunks] if step.gradient_buckets else end[workers], done)
+            draft.wait(previous, done)
+            previous = done
+        turns.done(sync, int(done[0]))
+        draft.wait(done, optimizer[workers])
+
+
+def _add_gathers(draft: Draft, step: PipelinedStep, passes: Passes, optimizer: Ints) -> None:
+    turns = _Turns(step)
+    for sync in sorted(step.synchronizations, key=lambda one: one.turn):
+        if sync.gather_bytes or sync.gather_delay_s:
+            done = draft.add_collective(
+                "all-gather",
+                sync.members,
+                sync.gather_bytes,
+                sync.gather_delay_s,
+                1,
+                sync.chunks[0],
+                ALLREDUCE,
+            )
+            draft.wait(optimizer[_workers(step, sync)], done)
+            draft.wait(turns.before(sync), done)
+            draft.wait(done, passes.head[FORWARD][_chunks(sync)][..., 0], next_iteration=True)
+            turns.done(sync, int(done[0]))
+
+
+def _chunks(sync: Synchronization) -> tuple[Ints, Ints]:
+    return np.ix_(sync.chunks, sync.replicas)  # type: ignore[return-value]
+
+
+def _workers(step: PipelinedStep, sync: Synchronization) -> tuple[Ints, Ints]:
+    stages = sorted({int(step.chunk_stage[chunk]) for chunk in sync.chunks})
+    return np.ix_(stages, sync.replicas)  # type: ignore[return-value]
+
+
+def _share(size: int, part: int, parts: int) -> int:
+    return size * (part + 1) // parts - size * part // parts

@@ -1,6 +1,7 @@
 """What to buy for a mix of jobs: every degree, bandwidth and fabric, money against time."""
 
 from topoopt.studies.choice.answer import Choice as Choice
+from topoopt.studies.choice.choose import LeastTimes as LeastTimes
 from topoopt.studies.choice.choose import Question as Question
 from topoopt.studies.choice.choose import choose as choose
 from topoopt.studies.choice.decision import BUDGET as BUDGET
@@ -20,7 +21,6 @@ from topoopt.studies.choice.explore import explore as explore
 from topoopt.studies.choice.grid import CHOSEN_FABRICS as CHOSEN_FABRICS
 from topoopt.studies.choice.grid import USUAL_FABRICS as USUAL_FABRICS
 from topoopt.studies.choice.grid import networks_of as networks_of
-from topoopt.studies.choice.least_times import LeastTimes as LeastTimes
 from topoopt.studies.choice.machines import Machines as Machines
 from topoopt.studies.choice.mix import JobShare as JobShare
 from topoopt.studies.choice.mix import Mix as Mix

@@ -7,8 +7,10 @@ from topoopt.studies.failure.availability import Availability as Availability
 from topoopt.studies.failure.availability import Estimate as Estimate
 from topoopt.studies.failure.availability import availability as availability
 from topoopt.studies.failure.availability import parts_of as parts_of
+from topoopt.studies.failure.beside import Exposure as Exposure
 from topoopt.studies.failure.beside import FabricAvailability as FabricAvailability
 from topoopt.studies.failure.beside import available_fabrics as available_fabrics
+from topoopt.studies.failure.beside import switched_exposure as switched_exposure
 from topoopt.studies.failure.effects import Effect as Effect
 from topoopt.studies.failure.effects import effects as effects
 from topoopt.studies.failure.failed import FailedInterface as FailedInterface
@@ -36,8 +38,6 @@ from topoopt.studies.failure.repairer import USUAL_REPAIRER as USUAL_REPAIRER
 from topoopt.studies.failure.repairer import Repairer as Repairer
 from topoopt.studies.failure.repairer import repaired_by as repaired_by
 from topoopt.studies.failure.repairer import repairers as repairers
-from topoopt.studies.failure.switched import Exposure as Exposure
-from topoopt.studies.failure.switched import switched_exposure as switched_exposure
 from topoopt.studies.failure.switches import LostBandwidth as LostBandwidth
 from topoopt.studies.failure.switches import SwitchTier as SwitchTier
 from topoopt.studies.failure.switches import switch_tiers as switch_tiers

@@ -2,6 +2,7 @@
 
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,8 +34,7 @@ from topoopt.studies.sweep.fabrics import SWEPT_FABRICS
 from topoopt.studies.sweep.layout_values import layout_values
 from topoopt.studies.sweep.made import Made
 from topoopt.studies.sweep.point import Point
-from topoopt.studies.sweep.words import split_words
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,3 +170,23 @@ def _bill(point: Point, rule: BaselineRule | None, row: _OnFabric, prices: Prici
         return network_bill(fabric, point.servers, row.interfaces, row.bandwidth_bps, prices)
     except TopoOptError:
         return None
+
+
+def split_words(strategy: ParallelStrategy) -> str:
+    """Return how many operators are split in which way, the most frequent first; empty for a job of bytes alone.
+
+    Examples
+    --------
+    >>> from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
+    >>> whole, copies = OperatorSplit(1, 3, 1, "none"), OperatorSplit(8, 0, 1, "none")
+    >>> split_words(ParallelStrategy(8, (copies, copies, whole)))
+    '2 data parallel in 8; 1 whole'
+    """
+    kinds = Counter(_how(split) for split in strategy.splits)
+    return "; ".join(f"{count} {how}" for how, count in kinds.most_common())
+
+
+def _how(split: OperatorSplit) -> str:
+    channels = f"{split.channel_dim} split in {split.channel_degree}" if split.channel_degree > 1 else ""
+    copies = f"data parallel in {split.batch_degree}" if split.batch_degree > 1 else ""
+    return ", ".join(filter(None, (channels, copies))) or "whole"

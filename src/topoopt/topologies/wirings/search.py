@@ -3,19 +3,26 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from topoopt.topologies.direct_wiring import DirectWiring
-from topoopt.topologies.families.lifted import SearchInterrupted
+import numpy as np
+
+from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
+from topoopt.topologies.families.lifted import LiftShape, SearchInterrupted, Tick, lifted
 from topoopt.topologies.families.regular import WIRING_FAMILIES
 from topoopt.topologies.moore import moore_average_hops
+from topoopt.topologies.wiring_hops import wiring_hops
 from topoopt.topologies.wirings.existence import families_of
 from topoopt.topologies.wirings.judged import JudgedWiring, best_of, frontier, judged
 from topoopt.topologies.wirings.known import known_judged
-from topoopt.topologies.wirings.lifted_trials import lifted_trials
-from topoopt.topologies.wirings.odd_interface import with_odd_interface
 from topoopt.topologies.wirings.request import BEST, LIFTED, WiringRequest
 
+_MOST_ORBITS = 64  # one word of bits a server
+_LARGEST_PLAIN = 256  # servers: without symmetry a step costs more than it gains above
+_MOST_GROUPS = 6
+_FIRST_SHARE = 0.3
+_LATER = ((0, 0.2), (0, 0.2), (1, 0.15), (2, 0.15))
+"""Place of a group by its first trial, and the share of the budget of its next one."""
+_DRAWS, _MANY = 8, 512  # matchings to choose from; servers from which on one is enough
 Progress = Callable[[str, int, int], None]
-
 _LARGEST_UNASKED = 8192
 """Servers: of more, families without symmetry are looked at only where they are asked for."""
 
@@ -141,3 +148,60 @@ def _wirings(
             on_progress("searching unions of Hamiltonian cycles", done, 100)
 
         yield from lifted_trials(request, tick)
+
+
+def with_odd_interface(wiring: DirectWiring, seed: int) -> DirectWiring:
+    """Return the wiring with one interface more of every server but one, joined at random; of some the fewest hops.
+
+    Servers and interfaces are both odd, so that there is one end too many: one interface of one server is idle. The
+    matching has no symmetry, but all rings stay.
+    """
+    rng = np.random.default_rng((seed, wiring.servers, wiring.degree))
+    src, dst = wiring.arcs
+    drawn = []
+    for _ in range(_DRAWS if wiring.servers < _MANY else 1):
+        order = rng.permutation(wiring.servers)[: wiring.servers - 1]
+        a, b = order[::2], order[1::2]
+        arcs = np.concatenate([src, a, b]), np.concatenate([dst, b, a])
+        recipe = {**wiring.recipe, "matching": np.stack([a, b], axis=1).tolist()}
+        drawn.append(
+            wiring_of_arcs(wiring.family, wiring.links, wiring.servers, wiring.degree + 1, arcs, recipe)
+        )
+    best = min(drawn, key=lambda one: wiring_hops(one).average_hops)
+    return replace(best, rings=wiring.rings)
+
+
+def lifted_trials(request: WiringRequest, tick: Tick) -> Iterator[DirectWiring]:
+    """Yield the wiring of each trial; end early where Moore's bound is reached."""
+    least = moore_average_hops(request.servers, request.degree, request.links)
+    shapes = tuple(
+        LiftShape(request.servers, request.degree, request.links, group, request.ring_group)
+        for group in _groups(request)
+    )
+    found: list[tuple[float, int, LiftShape]] = []
+    for index, shape in enumerate(shapes):
+        wiring = lifted(shape, request.seed, request.search_s * _FIRST_SHARE / len(shapes), tick)
+        hops = wiring_hops(wiring).average_hops
+        found.append((hops, index, shape))
+        yield wiring
+        if hops <= least + 1e-12:
+            return
+    ranked = sorted(found)
+    for trial, (place, share) in enumerate(_LATER, start=1):
+        shape = ranked[min(place, len(ranked) - 1)][2]
+        wiring = lifted(shape, request.seed + trial, request.search_s * share, tick)
+        yield wiring
+        if wiring_hops(wiring).average_hops <= least + 1e-12:
+            return
+
+
+def _groups(request: WiringRequest) -> list[int]:
+    """Return divisors of the servers: those that leave about 8 orbits first, or 16 where servers are many."""
+    servers = request.servers
+    if request.ring_group or (request.links == "duplex" and request.degree % 2):
+        return [1]
+    fits = [servers // m for m in range(2, min(_MOST_ORBITS, servers // 2) + 1) if servers % m == 0]
+    wanted = 8 if servers <= 512 else 16 if servers <= 8192 else 64
+    fits.sort(key=lambda group: abs(servers // group - wanted))
+    plain = [1] if servers <= _LARGEST_PLAIN or not fits else []
+    return [*fits[: _MOST_GROUPS - len(plain)], *plain]

@@ -2,6 +2,12 @@
 
 The first, second and last stage are computed: the first holds most micro-batches, the second has experts where the
 first layers are dense, the last has the logits. The fullest counts.
+
+What waits for gradients of weights where the schedule makes them later: nothing of it can be given up before.
+
+A pass for the gradients of weights needs what entered the matrix products, and the gradients of what left them: 14 and
+18 s·b·h bytes of a GPT layer, 32 of the 34 that it keeps in all, which counts as everything here. What is computed
+again in the backward pass is there until then, too.
 """
 
 from dataclasses import dataclass, fields
@@ -15,8 +21,7 @@ from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import find_accelerator
 from topoopt.transformers.columns import Bools, blocks_of
 from topoopt.transformers.configuration_table import ConfigurationTable
-from topoopt.transformers.memory.adapters import adapted_states
-from topoopt.transformers.memory.communicators import communicator_bytes
+from topoopt.transformers.memory.adapters import adapted_activations, adapted_states
 from topoopt.transformers.memory.frameworks import (
     FRAMEWORKS,
     Framework,
@@ -24,9 +29,9 @@ from topoopt.transformers.memory.frameworks import (
     find_framework,
     shared_by,
 )
-from topoopt.transformers.memory.kept import LayerKeeps, layer_kinds, stage_activations
+from topoopt.transformers.memory.layer import ELEMENT_BYTES, LayerActivations, has_dropout, layer_activations
 from topoopt.transformers.memory.moment import Moment, lost_bytes, moment_bytes, moment_of
-from topoopt.transformers.memory.stages import first_holds_most, stage_of
+from topoopt.transformers.memory.stages import Stage, first_holds_most, stage_of, two_way
 from topoopt.transformers.memory.states import (
     StateBytes,
     cast_bytes,
@@ -34,8 +39,30 @@ from topoopt.transformers.memory.states import (
     stage_states,
     state_bytes,
 )
-from topoopt.transformers.memory.waiting import inner_stages
 from topoopt.workloads.transformer import TransformerModel
+
+
+@dataclass(frozen=True, eq=False)
+class LayerKeeps:
+    """One kind of layer: bytes per token, each of shape (configurations,).
+
+    Attributes
+    ----------
+    everything : float array
+        Of a layer that computes nothing again.
+    keeps : float array
+        Of a layer that computes again what ``recompute`` says.
+    again : float array
+        What is there while such a layer is computed again, beside what it keeps.
+    entry : float array
+        What enters the layer.
+    """
+
+    everything: Floats
+    keeps: Floats
+    again: Floats
+    entry: Floats
+
 
 ATTENTION_KERNELS = ("fused", "eager")
 """``fused`` never writes the scores (FlashAttention); ``eager`` keeps scores, softmax and dropout of all pairs."""
@@ -95,7 +122,6 @@ MEMORY_CAUSES = tuple(
     if column.name not in ("total", "slack", "stage", "capacity_bytes")
 )
 """What memory goes to."""
-
 _BY_STAGE = (*MEMORY_CAUSES, "total", "slack", "stage")
 
 
@@ -224,4 +250,139 @@ def stage_memory(common: Common, index: Ints) -> MemoryColumns:
     slack = framework.held * moving + np.minimum(states.step, moving)
     return MemoryColumns(
         **causes, total=total, slack=slack, stage=stage.index, capacity_bytes=common.capacity
+    )
+
+
+def communicator_bytes(table: ConfigurationTable, framework: Framework) -> Floats:
+    """Return the bytes of a rank's communicators: tensor, pipeline, data, context and expert parallel groups.
+
+    NCCL has buffers for every channel of a communicator, however many ranks are in it; groups of one rank have none.
+    """
+    groups = np.asarray(table.tp > 1, np.float64)
+    groups += table.pp > 1
+    groups += table.dp * table.cp > 1
+    if np.any(several := table.cp > 1):
+        groups += several
+    if np.any(several := table.ep > 1):
+        groups += several
+    return framework.group_bytes * groups
+
+
+def layer_kinds(
+    model: TransformerModel, table: ConfigurationTable, fused: Bools, framework: Framework
+) -> tuple[LayerKeeps, ...]:
+    """Return what layers without experts keep and, in a model that has any, those with experts."""
+    kinds = (False,) if model.experts is None else (False, True)
+    layers = [
+        adapted_activations(
+            layer_activations(model, table, is_moe, fused, framework), model, table, is_moe, framework
+        )
+        for is_moe in kinds
+    ]
+    return tuple(
+        _kept(one, table, fused, framework, is_moe) for one, is_moe in zip(layers, kinds, strict=True)
+    )
+
+
+def stage_activations(
+    table: ConfigurationTable,
+    stage: Stage,
+    model: TransformerModel,
+    kinds: tuple[LayerKeeps, ...],
+    framework: Framework,
+) -> tuple[Floats, Floats]:
+    """Return bytes per token that a stage keeps, and those of the one layer that is being computed again."""
+    kept, again = np.zeros(len(table)), np.zeros(len(table))
+    share = recomputed_share(table, stage.layers)
+    held = (stage.kept_layers - stage.kept_moe_layers, stage.kept_moe_layers)
+    there = (stage.layers - stage.moe_layers, stage.moe_layers)
+    for one, times, layers in zip(kinds, held, there, strict=False):
+        kept = kept + times * (one.everything - share * (one.everything - one.keeps))
+        again = np.maximum(again, np.where(layers > 0, one.again, 0.0))
+    if np.any(table.schedule):
+        rows = list(zip(kinds, there, strict=False))
+        whole = np.sum([layers * one.everything for one, layers in rows], axis=0)
+        freed = np.sum([layers * share * (one.everything - one.keeps) for one, layers in rows], axis=0)
+        kept = kept + longer_kept(table, stage, whole, freed, kept)
+    entry = kinds[0].entry
+    mask = entry / ELEMENT_BYTES[table.precision] * has_dropout(model)
+    kept = kept + stage.in_flight * np.where(stage.is_first, mask, 0.0)
+    if framework.keeps_outputs:
+        kept = kept + stage.in_flight * entry * (table.pp > 1) * ~stage.is_last
+    if framework.frees_inputs:
+        chunks = np.minimum(stage.in_flight * table.vpp, stage.kept_layers)
+        kept = kept - chunks * entry * ((table.pp > 1) & ~table.recomputes("full"))
+    if np.any(table.offload_activations):
+        # Of what is in the host's memory, one layer is on its way.
+        kept = np.maximum(kept * (1 - table.offload_activations), kept / np.maximum(stage.layers, 1.0))
+    return kept, again
+
+
+def recomputed_share(table: ConfigurationTable, layers: Floats) -> Floats:
+    """Return the share of a stage's layers that ``recompute`` is about, from ``recompute_layers`` of each chunk."""
+    if not np.any(table.recompute_layers):
+        return np.ones(())
+    chunks = table.vpp * np.where(two_way(table), 2, 1)
+    some = np.minimum(table.recompute_layers * chunks / np.maximum(layers, 1.0), 1.0)
+    return np.where(table.recompute_layers > 0, some, 1.0)
+
+
+def _kept(
+    one: LayerActivations, table: ConfigurationTable, fused: Bools, framework: Framework, is_moe: bool
+) -> LayerKeeps:
+    everything = one.everything
+    parts = {
+        # A fused kernel computes its core again by itself; what it keeps is too little to give up.
+        "core": np.where(fused, 0.0, one.core),
+        "norms": one.norms,
+        "latent": one.latent,
+        "activation": one.activation,
+    }
+    if is_moe:
+        experts = table.recomputes("experts")
+        parts["experts"] = one.experts + one.activation
+        parts["activation"] = np.where(experts, 0.0, one.activation)
+    freed, again = np.zeros(len(table)), np.zeros(len(table))
+    for name, part in parts.items():
+        if np.any(does := table.recomputes(name)):
+            freed = freed + does * part
+            again = np.maximum(again, does * part)
+    if framework.every_second_product:
+        selective = table.recomputes("core") & ~table.recomputes("full")
+        freed = np.where(selective, everything - one.products, freed)
+        again = np.where(selective, freed, again)
+    full = table.recomputes("full")
+    freed = np.where(full, everything - one.entry, freed)
+    return LayerKeeps(everything, everything - freed, np.where(full, freed, again), one.entry)
+
+
+def longer_kept(
+    table: ConfigurationTable, stage: Stage, everything: Floats, computed_again: Floats, kept: Floats
+) -> Floats:
+    """Return what a stage keeps more than ``kept``, bytes per token.
+
+    ZB-H1: stage i makes gradients of weights i micro-batches later, so that i + 1 wait when a backward pass ends.
+    DualPipe: rank i makes those of its last min(i, p - 1 - i) + 1 micro-batches at the end, when few others are left.
+
+    Parameters
+    ----------
+    everything, computed_again : float array
+        Of all layers of the stage for one micro-batch: what they keep without recomputation, and what of it is computed
+        again.
+    """
+    zero, dual = table.has_word("schedule", "zero-bubble"), two_way(table)
+    later = np.minimum(stage.index + 1.0, stage.in_flight)
+    last = np.minimum(stage.index, table.pp - 1 - stage.index) + 1.0
+    at_the_end = last * everything / 2  # of one of the two stages that a rank has
+    return np.asarray(zero * later * computed_again + dual * np.maximum(at_the_end - kept, 0.0), np.float64)
+
+
+def inner_stages(table: ConfigurationTable, layers: int) -> tuple[Ints, Ints]:
+    """Return which stages between the first and the last may have most that waits.
+
+    Those in the middle and the last but one, or the last of those that have a layer more than others.
+    """
+    before = np.maximum(table.pp - 2, 0)
+    return np.where(two_way(table), table.pp // 2, before), np.where(
+        layers % table.pp, layers % table.pp - 1, before
     )

@@ -5,13 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.arrays import Floats
+from topoopt.transformers.configuration_table import ConfigurationTable
 from topoopt.transformers.step_time.case import Case
 from topoopt.transformers.step_time.context_time import context_s
 from topoopt.transformers.step_time.expert_exchange import exchanges_s, hidden_exchanges_s, overlaps
-from topoopt.transformers.step_time.layer_time import LayerKernels, layer_kernels
+from topoopt.transformers.step_time.layer_time import LayerKernels, layer_kernels, part_kernels
 from topoopt.transformers.step_time.offload_time import offloaded_layer_s
-from topoopt.transformers.step_time.recomputed_time import again_s, recomputed_layers
 from topoopt.transformers.step_time.schedules import paired_share
+
+PARTS = ("norms", "activation", "experts", "latent")
+"""Parts beside attention's core; the forward pass of each is in :func:`part_kernels`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,3 +166,26 @@ def _bare_exchanges_s(case: Case, alone_s: Floats, computing_s: Floats) -> Float
     return np.asarray(
         alone_s + paired * (hidden_exchanges_s(alone_s, computing_s, dedicated) - alone_s), np.float64
     )
+
+
+def again_s(case: Case, layer: LayerKernels) -> Floats:
+    """Return the kernels that run again in the backward pass of an average layer."""
+    table = case.table
+    full = table.recomputes("full")
+    again = np.where(full, layer.forward_s, table.recomputes("core") * layer.core_s)
+    wanted = [part for part in PARTS if np.any(table.recomputes(part) & ~full)]
+    if wanted:
+        forward_s = part_kernels(case)
+        for part in wanted:
+            inside = part == "activation"  # of experts that are computed again as a whole
+            does = table.recomputes(part) & ~full & ~(inside & table.recomputes("experts"))
+            again = again + does * forward_s[part]
+    return np.asarray(again * recomputed_layers(table, case.shapes.layers), np.float64)
+
+
+def recomputed_layers(table: ConfigurationTable, layers: Floats) -> Floats:
+    """Return the share of all layers that recomputation is about."""
+    if not np.any(table.recompute_layers):
+        return np.ones(())
+    some = np.minimum(table.recompute_layers * table.vpp * table.pp / layers, 1.0)
+    return np.where(table.recompute_layers > 0, some, 1.0)

@@ -5,6 +5,8 @@ servers. The task graph, the closed form and the traffic of an iteration are all
 server is part of the durations; only what servers send each other is told by bytes.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,11 +15,13 @@ from numpy.typing import NDArray
 
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.workloads.pipelined_step.groups import Exchange, Synchronization
+from topoopt.workloads.pipelined_step.groups import SWEEPS, Exchange, Synchronization
 from topoopt.workloads.pipelined_step.orders import ORDERS, Order
 from topoopt.workloads.pipelined_step.schedule import Schedule
-from topoopt.workloads.pipelined_step.traffic import Rows, iteration_traffic
-from topoopt.workloads.traffic import Traffic
+from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
+
+Rows = tuple[Ints, Ints, Ints]
+"""Source, destination and bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,3 +256,36 @@ def _check_number(what: str, value: int, least: int) -> None:
 def _check_seconds(what: str, value: float) -> None:
     if not 0 <= value < float("inf"):
         raise InvalidInput(f"pipelined step: {what}: expected seconds >= 0, got {value}")
+
+
+def iteration_traffic(
+    servers: int,
+    micro_batches: int,
+    sent: Rows,
+    exchanges: Sequence[Exchange],
+    synchronizations: Sequence[Synchronization],
+) -> Traffic:
+    """Return the traffic of an iteration from the bytes that chunks ``sent`` on, and from what goes on in groups."""
+    rings: Counter[tuple[int, ...]] = Counter()
+    exchanged: list[AllToAllGroup] = []
+    rows = [sent]
+    for one in exchanges:
+        if one.pair_bytes:
+            rows.append(_pair_rows(one, micro_batches))
+        elif one.collective == "all-to-all":
+            pair = one.size_bytes // len(one.members)
+            exchanged.append(AllToAllGroup(tuple(sorted(one.members)), pair * micro_batches))
+        else:
+            rings[tuple(sorted(one.members))] += SWEEPS[one.collective] * one.size_bytes * micro_batches
+    for sync in synchronizations:
+        swept = SWEEPS[sync.collective] * sync.size_bytes + sync.gather_bytes
+        rings[tuple(sorted(sync.members))] += swept
+    groups = [AllReduceGroup(members, twice // 2) for members, twice in rings.items()]
+    columns = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return merged_traffic(servers, groups, exchanged, Transfers(*columns))
+
+
+def _pair_rows(one: Exchange, micro_batches: int) -> Rows:
+    members = np.array(one.members, np.int64)
+    sizes = np.array(one.pair_bytes, np.int64).ravel() * micro_batches
+    return np.repeat(members, len(members)), np.tile(members, len(members)), sizes

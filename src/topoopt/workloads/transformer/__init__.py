@@ -4,10 +4,10 @@ from topoopt.workloads.transformer.adapters import ADAPTERS as ADAPTERS
 from topoopt.workloads.transformer.adapters import EVERYWHERE as EVERYWHERE
 from topoopt.workloads.transformer.adapters import AdapterParameters as AdapterParameters
 from topoopt.workloads.transformer.adapters import adapter_parameters as adapter_parameters
+from topoopt.workloads.transformer.config import FAMILIES as FAMILIES
 from topoopt.workloads.transformer.config import config_to_model as config_to_model
 from topoopt.workloads.transformer.config import left_out_of_config as left_out_of_config
 from topoopt.workloads.transformer.config import read_config as read_config
-from topoopt.workloads.transformer.families import FAMILIES as FAMILIES
 from topoopt.workloads.transformer.flops import ForwardFlops as ForwardFlops
 from topoopt.workloads.transformer.flops import LayerFlops as LayerFlops
 from topoopt.workloads.transformer.flops import forward_flops as forward_flops

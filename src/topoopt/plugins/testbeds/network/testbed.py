@@ -1,20 +1,23 @@
 """The noun Testbed: a network on this machine, for as long as its context lasts."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.plugins.testbeds.namespaces import FOLDER
 from topoopt.plugins.testbeds.network.construction import change_cables, make_network, remove, route_servers
 from topoopt.plugins.testbeds.network.interrupts import as_errors, later
-from topoopt.plugins.testbeds.network.layout import Layout, node_name
-from topoopt.plugins.testbeds.network.netlink import speaking
-from topoopt.plugins.testbeds.network.observing import Question, next_ports, read_counters, take_down
+from topoopt.plugins.testbeds.network.layout import Layout, identity, node_name
+from topoopt.plugins.testbeds.network.netlink import port_indices, pyroute2_here, speaking
 from topoopt.plugins.testbeds.network.probe import check_machine
 from topoopt.plugins.testbeds.network.state import PREFIX, TestbedState, claim, process_started, write_state
+
+Question = tuple[int, int, str]
+"""Source and destination of a packet, and the interface by which it came in; nothing where the source itself asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +195,45 @@ def build(
             if built and not kept:
                 with later():
                     remove(state)
+
+
+def read_counters(kernel: Any) -> Mapping[str, tuple[int, int, int]]:
+    """Return the bytes and packets that each interface of a namespace has sent, and the packets its queue dropped."""
+    drops: dict[int, int] = {}
+    for queue in kernel.get_qdiscs():
+        counted = queue.get_attr("TCA_STATS2")
+        basic = counted.get_attr("TCA_STATS_QUEUE") if counted is not None else None
+        if basic is not None:
+            drops[queue["index"]] = drops.get(queue["index"], 0) + basic["drops"]
+    counts = {}
+    for link in kernel.get_links():
+        sent = link.get_attr("IFLA_STATS64")
+        counts[link.get_attr("IFLA_IFNAME")] = (
+            sent["tx_bytes"],
+            sent["tx_packets"],
+            drops.get(link["index"], 0),
+        )
+    return counts
+
+
+def take_down(kernel: Any, name: str) -> None:
+    """Break the cable of an interface; what it has counted stays."""
+    kernel.link("set", index=port_indices(kernel)[name], state="down")
+
+
+def next_ports(kernel: Any, questions: Iterable[Question]) -> list[str]:
+    """Return the interface by which each packet goes on, as the kernel finds it; nothing where it has no route."""
+    indices = port_indices(kernel)
+    names = {index: name for name, index in indices.items()}
+    found = []
+    for src, dst, came_from in questions:
+        words: dict[str, Any] = {"dst": identity(dst), "src": identity(src)}
+        if came_from:
+            words["iif"] = indices[came_from]
+        try:
+            (route,) = kernel.route("get", **words)
+        except pyroute2_here().NetlinkError:
+            found.append("")
+        else:
+            found.append(names[route.get_attr("RTA_OIF")])
+    return found
