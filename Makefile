@@ -12,7 +12,7 @@ DOCS := $(VENV)/.ready-for-docs
 PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
 CODE := src tests benchmarks examples docs fuzz
 
-.PHONY: demo test guides docs check format bench reference calibrations reproduction clean help
+.PHONY: demo test properties guides docs check format fuzz bench reference calibrations reproduction clean help
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -24,10 +24,14 @@ demo: $(RUN) ## Plan DLRM on 128 servers with 4 interfaces of 100 Gb/s each, and
 	@$(BIN)/topoopt report out/plan.json --out out/report.html
 
 # Tests start hundreds of processes: each would parse the package again where no bytecode may be written.
-test guides fuzz: export PYTHONDONTWRITEBYTECODE =
+test guides properties fuzz: export PYTHONDONTWRITEBYTECODE =
 
 test: $(DEV) ## Run the tests, the doctests, the examples and the commands of the README.
 	@$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --dist worksteal --durations 10
+
+properties: $(DEV) ## Try each property on 500 random examples; print how to repeat a violation. EXAMPLES=… SEED=…
+	@$(BIN)/python -m pytest -m hypothesis --examples $(or $(EXAMPLES),500) $(if $(SEED),--hypothesis-seed $(SEED)) \
+		--numprocesses $(JOBS) --dist worksteal tests
 
 guides: $(DEV) ## Run every command that the guides show.
 	@TOPOOPT_BIN=$(abspath $(BIN)) $(BIN)/python -m pytest --quiet tests/docs

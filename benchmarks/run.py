@@ -18,6 +18,7 @@ from benchmarks import (
     schedulers,
     search,
     simulators,
+    single_calls,
     step_times,
     topology,
 )
@@ -37,6 +38,7 @@ TABLE: dict[str, Callable[[], Iterator[Figure]]] = {
     "step-times": step_times.figures,
     "program": program.figures,
     "plans": plans.figures,
+    "single-calls": single_calls.figures,
 }
 ROW = "{:<44} {:>12} {:<16} {:>12} {:>6} {:>10} {:>10}"
 

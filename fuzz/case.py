@@ -20,7 +20,7 @@ from fuzz.subjects import READERS, WORDS, verbs
 from fuzz.values import TEXTS, any_number
 from topoopt.frontends.cli import main
 
-LIMIT_S = 10
+LIMIT_S = 10.0
 MANY = ("--processes", "--chains", "--ray")
 """Flags whose small values start processes, which is another test."""
 
@@ -54,12 +54,12 @@ def make_case(seed: int, number: int, folder: Path) -> Case:
     return Case(seed, number, tuple(words))
 
 
-def finding_of(case: Case, folder: Path) -> str:
+def finding_of(case: Case, folder: Path, limit_s: float) -> str:
     """Run a case and return what is wrong with its end; empty if nothing is."""
     before = _listing(folder)
     out, err = io.StringIO(), io.StringIO()
     signal.signal(signal.SIGPROF, _too_long)
-    signal.setitimer(signal.ITIMER_PROF, LIMIT_S)  # of this process, whatever else the machine does
+    signal.setitimer(signal.ITIMER_PROF, limit_s)  # of this process, whatever else the machine does
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
@@ -67,7 +67,7 @@ def finding_of(case: Case, folder: Path) -> str:
     except TookTooLong:
         if "packet" in case.words:  # more bytes are more packets: a simulation may take as long as it likes
             return ""
-        return f"more than {LIMIT_S} CPU seconds: {_last_line_of_ours()}"
+        return f"more than {limit_s:g} CPU seconds: {_last_line_of_ours()}"
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         return (
             f"{type(error).__name__}: {str(error)[:200]!r}\n{''.join(traceback.format_exception(error)[-8:])}"

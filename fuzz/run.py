@@ -20,11 +20,11 @@ from fuzz.subjects import make_files
 from fuzz.worker import run_case
 
 ROOT = Path(__file__).parents[1]
-PATIENCE_S = 9 * LIMIT_S
-"""After so long a worker in compiled code, which hears no signal, is ended."""
+PATIENCE = 9
+"""After so many limits a worker in compiled code, which hears no signal, is ended."""
 
 
-def run(cases: int, seed: int, jobs: int, folder: Path) -> list[dict[str, Any]]:
+def run(cases: int, seed: int, jobs: int, folder: Path, limit_s: float = LIMIT_S) -> list[dict[str, Any]]:
     """Run cases on some processes and return what they found."""
     whole = folder / "whole"
     whole.mkdir()
@@ -37,7 +37,9 @@ def run(cases: int, seed: int, jobs: int, folder: Path) -> list[dict[str, Any]]:
         os.chdir(here)
     findings: list[dict[str, Any]] = []
     crews = [
-        threading.Thread(target=_crew, args=(whole, folder / f"work{job}", seed, job, jobs, cases, findings))
+        threading.Thread(
+            target=_crew, args=(whole, folder / f"work{job}", seed, job, jobs, cases, findings, limit_s)
+        )
         for job in range(jobs)
     ]
     for crew in crews:
@@ -48,7 +50,14 @@ def run(cases: int, seed: int, jobs: int, folder: Path) -> list[dict[str, Any]]:
 
 
 def _crew(
-    whole: Path, folder: Path, seed: int, first: int, step: int, last: int, findings: list[dict[str, Any]]
+    whole: Path,
+    folder: Path,
+    seed: int,
+    first: int,
+    step: int,
+    last: int,
+    findings: list[dict[str, Any]],
+    limit_s: float,
 ) -> None:
     """Run the cases of one job; where a worker dies or hangs, go on behind that case with another worker."""
     begun = first
@@ -59,10 +68,10 @@ def _crew(
             "fuzz.worker",
             str(whole),
             str(folder),
-            *map(str, (seed, begun, step, last)),
+            *map(str, (seed, begun, step, last, limit_s)),
         ]
         with tempfile.TemporaryFile() as complaints:
-            begun = _watched(words, complaints, begun, findings)
+            begun = _watched(words, complaints, begun, findings, PATIENCE * limit_s)
             if begun >= 0:
                 complaints.seek(0)
                 found = f"the process ended:\n{complaints.read()[-500:].decode(errors='replace')}"
@@ -70,14 +79,16 @@ def _crew(
         begun = last if begun < 0 else begun + step
 
 
-def _watched(words: list[str], complaints: IO[bytes], first: int, findings: list[dict[str, Any]]) -> int:
+def _watched(
+    words: list[str], complaints: IO[bytes], first: int, findings: list[dict[str, Any]], longest_s: float
+) -> int:
     """Run a worker to its end; return the case during which it ended too early, or -1."""
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     begun: list[Any] = [first, time.monotonic()]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=complaints, text=True, env={**os.environ, "PYTHONPATH": path}
     ) as worker:
-        threading.Thread(target=_end_when_hung, args=(worker, begun), daemon=True).start()
+        threading.Thread(target=_end_when_hung, args=(worker, begun, longest_s), daemon=True).start()
         assert worker.stdout is not None
         for line in worker.stdout:
             answer = json.loads(line)
@@ -90,10 +101,10 @@ def _watched(words: list[str], complaints: IO[bytes], first: int, findings: list
     return int(begun[0])
 
 
-def _end_when_hung(worker: "subprocess.Popen[str]", begun: list[Any]) -> None:
+def _end_when_hung(worker: "subprocess.Popen[str]", begun: list[Any], longest_s: float) -> None:
     while worker.poll() is None:
         time.sleep(0.5)
-        if time.monotonic() - begun[1] > PATIENCE_S:
+        if time.monotonic() - begun[1] > longest_s:
             worker.kill()
 
 
@@ -126,7 +137,7 @@ def _replay(seed: int, number: int) -> int:
     whole.mkdir()
     os.chdir(whole)
     make_files(whole)
-    case, found = run_case(whole, folder / "work", seed, number)
+    case, found = run_case(whole, folder / "work", seed, number, LIMIT_S)
     print(
         f"cd {folder / 'work'}; topoopt {' '.join(case.words)!a}  {case.spoiled}\n{found or 'nothing found'}"
     )

@@ -1,16 +1,78 @@
-"""What all tests need of the process that they run in."""
+"""Settings of all tests: interrupts, examples of properties, reruns of tests of a real kernel."""
 
+import secrets
 import signal
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 # A run that a shell starts in its background ignores Ctrl-C, and so would every program that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+OWN_SETTINGS = "_hypothesis_internal_use_settings"
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Try a test again that measures a real kernel: other work on the machine can stretch its times."""
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--examples",
+        type=int,
+        metavar="N",
+        help="try each property on N or more random examples (default: on the same ones in every run)",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # before Hypothesis takes its seed
+def pytest_configure(config: pytest.Config) -> None:
+    """Make every run the same; with ``--examples``, every run with the same seed."""
+    examples = config.getoption("--examples")
+    settings.register_profile(
+        "topoopt",
+        max_examples=examples or 100,
+        derandomize=not examples,
+        database=None,
+        deadline=None,
+        print_blob=True,
+        suppress_health_check=[
+            HealthCheck.too_slow,  # depends on the machine
+            HealthCheck.filter_too_much,  # depends on the seed
+            HealthCheck.function_scoped_fixture,  # no property changes its fixtures
+        ],
+    )
+    settings.load_profile("topoopt")
+    # Else constants of all modules imported so far are drawn, too, which depend on the tests that ran before.
+    providers._get_local_constants = lambda: providers._local_constants
+    if examples and not config.option.hypothesis_seed:
+        config.option.hypothesis_seed = str(secrets.randbelow(10**9))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    examples = config.getoption("--examples")
     for item in items:
+        # Other work on the machine can stretch the times of a real kernel.
         if "testbed" in item.path.parts or item.path.name.startswith("test_testbed"):
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=5))
+        test = getattr(item, "obj", None)
+        own: settings | None = getattr(test, OWN_SETTINGS, None)
+        if examples and own:
+            setattr(test, OWN_SETTINGS, settings(own, max_examples=max(examples, own.max_examples)))
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return _campaign(config) and f"properties: {_campaign(config)}"
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say how to repeat each violation."""
+    for report in terminalreporter.getreports("failed") if config.getoption("--examples") else ():
+        terminalreporter.write_line(
+            f"again: .venv/bin/python -m pytest {_campaign(config)} '{report.nodeid}'"
+        )
+
+
+def _campaign(config: pytest.Config) -> str | None:
+    """Return the flags that draw the same examples again, if any are drawn."""
+    examples = config.getoption("--examples")
+    return f"--examples {examples} --hypothesis-seed {config.option.hypothesis_seed}" if examples else None

@@ -18,7 +18,7 @@ def test_a_cluster_has_the_paper_s_defaults() -> None:
 
 
 @given(servers=st.integers(2, 5000), degree=st.integers(1, 80))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_degree_is_taken_up_to_what_the_servers_can_use(servers: int, degree: int) -> None:
     if degree <= largest_degree(servers):
         assert ClusterSpec(servers, degree, 1e9).degree == degree

@@ -137,7 +137,7 @@ JOBS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     JOBS,
     st.sampled_from([LOOK_AHEAD, ONE_PLANE, OCS, None]),
@@ -179,7 +179,7 @@ def _check_disjoint(spans: list[tuple[tuple[int, ...], float, float]]) -> None:
             assert not (together and set(servers) & set(others))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(JOBS)
 def test_backfilling_never_delays_the_first_in_the_queue(rows: list[tuple[int, int, int]]) -> None:
     """All come at once: the first that has to wait starts when it would have started without backfilling."""

@@ -75,7 +75,7 @@ JOBS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(JOBS, st.sampled_from([OCS, None]))
 def test_all_work_is_done_whatever_the_sizes(rows, switching) -> None:  # type: ignore[no-untyped-def]
     jobs = [

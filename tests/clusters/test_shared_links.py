@@ -44,7 +44,7 @@ def kept_rows(found: list[SharedJob]) -> list[dict[int, float]]:
     return rows
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(jobs, min_size=1, max_size=5), st.data())
 def test_links_that_are_left_out_change_no_rate(found: list[SharedJob], data: st.DataObject) -> None:
     everything = [
@@ -56,7 +56,7 @@ def test_links_that_are_left_out_change_no_rate(found: list[SharedJob], data: st
     assert rates([kept[c] for c in chosen]) == pytest.approx(rates([everything[c] for c in chosen]), rel=1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(jobs, min_size=2, max_size=6))
 def test_jobs_of_different_groups_do_not_disturb_each_other(found: list[SharedJob]) -> None:
     groups = meeting_jobs(found)

@@ -117,7 +117,7 @@ TRACE_JOBS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=TRACE_JOBS)
 def test_what_is_written_is_read(
     rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory

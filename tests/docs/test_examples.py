@@ -33,7 +33,7 @@ BLOCK = re.compile(
 )
 COMMAND = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 EXIT = re.compile(r"\s+# exit (\d+)$")
-LONGEST_S = 120
+LONGEST_S = 600
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tests.docs.test_examples import same, shown_in
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs" / "extend").glob("*.md"))
 BLOCK = re.compile(r"^```(?P<kind>python|diff|pycon|console)\n(?P<body>.*?)^```", re.MULTILINE | re.DOTALL)
-LONGEST_S = 120
+LONGEST_S = 600
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def test_a_way_of_its_own_for_each_direction_counts_each_direction_alone() -> No
     assert pairs_of(demand_circuits(demand, rule(2, duplex=False))) == {(0, 1): 2, (1, 0): 2}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(demands, st.integers(1, 4))
 def test_one_way_circuits_are_those_of_the_plain_greedy(demand: Matrix, degree: int) -> None:
     found = demand_circuits(demand, rule(degree, duplex=False))
@@ -86,7 +86,7 @@ def test_one_way_circuits_are_those_of_the_plain_greedy(demand: Matrix, degree: 
     np.testing.assert_array_equal(found, plain_greedy(demand, degree, duplex=False))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(demands, st.integers(1, 4))
 def test_duplex_circuits_are_those_of_the_plain_greedy_and_some_between_free_ports(
     demand: Matrix, degree: int
@@ -102,7 +102,7 @@ def test_duplex_circuits_are_those_of_the_plain_greedy_and_some_between_free_por
     assert (found - plain).sum() == 2 * parts
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(demands, st.integers(2, 4))
 def test_servers_that_forward_are_connected_within_their_degree(demand: Matrix, degree: int) -> None:
     found = demand_circuits(demand, rule(degree, forwarding=True))
@@ -112,7 +112,7 @@ def test_servers_that_forward_are_connected_within_their_degree(demand: Matrix, 
     assert np.trace(found) == 0
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(demands.filter(lambda demand: bool((demand - np.diag(np.diag(demand))).any())), st.booleans())
 def test_without_forwarding_the_pair_of_most_demand_has_a_circuit(demand: Matrix, duplex: bool) -> None:
     """What makes waiting end: after every change somebody who waits the most is served."""

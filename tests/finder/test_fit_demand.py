@@ -10,7 +10,6 @@ from topoopt.topologies import stride_offsets
 from topoopt.workloads.traffic import AllToAllGroup, Transfer, merged_traffic
 
 
-@settings(deadline=None)
 @given(st.integers(2, 20), st.data())
 def test_bytes_by_distance_equal_those_of_the_matrix(servers: int, data: st.DataObject) -> None:
     server = st.integers(0, servers - 1)
@@ -32,7 +31,7 @@ def _byte_hops(size: int, strides: tuple[int, ...], links: str, demand: np.ndarr
     return float(demand @ hops)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(5, 40), st.sampled_from(["duplex", "directed"]), st.integers(0, 999))
 def test_no_renumbering_moves_the_bytes_over_fewer_hops(size: int, links: str, seed: int) -> None:
     demand = np.random.default_rng(seed).integers(0, 100, size).astype(float)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.finder.busiest_share import busiest_share
@@ -77,7 +77,7 @@ def test_full_mesh_has_all_its_cycles(servers: int, check_ring: RingCheck) -> No
     _assert_disjoint_both_ways(mesh, rings, check_ring)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(st.integers(3, 40), st.integers(2, 7), st.integers(0, 5), st.integers(1, 9))
 def test_cycles_are_disjoint_whatever_is_found(
     check_ring: RingCheck, servers: int, degree: int, seed: int, limit: int

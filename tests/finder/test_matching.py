@@ -28,7 +28,7 @@ def _best_duplex(weight: np.ndarray, free: tuple[int, ...]) -> float:
     return float(max(alone, *joined))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(2, 7), st.integers(0, 999))
 def test_duplex_matching_is_the_heaviest_of_all(servers: int, seed: int) -> None:
     demand = _demand(servers, seed)
@@ -38,7 +38,7 @@ def test_duplex_matching_is_the_heaviest_of_all(servers: int, seed: int) -> None
     assert weight[a, b].sum() == _best_duplex(weight, tuple(range(servers)))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(2, 6), st.integers(0, 999))
 def test_directed_matching_is_the_heaviest_permutation_without_fixed_points(servers: int, seed: int) -> None:
     demand = _demand(servers, seed)

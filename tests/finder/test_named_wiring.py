@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.base.errors import Infeasible, InvalidInput
@@ -83,7 +83,7 @@ def test_heavy_pairs_get_links_on_top_of_a_family() -> None:
     assert max(np.bincount(fabric.topology.src, fabric.topology.ports)) <= 4
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(st.sampled_from(WIRING_NAMES), st.integers(4, 20), st.integers(2, 6), st.integers(0, 10**9))
 def test_any_family_wires_any_job(
     check_ring: RingCheck, name: str, servers: int, degree: int, mp_bytes: int

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.finder import lay_rings, one_way_rings
@@ -48,7 +48,7 @@ def test_families_of_links_one_way_have_rings(
         _check(topology, found, check_ring)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(st.integers(3, 24), st.integers(1, 4), st.integers(0, 1000))
 def test_unions_of_cycles_have_at_least_one_too_few(
     check_ring: RingCheck, servers: int, cycles: int, seed: int

@@ -6,7 +6,7 @@ from math import gcd
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput, NoRoute
@@ -87,7 +87,7 @@ def test_coin_sequences_reach_the_next_member_in_fewest_coins() -> None:
             assert (sum(coins) - stride * (12 // size)) % 12 == 0
 
 
-@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120)
 @given(st.sampled_from(sorted(FAMILIES)), st.integers(2, 30), st.integers(2, 6), st.data())
 def test_any_group_on_any_family_gets_rings(
     check_ring: RingCheck, family: str, servers: int, degree: int, data: st.DataObject
@@ -101,7 +101,7 @@ def test_any_group_on_any_family_gets_rings(
         check_ring(topology, group, ring)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(st.integers(2, 40), st.data())
 def test_directed_circulants_carry_any_group(
     check_ring: RingCheck, servers: int, data: st.DataObject
@@ -141,7 +141,7 @@ def _random_fabric(data: st.DataObject) -> tuple[Topology, int]:
     return FAMILIES[family](servers, degree, 1e9, seed=data.draw(st.integers(0, 4))), degree
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.data())
 def test_no_other_rings_of_all_servers_load_the_busiest_link_less(data: st.DataObject) -> None:
     topology, limit = _random_fabric(data)
@@ -158,7 +158,7 @@ def test_no_other_rings_of_all_servers_load_the_busiest_link_less(data: st.DataO
             assert laid <= busiest_share(topology, others[:count]) + 1e-12
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.data())
 def test_no_stride_rings_or_else_tours_of_a_group_load_the_busiest_link_less(data: st.DataObject) -> None:
     topology, limit = _random_fabric(data)

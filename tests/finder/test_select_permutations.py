@@ -74,7 +74,7 @@ def test_strides_are_chosen_for_the_half_turn_that_comes_with_them() -> None:
     assert (with_turn.diameter, with_turn.average_hops) < (without.diameter, without.average_hops)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.integers(2, 90),
     st.integers(1, 9),
@@ -96,7 +96,7 @@ def _score(size: int, strides: tuple[int, ...], links: str) -> tuple[int, float]
     return metrics.diameter, metrics.average_hops
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(3, 400), st.integers(2, 8), st.sampled_from(["duplex", "directed"]))
 def test_best_is_never_worse_than_the_published_rules(size: int, degree: int, links: str) -> None:
     best = _score(size, select_permutations(size, degree, links=links, rule="best"), links)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.base.errors import Infeasible, InvalidInput
@@ -215,11 +215,7 @@ def _jobs(draw: st.DrawFn) -> Traffic:
     )
 
 
-@settings(
-    deadline=None,
-    max_examples=150,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=150)
 @given(
     _jobs(),
     st.integers(2, 9),

@@ -202,7 +202,7 @@ def assert_equal(found: SimResult, expected: Plain) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=SEEDS)
 @example(
     seed=5524
@@ -216,7 +216,7 @@ def test_tasks_flows_and_links_are_those_of_the_plain_program(kind: str, seed: i
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(seed=SEEDS)
 def test_so_they_are_where_windows_shrink(kind: str, seed: int) -> None:
     graph, fabric = irregular_case(kind, seed, 4_000_000)
@@ -286,7 +286,7 @@ def test_collectives_of_a_few_bytes(collective: int, members: int) -> None:
 
 
 @pytest.mark.parametrize("transport", ["dctcp", "line-rate"])
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=SEEDS, room=st.integers(2, 40))
 def test_what_a_full_queue_loses_before_anybody_notices(transport: str, seed: int, room: int) -> None:
     graph, fabric = incast(5, 900_000, np.random.default_rng(seed))

@@ -11,7 +11,7 @@ import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 NEEDED = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here")
-LONGEST_S = 120
+LONGEST_S = 600
 
 
 @dataclass(frozen=True)

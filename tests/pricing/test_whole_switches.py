@@ -200,13 +200,19 @@ def test_an_ideal_switch_is_no_dearer_than_the_rails_of_the_same_ports() -> None
     assert (plane.tree.switches, plane.tree.tiers, plane.spare_ports) == (1, 1, 0)
 
 
+def test_fibers_of_two_planes_are_rounded_together() -> None:
+    """Each rounded alone, rails were 0.3 µ$ cheaper than the ideal switch."""
+    ideal, rail = (network_bill(name, 255, 2, 10e9, pricing_of()) for name in ("ideal-switch", "rail"))
+    assert ideal.known_usd == rail.known_usd
+
+
 @given(
     servers=st.integers(2, 4096),
     degree=st.integers(1, 8),
     gbps=st.sampled_from([10, 25, 100, 150, 200, 400, 800, 1600]),
     technology=st.sampled_from(["pluggable", "linear", "co-packaged"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_an_ideal_switch_is_never_dearer_than_rails(
     servers: int, degree: int, gbps: float, technology: str
 ) -> None:
@@ -233,7 +239,7 @@ PRICED = tuple(name for name in PRICED_FABRICS if name not in ("full-mesh", "mix
     more=st.sampled_from([1, 1.01, 1.5, 2]),
     data=st.data(),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_more_servers_ports_or_bandwidth_are_never_cheaper(
     fabric: str, servers: int, degree: int, gbps: float, more: float, data: st.DataObject
 ) -> None:

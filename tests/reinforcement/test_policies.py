@@ -31,7 +31,7 @@ def test_an_asynchronous_step_is_the_longer_of_a_steady_rollout_and_training_and
     assert step.step_s == pytest.approx(longer + step.sync_s)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.floats(0, 3), st.sampled_from([4, 8, 12]))
 def test_partial_rollouts_wait_for_no_longest_answer_and_are_older_than_one_step_off(
     staleness: float, rollout: int
@@ -46,7 +46,7 @@ def test_partial_rollouts_wait_for_no_longest_answer_and_are_older_than_one_step
     assert whole.turns.staleness_steps == 1
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.sampled_from(["grpo", "ppo"]), st.integers(1, 3), st.booleans())
 def test_passes_and_training_take_no_less_than_their_flops_at_the_peak(
     algorithm: str, epochs: int, reference: bool

@@ -46,7 +46,7 @@ def highest_s(topology: Topology, routes: Routes, demand: np.ndarray, background
     return max_load_s(topology, link_loads(topology, routes, demand) + background)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.sampled_from([(16, (1, 5)), (24, (1, 5, 7)), (15, (1, 4))]),
     st.integers(0, 99),

@@ -33,7 +33,7 @@ def ladder(rungs: list[int]) -> Topology:
     return topology_from_links("test", 2, links, 2 + sum(rungs))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(2, 24), st.integers(2, 5), st.integers(1, 5), st.integers(0, 3))
 def test_many_pairs_at_once_get_the_paths_of_each_alone(
     servers: int, degree: int, limit: int, seed: int
@@ -52,7 +52,7 @@ def test_many_pairs_at_once_get_the_paths_of_each_alone(
     assert np.diff(arrays.path_first).tolist() == size
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.sampled_from([(9, 9), (12, 12), (3, 5, 7), (100,)]), st.integers(0, 50))
 def test_a_draw_takes_every_next_hop_as_often_as_it_should(rungs: tuple[int, ...], seed: int) -> None:
     topology = ladder(list(rungs))

@@ -52,7 +52,7 @@ def loads_by_walking(topology: Topology, routes: Routes, demand: np.ndarray) -> 
     return load
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(graphs(), st.sampled_from(GENERAL), st.integers(0, 5))
 def test_paths_are_shortest_and_link_shares_tell_the_same(topology: Topology, name: str, seed: int) -> None:
     routes = make_routes(name, topology, seed)
@@ -80,7 +80,7 @@ def test_paths_are_shortest_and_link_shares_tell_the_same(topology: Topology, na
     assert (np.diff(every.pair_first)[:: n + 1] == 0).all()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(graphs(), st.integers(1, 6), st.integers(0, 3))
 def test_slack_admits_the_next_longer_simple_paths_in_order(topology: Topology, k: int, slack: int) -> None:
     routes = KShortestRoutes(topology, k, slack, "inverse-length")

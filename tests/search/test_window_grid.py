@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from topoopt.search.demands import FINE, HEADS, TAILS, window_grid
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 200))
 def test_sets_are_summed_and_no_order_beats_them(seed: int, count: int) -> None:
     """Whoever sends one piece after the other, in any order, ends no sooner than the bound of any set."""

@@ -101,7 +101,7 @@ def test_circuits_that_change_are_for_the_flow_simulator() -> None:
     assert (choice.result.simulator, choice.reason) == ("flow", "circuits change under way")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example([(0, 1, 1, 204), (0, 1, 1, 207)])  # the packet that opens the second waits behind the first's data
 @given(
     st.lists(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput
@@ -11,7 +11,6 @@ from topoopt.simulation import COMPUTE, TaskRows, task_graph_from_edges
 TASKS = 9
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, TASKS - 2), st.integers(1, TASKS - 1)), max_size=60))
 def test_each_edge_counts_once_and_those_of_a_task_ascend(pairs: list[tuple[int, int]]) -> None:
     edges = [(a, b) for a, b in pairs if a < b]

@@ -3,7 +3,7 @@
 import lzma
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput, NoRoute
@@ -16,7 +16,7 @@ WORDS = (b"\0" * 4, b"\xff" * 4, b"\xff\xff\xff\x7f", b"\0\0\0\x80", b"\1\0\0\0"
 near_the_head = st.integers(0, 300)
 anywhere = st.integers(0, len(WHOLE) - 4)
 place = near_the_head | anywhere
-quick = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=150)
 
 
 def complaint(data: bytes) -> str:

@@ -120,7 +120,7 @@ def test_forward_transfer_backward_allreduce() -> None:
 
 
 @given(st.floats(0, 1e6, width=32))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_files_float32_milliseconds_come_back_from_the_seconds(ms: float) -> None:
     graph = played(flexnet([(FORWARD, 1, 100, ms, 0, [])], GPUS))
     assert np.float32(graph.duration_s[0] * 1e3) == np.float32(ms)

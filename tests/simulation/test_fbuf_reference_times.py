@@ -11,7 +11,6 @@ order of equal starts is chance). Three things stand between its numbers and the
 """
 
 import dataclasses
-import time
 from pathlib import Path
 
 import numpy as np
@@ -123,10 +122,5 @@ def test_four_rings_are_what_makes_the_circulant_fast() -> None:
     assert one / four == pytest.approx(210.3459 / 100.4803, rel=0.002)
 
 
-def test_the_largest_graph_is_read_at_once() -> None:
-    """0.06 CPU-seconds measured for 3 MB; FlexNetPacket needs 22 to 47 for the whole run."""
-    began = time.process_time()
-    read = read_fbuf(GRAPHS / "25dlrm_128_circ_d4_rings.fbuf.xz")
-    unpacked = time.process_time() - began
-    assert len(read.tasks) == 22638
-    assert unpacked < 2.0  # a slow machine under load; xz takes most of it
+def test_the_largest_graph_has_all_its_tasks() -> None:
+    assert len(read_fbuf(GRAPHS / "25dlrm_128_circ_d4_rings.fbuf.xz").tasks) == 22638

@@ -293,7 +293,7 @@ def test_pairs_that_cannot_reach_each_other_matter_only_where_they_talk() -> Non
 
 
 @given(st.integers(2, 9), st.sampled_from(["dlrm", "vgg16"]), st.integers(1, 4), st.sampled_from(FIXED[:2]))
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_data_parallel_jobs_of_any_size_are_replayed(servers: int, model: str, degree: int, on: str) -> None:
     cluster = ClusterSpec(servers, degree, 25e9)
     job = make_job(load_model(model, servers=16), cluster, JobSettings(memory_check="off"))

@@ -4,7 +4,7 @@ import heapq
 from collections import defaultdict
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.routing import PairLinks, own_rows
@@ -123,7 +123,6 @@ def by_single_events(graph: TaskGraph, flows: Flows) -> tuple[list[float], list[
     return start, finish
 
 
-@settings(deadline=None)
 @given(jobs())
 def test_events_of_one_moment_are_served_in_the_order_of_their_codes(job: tuple[TaskGraph, Flows]) -> None:
     graph, flows = job

@@ -84,7 +84,7 @@ def filled(paths: list[tuple[int, ...]]) -> list[Fraction]:
     return [rate[f] for f in range(len(paths))]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.integers(0, 5), st.integers(1, 5), st.integers(1, 40), st.integers(0, 60)),
@@ -116,7 +116,7 @@ def steps(path: Path) -> list[tuple[int, int]]:
     return list(zip(path.nodes[:-1], path.nodes[1:], strict=True))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.permutations(range(6)), st.lists(st.integers(1, 10**8), min_size=6, max_size=6))
 def test_simulators_agree_where_nothing_contends(order: list[int], sizes: list[int]) -> None:
     """On an ideal switch a permutation shares no port."""

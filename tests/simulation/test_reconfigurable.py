@@ -143,7 +143,7 @@ def test_a_change_that_finds_nothing_to_send_does_not_take_place(monkeypatch: py
     assert found.finish_s[1] == pytest.approx(1.000_001 + OPENING + PACKET / RATE + HOP, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5), st.integers(1, 400)), min_size=1, max_size=12),
     st.integers(0, 3),
@@ -219,7 +219,7 @@ def test_a_longer_delay_makes_a_longer_iteration(forwarding: bool) -> None:
         assert times[-1] > 10 * times[0]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.integers(3, 7),
     st.integers(2, 3),

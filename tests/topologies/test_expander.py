@@ -14,7 +14,7 @@ def _degrees(graph: Topology) -> list[int]:
     return degrees
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.integers(2, 24), st.integers(2, 30), st.integers(0, 1000))
 def test_every_port_is_used_once_and_all_are_connected(servers: int, degree: int, seed: int) -> None:
     graph = expander(servers, degree, 10e9, seed=seed)
@@ -26,7 +26,7 @@ def test_every_port_is_used_once_and_all_are_connected(servers: int, degree: int
     assert (graph.ports[backwards] == graph.ports).all()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.integers(3, 24), st.data())
 def test_no_pair_is_joined_twice_while_there_are_others(servers: int, data: st.DataObject) -> None:
     degree = data.draw(st.integers(2, servers - 1))

@@ -62,7 +62,7 @@ def test_one_half_of_the_pods_sends_to_the_other_at_full_bisection(
     assert nx.maximum_flow_value(tree, "in", "out") == pytest.approx(servers // 2 * 100 / oversubscription)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(2, 60), st.sampled_from([1.0, 1.5, 2.0, 3.0]), st.sampled_from([0, 2]), st.integers(0, 9))
 def test_trunks_carry_what_the_switches_they_stand_for_carry(
     servers: int, oversubscription: float, larger: int, seed: int
@@ -109,7 +109,7 @@ def test_a_ratio_that_does_not_divide_slows_the_uplinks() -> None:
     assert len(up) == 18 * 2
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(2, 130), st.sampled_from([0, 2, 4]))
 def test_any_number_of_servers_has_spare_ports_and_the_distances_of_its_places(
     servers: int, larger: int

@@ -1,6 +1,5 @@
 """Lifted unions of Hamiltonian cycles: known ones, and what the search keeps."""
 
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -126,7 +125,7 @@ def test_the_search_finds_fewer_hops_than_it_began_with() -> None:
 
 
 def test_a_search_ends_where_moores_bound_is_reached() -> None:
-    began = time.process_time()
-    full_mesh = lifted(LiftShape(5, 4, "duplex", 5), 0, 5_000.0)
+    spent_s: list[float] = []
+    full_mesh = lifted(LiftShape(5, 4, "duplex", 5), 0, 5_000.0, spent_s.append)
     assert wiring_hops(full_mesh).average_hops == 1.0
-    assert time.process_time() - began < 10
+    assert sum(spent_s) < 10  # of work, not of a clock

@@ -46,7 +46,7 @@ def _oracle(topology: Topology) -> nx.DiGraph:
     return graph
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(2, 20), st.integers(2, 5), st.integers(0, 99))
 def test_metrics_equal_an_independent_graph_library(servers: int, degree: int, seed: int) -> None:
     topology = expander(servers, degree, 10e9, seed=seed)
@@ -57,7 +57,7 @@ def test_metrics_equal_an_independent_graph_library(servers: int, degree: int, s
     assert sum(metrics.histogram) == servers * (servers - 1)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(2, 40), st.data())
 def test_one_search_is_enough_on_a_circulant(servers: int, data: st.DataObject) -> None:
     links = data.draw(st.sampled_from(["duplex", "directed"]))

@@ -32,7 +32,7 @@ def test_leaves_of_a_rail_are_joined_by_spines_without_blocking() -> None:
     assert {path.nodes[1] - path.nodes[3] for path in paths} == {-2}, "a path stays on its rail"
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(2, 60), st.integers(1, 4), st.sampled_from([1.0, 2.0, 3.0]), st.integers(0, 9))
 def test_merged_spines_are_as_busy_as_each_of_their_members(
     servers: int, rails: int, oversubscription: float, seed: int

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput
@@ -99,7 +99,7 @@ def changed(model: TransformerModel, one: Configuration, **fields: object) -> It
     yield other
 
 
-many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+many = settings(max_examples=60)
 
 
 @many

@@ -318,7 +318,7 @@ def test_a_truncated_or_foreign_profile_is_one_line(tmp_path: Path, content: str
     refused(tmp_path, "measure.json", content, words)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(name=st.sampled_from(FILES), content=st.binary(max_size=200) | st.text(max_size=80).map(str.encode))
 def test_whatever_a_file_holds_a_reader_refuses_it_in_one_line(
     tmp_path_factory: pytest.TempPathFactory, name: str, content: bytes

@@ -189,7 +189,7 @@ def test_channel_parts_divide_the_work_but_not_the_launch() -> None:
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     rows=st.dictionaries(st.sampled_from([1, 2, 4, 8, 16]), st.floats(0.01, 50), min_size=1),
     samples=st.floats(0.1, 1e4),

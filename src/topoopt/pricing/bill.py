@@ -238,6 +238,7 @@ def _place(part: Part) -> tuple[int, float, str]:
 
 def _line(part: Part, count: float, prices: PartTable, power: PartTable) -> BillLine:
     unit_usd, unit_w = price_of(prices, part), _watts(part, power)
+    count = round(count, 6)  # meters of fiber of all planes together
     return BillLine(
         part.item,
         count,

@@ -55,7 +55,7 @@ class Buying:
     def fiber_m(self, fibers: float, *, switched: bool = False) -> float:
         """Return meters of so many fibers, none where they are not counted."""
         counted = self.rule.fiber_on == "every-fabric" or (switched and self.rule.fiber_on == "fat-trees")
-        return round(fibers * self.length_m, 6) if counted else 0
+        return fibers * self.length_m if counted else 0
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import heapq
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.base.kernel import drop_top, enqueue, push
@@ -11,7 +11,6 @@ from topoopt.base.kernel import drop_top, enqueue, push
 EVENTS = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 2.5]), st.integers(0, 9)), max_size=40)
 
 
-@settings(deadline=None)  # the first example compiles
 @given(EVENTS, st.lists(st.booleans(), max_size=60))
 def test_the_heap_gives_back_what_the_library_of_python_does(
     events: list[tuple[float, int]], drops: list[bool]
@@ -30,7 +29,6 @@ def test_the_heap_gives_back_what_the_library_of_python_does(
         assert size == len(oracle)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 1), st.sampled_from([0.0, 1.0, 2.0])), max_size=20))
 def test_a_device_serves_tasks_by_ready_time_then_by_number(tasks: list[tuple[int, float]]) -> None:
     count = len(tasks)

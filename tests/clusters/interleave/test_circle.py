@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.clusters.interleave.jobs import LINK_BPS, on_off, vgg16
@@ -20,7 +20,6 @@ def test_40_and_60_ms_have_a_circle_of_120_ms_with_3_and_2_copies() -> None:
     assert circle.samples == (24, 36)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(1, 20), min_size=1, max_size=4),
     st.floats(0.5, 120),
@@ -79,7 +78,6 @@ def test_a_circle_that_would_be_too_long_names_the_job_and_a_quantum_that_fits()
     assert isinstance(unified_circle(jobs, quantum_s=fits_s), UnifiedCircle)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(200, 2000), min_size=2, max_size=6))
 def test_the_quantum_of_the_message_always_fits(times: list[int]) -> None:
     jobs = [on_off(ms, 1) for ms in times]

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.clusters.interleave.jobs import LINK_BPS, on_off, vgg16
@@ -41,7 +41,6 @@ def test_two_vgg16_fit_exactly_from_160_to_200_degrees_and_are_put_in_the_middle
     assert answer.leeway_s == pytest.approx((0.255 * 20 / 360,) * 2)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 24), st.integers(1, 24), st.data())
 def test_two_on_off_jobs_at_full_rate_fit_iff_both_send_no_longer_than_the_common_divisor(
     first: int, second: int, data: st.DataObject

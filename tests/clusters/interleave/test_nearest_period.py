@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.clusters.interleave.jobs import LINK_BPS, on_off, vgg16
@@ -23,7 +23,6 @@ def test_the_nearest_iteration_time_is_one_with_a_larger_common_divisor() -> Non
     assert "nearest compatible iteration time: job 62ms at 60 ms, 2 ms shorter" in told
 
 
-@settings(deadline=None)
 @given(st.integers(2, 20), st.integers(2, 20), st.data())
 def test_no_nearer_iteration_time_would_do(first: int, second: int, data: st.DataObject) -> None:
     sends = data.draw(st.integers(1, first)), data.draw(st.integers(1, second))

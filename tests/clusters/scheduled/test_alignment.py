@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.clusters.scheduled.hand_made import ring_job
@@ -32,7 +32,6 @@ def test_who_is_aligned_already_does_not_wait() -> None:
     assert aligned_starts_s(placement, chosen(0.0, 0.1), (5.4, 5.7)) == pytest.approx((5.4, 5.7))
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.floats(0, 0.19), st.floats(10, 20), st.sampled_from([0.2, 0.3, 0.45])),

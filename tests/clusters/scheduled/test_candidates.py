@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.clusters.scheduled.cassini_24 import cassini_24
@@ -12,7 +12,6 @@ NETWORK = cassini_24()
 
 
 @pytest.mark.parametrize("near", [True, False])
-@settings(deadline=None)
 @given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=4), seed=st.integers(0, 9))
 def test_every_candidate_places_every_job_once(near: bool, sizes: list[int], seed: int) -> None:
     wanted = {f"job {number}": size for number, size in enumerate(sizes)}

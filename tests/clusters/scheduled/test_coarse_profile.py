@@ -1,7 +1,7 @@
 """Profiles of few phases: not a byte more or less, silences where they were."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.clusters.interleave import CommunicationProfile, Phase
@@ -31,7 +31,6 @@ def test_one_phase_stays_as_it_is() -> None:
     assert coarse_profile(profile) == profile
 
 
-@settings(deadline=None)
 @given(
     lengths=st.lists(st.tuples(st.floats(0.001, 1), st.floats(0.001, 1)), min_size=1, max_size=12),
     start=st.floats(0, 0.999),

@@ -127,7 +127,7 @@ def test_equal_seeds_give_equal_courses() -> None:
     assert one != other
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     sizes=st.lists(st.tuples(st.integers(2, 12), st.floats(0, 300)), min_size=1, max_size=8),
     scheduler=st.sampled_from(sorted(SCHEDULERS)),

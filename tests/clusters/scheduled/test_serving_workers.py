@@ -91,7 +91,7 @@ def test_cassini_shifts_training_around_it_and_never_it() -> None:
     scheduler=st.sampled_from(JOINED),
     cassini_too=st.booleans(),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_served_model_is_ever_moved_and_all_training_ends(
     services: list[tuple[int, int]], jobs: list[tuple[int, int]], scheduler: str, cassini_too: bool
 ) -> None:

@@ -1,7 +1,7 @@
 """Schedulers on claims made by hand: what each gives, and what all have in common."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.clusters.schedulers.claim import Claim
@@ -54,7 +54,6 @@ def claims_of_a_cluster(draw: st.DrawFn) -> tuple[list[Claim], int]:
 
 
 @pytest.mark.parametrize("name", [name for name, rules in SCHEDULERS.items() if not rules.dedicated])
-@settings(deadline=None)
 @given(case=claims_of_a_cluster())
 def test_no_scheduler_gives_what_there_is_not_or_a_job_cannot_use(
     name: str, case: tuple[list[Claim], int]
@@ -82,7 +81,6 @@ def brute_force(values: list[dict[int, float]], workers: int) -> float:
     )
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.dictionaries(st.integers(1, 6), st.floats(-10, 10), max_size=4).map(

@@ -55,7 +55,7 @@ def test_it_takes_the_servers_that_are_wired_ahead_for_training_if_there_are_no_
     switching=st.sampled_from([None, ONE_PLANE, LOOK_AHEAD, OCS]),
     queue=st.sampled_from(["fifo", "backfill"]),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_training_that_came_later_or_waits_begins_before_it(
     arrivals: list[tuple[int, bool, int]], switching: Switching | None, queue: str
 ) -> None:

@@ -37,7 +37,7 @@ def whole(wiring: Wiring, servers: tuple[int, ...]) -> bool:
     keep_running=st.booleans(),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_every_state_obeys_the_ports_and_the_last_is_the_new_wiring(
     servers: int, degree: int, model: str, keep_running: bool, seed: int
 ) -> None:

@@ -93,7 +93,7 @@ def test_as_few_as_brute_force_finds(model: str, relabel: bool) -> None:
     relabel=st.booleans(),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_moves_lead_from_the_old_wiring_to_the_new_topology(
     servers: int, degree: int, model: str, relabel: bool, seed: int
 ) -> None:

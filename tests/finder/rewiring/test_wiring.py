@@ -54,7 +54,7 @@ def test_the_petersen_graph_has_no_three_matchings() -> None:
     model=st.sampled_from(["duplex", "directed"]),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_every_topology_within_its_degree_can_be_wired(
     servers: int, degree: int, model: str, seed: int
 ) -> None:

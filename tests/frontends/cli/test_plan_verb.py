@@ -289,7 +289,7 @@ def test_ctrl_c_for_real(tmp_path: Path) -> None:
         running.wait(4)
     running.send_signal(signal.SIGINT)
     try:
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=600)
     finally:
         running.kill()
     assert running.returncode == 130, errors

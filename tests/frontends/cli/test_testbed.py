@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.frontends.cli.conftest import Topoopt
-from tests.plugins.testbeds.conftest import machine as machine  # noqa: PLC0414 - a fixture
+from tests.plugins.testbeds.conftest import bare as bare  # noqa: PLC0414 - a fixture
+from tests.plugins.testbeds.conftest import machine as machine  # noqa: PLC0414
 from topoopt.plugins.testbeds.namespaces import namespaces_named
 from topoopt.plugins.testbeds.network import build, switch_layout
 
@@ -62,21 +63,45 @@ def test_down_removes_all_testbeds_of_a_run_and_no_other(topoopt: Topoopt, machi
     [
         (("up", "--fabric", "fat-tre"), '--fabric: unknown name "fat-tre"; did you mean fat-tree?'),
         (("up", "--scale", "0.5"), "--scale: must be in 1..1e+06, got 0.5"),
-        (("up", "--scale", "1"), "--scale 1: all links together are 1.2 Tb/s, this machine carries"),
         (
             ("up", "--scale", "30000"),
             "--scale 30000: links of 833.3 kb/s are too slow for packets of 9,000 bytes",
         ),
         (("up", "--name", "A b"), '--name: expected small letters, digits and "-"'),
         (("up", "plan.json"), "plan.json: no such file"),
+        (("run", "plan.json"), "plan.json: no such file"),
+        (("run", "--workload", "plan"), "--workload: plan is the job of a plan; give one"),
+        (("run", "--workload", "dlr"), '--workload: unknown name "dlr"; did you mean dlrm?'),
+        (("run", "--fabrics", "fat-tre"), '--fabrics: unknown name "fat-tre"; did you mean fat-tree?'),
+        (("run", "--cut", "0-1"), '--cut: expected two servers and an iteration such as 0-1@1, got "0-1"'),
+        (("run", "--cut", "0-1@9"), "--cut: iteration 9 must have a measured one before and after it"),
+        (("run", "--name", "A b"), '--name: expected small letters, digits and "-"'),
         (("down",), "NAME: give the name of a testbed, or --all; topoopt testbed status lists them"),
         (("down", "a", "--all"), "NAME: give the name of a testbed, or --all"),
         (("down", "nothing"), 'testbed: there is no testbed "nothing"; there are: none'),
     ],
 )
-def test_a_mistake_is_one_line(topoopt: Topoopt, machine: str, words: tuple[str, ...], message: str) -> None:
+def test_a_mistake_is_one_line_whatever_the_machine_has(
+    topoopt: Topoopt, bare: None, words: tuple[str, ...], message: str
+) -> None:
     done = topoopt("testbed", *words)
     assert (done.code, done.out) == (2, "")
     assert done.err.count("\n") == 1
     assert message in done.err
+    assert json.loads(topoopt("testbed", "status", "--json").out)["testbeds"] == []
+
+
+def test_a_plan_that_is_too_slow_for_its_testbed_is_named_first(
+    topoopt: Topoopt, bare: None, plan_text: str
+) -> None:
+    Path("plan.json").write_text(plan_text)
+    done = topoopt("testbed", "run", "plan.json", "--scale", "1000000")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: --scale 1e+06: links of ")
+
+
+def test_more_than_this_machine_carries_is_one_line(topoopt: Topoopt, machine: str) -> None:
+    done = topoopt("testbed", "up", "--scale", "1")
+    assert (done.code, done.out) == (2, "")
+    assert "--scale 1: all links together are 1.2 Tb/s, this machine carries" in done.err
     assert json.loads(topoopt("testbed", "status", "--json").out)["testbeds"] == []

@@ -59,7 +59,7 @@ def test_one_server_needs_no_network() -> None:
     assert "Networks" not in text
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.floats(1e6, 1e12), st.floats(0.5, 10))
 def test_hours_and_dollars_are_in_proportion_to_tokens(tokens: float, epochs: float) -> None:
     one, more = (
@@ -71,7 +71,7 @@ def test_hours_and_dollars_are_in_proportion_to_tokens(tokens: float, epochs: fl
     assert more.asked.usd == pytest.approx(2 * (one.asked.usd or 0))
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.integers(1, 512), st.sampled_from(["qkv", "attention", "all-linear", "every-matrix"]))
 def test_trained_parameters_are_in_proportion_to_the_rank(rank: int, adapters: str) -> None:
     words: dict[str, Any] = {"accelerators": 8, "alone": True, "adapters": adapters}

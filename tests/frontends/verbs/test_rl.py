@@ -64,7 +64,7 @@ def test_ppo_reads_more_often_and_trains_a_critic_too() -> None:
     assert ppo.weight_bytes == grpo.weight_bytes  # a critic stays where it is trained
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.integers(200, 1500), st.integers(1, 4))
 def test_longer_answers_and_more_epochs_take_longer(mean: int, epochs: int) -> None:
     one, longer = step_of(mean_length=mean), step_of(mean_length=mean + 200)

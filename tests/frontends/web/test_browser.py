@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.frontends.web.conftest import Running
+from tests.frontends.web.conftest import LONGEST_S, Running
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HAS_PLAYWRIGHT = find_spec("playwright") is not None and find_spec("axe_playwright_python") is not None
@@ -53,7 +53,7 @@ class _Page:
     def __enter__(self) -> Any:
         self.context = self.browser.new_context(**{"viewport": DESKTOP, **self.words})
         page = self.context.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(1000 * LONGEST_S)
         page.on(
             "console", lambda one: self.said.append(one.text) if one.type in ("error", "warning") else None
         )
@@ -330,7 +330,7 @@ def test_a_killed_server_is_said_and_its_return_noticed(
         page = opened(first.url + SMALL, complains=True)
         before = page.inner_text("#sentence")
         first.process.kill()
-        first.process.wait(10)
+        first.process.wait(LONGEST_S)
         page.fill("#field-degree", "2")
         page.wait_for_selector("#gone:visible")
         assert "does not answer" in page.inner_text("#gone")

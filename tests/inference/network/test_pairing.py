@@ -32,7 +32,7 @@ def busiest(case: PairingCase, shares: np.ndarray) -> float:
     return float((case.laid.loads(demand) * case.laid.link_s_per_byte).max())
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(2, 5), st.integers(2, 6), st.integers(3, 6), st.integers(1, 4))
 def test_every_pairing_loads_all_replicas_alike_and_the_program_is_never_worse(
     prefill: int, decode: int, degree: int, across: int
@@ -62,7 +62,6 @@ def test_neighbors_are_one_hop_away() -> None:
     assert busiest(case, shares) < busiest(case, anywhere)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 8), st.integers(1, 8), st.integers(1, 9), st.integers(0, 9), st.booleans())
 def test_no_server_has_more_cables_than_ports_and_all_are_joined(
     prefill: int, decode: int, degree: int, across: int, mesh: bool

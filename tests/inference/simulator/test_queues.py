@@ -46,7 +46,7 @@ def test_time_to_the_first_token_is_that_of_m_d_1(busy: float, stages: int) -> N
 
 
 @given(st.integers(0, 10**6), st.floats(0.1, 2.0))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_one_server_does_its_work_without_a_break(seed: int, rate: float) -> None:
     """Lindley's recursion: a prompt begins when it has come and the one before it is read."""
     run = prompts_alone(1, rate, 200, seed)
@@ -91,7 +91,7 @@ def test_a_closed_loop_takes_as_long_as_its_batch_says() -> None:
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 1000), st.integers(0, 1000))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_token_takes_no_less_time_in_a_larger_batch_or_behind_a_longer_prompt(
     few: int, more: int, prompt: int, longer: int
 ) -> None:

@@ -90,7 +90,7 @@ def some_routes(draw: st.DrawFn, replicas: int) -> TransferRoutes:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(some_fleets(), some_requests())
 def test_equal_to_one_that_goes_step_by_step(fleet: Fleet, requests: Requests) -> None:
     run, slow = simulate_serving(fleet, requests, log_rows=20_000), Reference(fleet, requests).run()

@@ -130,7 +130,7 @@ def usual(**words: float) -> Constants:
     return Constants(**{**base, **words})
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(1, 512), st.floats(64, 16384), st.sampled_from((16, 32, 72, 144)))
 def test_two_halves_take_no_longer_than_one_batch_and_no_less_than_their_longer_part(
     batch: float, length: float, ranks: int

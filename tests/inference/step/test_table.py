@@ -12,7 +12,7 @@ from topoopt.workloads.transformer import find_transformer
 MODELS = ("llama3-8b", "llama3-70b", "qwen3-30b-a3b", "deepseek-v3", "gpt-oss-120b")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.sampled_from(MODELS),
     st.sampled_from(("h100", "b200", "a100-80gb")),

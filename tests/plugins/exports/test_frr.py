@@ -160,7 +160,7 @@ def routes_in_kernel(room: Room, server: int, expected: int) -> set[tuple[str, s
     return found
 
 
-def until(condition: Callable[[], bool], what: str, longest_s: float = 20.0) -> None:
+def until(condition: Callable[[], bool], what: str, longest_s: float = 300.0) -> None:
     end = time.monotonic() + longest_s
     while not condition():
         assert time.monotonic() < end, f"after {longest_s:g} s it is not so that {what}"

@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import shlex
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,6 @@ from topoopt.collectives import run_msccl
 from topoopt.plans.inventory import Interface
 from topoopt.plugins.exports import FORMATS, Deployment, deployment
 from topoopt.plugins.exports.hosts import hostlist
-from topoopt.plugins.exports.training_formats import TRAINING_FORMATS
 from topoopt.search import task_graph_of
 from topoopt.simulation import COLLECTIVES
 
@@ -393,15 +391,3 @@ def test_an_interface_that_linux_cannot_have_is_refused(plan: topoopt.Plan) -> N
     odd = replace(given, inventory=replace(given.inventory, servers=servers, cables=cables))
     with pytest.raises(Infeasible, match="a-name-of-17-long"):
         FORMATS["containerlab"].write(odd)
-
-
-def test_all_formats_of_training_for_128_servers_are_written_soon() -> None:
-    large = deployment(topoopt.plan("dlrm", servers=128, degree=4, fabrics=(), budget=0, wirings="strides"))
-    large.circuits  # noqa: B018 - names are made once for all formats
-    begin = time.process_time()
-    for one in TRAINING_FORMATS:
-        try:
-            one.write(large)
-        except Infeasible:
-            continue
-    assert time.process_time() - begin < 2.5

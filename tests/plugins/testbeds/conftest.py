@@ -1,6 +1,7 @@
 """What tests of testbeds share: whether this machine can have one, a place for its notes, and ranks."""
 
 import secrets
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,14 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         pytest.skip(str(error))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     return f"test-{secrets.token_hex(4)}"
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what a testbed needs: a mistake in words is named all the same."""
+    monkeypatch.setitem(sys.modules, "pyroute2", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
 
 
 @pytest.fixture(scope="session")

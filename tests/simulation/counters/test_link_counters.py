@@ -77,7 +77,7 @@ flows = st.tuples(st.integers(0, 5), st.integers(1, 5), st.integers(1, 400), st.
 
 
 @given(rows=st.lists(flows, min_size=1, max_size=8), name=st.sampled_from(sorted(SIMULATORS)))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_counters_end_at_what_the_simulation_counts_and_never_exceed_the_bandwidth(
     rows: list[tuple[int, int, int, float]], name: str
 ) -> None:
@@ -96,7 +96,7 @@ def test_counters_end_at_what_the_simulation_counts_and_never_exceed_the_bandwid
 
 
 @given(rows=st.lists(flows, min_size=1, max_size=5))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_a_link_of_one_server_alone_is_told_alike_by_all_simulators(
     rows: list[tuple[int, int, int, float]],
 ) -> None:

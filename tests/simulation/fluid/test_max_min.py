@@ -53,14 +53,14 @@ def cases(draw: st.DrawFn) -> tuple[list[int], Usage, list[int]]:
     return capacity, usage, weight
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(cases())
 def test_rates_equal_exact_progressive_filling(case: tuple[list[int], Usage, list[int]]) -> None:
     expected = [float(value) for value in progressive_filling(*case)]
     assert rates(*case) == pytest.approx(expected, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(cases())
 def test_every_flow_has_a_bottleneck(case: tuple[list[int], Usage, list[int]]) -> None:
     """A full link on which nobody has a higher rate per weight: the definition of max-min fairness."""

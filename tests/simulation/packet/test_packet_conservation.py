@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.simulation.packet.engine import GBPS, PACKET, Engine, engine, routed, transfers
@@ -82,7 +82,7 @@ def check(run: Engine) -> None:
     assert (flow[:, [layout.Flow.PIPE, layout.Flow.LOST]] >= 0).all()
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200)
 @given(cases())
 def test_packets_are_conserved_after_every_event_and_all_ends(case: tuple[Engine, bool]) -> None:
     run, may_stop = case

@@ -45,7 +45,7 @@ def test_four_stages_turn_four_more_micro_batches_in_the_time_of_four_passes_and
     assert more.transfer_s - fewer.transfer_s == pytest.approx(6 * sent_s)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(2, 4), st.integers(1, 3), st.integers(1, 3), st.data())
 def test_with_free_communication_it_is_a_schedule_played_by_events(
     stages: int, per_stage: int, groups: int, data: st.DataObject
@@ -59,7 +59,7 @@ def test_with_free_communication_it_is_a_schedule_played_by_events(
     assert pipelined_time(step, own_links(stages)).iteration_time_s == pytest.approx(expected, rel=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.sampled_from([(2, 1), (3, 1), (4, 1), (3, 2), (4, 2)]),
     st.integers(1, 3),

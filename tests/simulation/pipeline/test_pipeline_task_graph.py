@@ -35,7 +35,7 @@ def pipelines(draw: st.DrawFn) -> tuple[list[float], list[float], int, int]:
     return draw(times), draw(times), stages, batches
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(pipelines())
 def test_with_free_communication_the_makespan_is_that_of_a_schedule_played_by_events(
     drawn: tuple[list[float], list[float], int, int],

@@ -66,7 +66,7 @@ def test_the_bubble_is_that_of_the_paper_in_all_simulators(simulator: str, sched
         assert result.bubble_s == pytest.approx(bubble_s(schedule, stages, chunk))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.sampled_from([2, 4, 6, 8]), st.integers(0, 5), st.lists(st.floats(0.1, 2.0), min_size=3, max_size=3)
 )

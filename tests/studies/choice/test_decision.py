@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.studies.choice.conftest import ALONE, evaluated
@@ -68,7 +68,6 @@ def test_limits_are_one_and_above_zero(words: dict[str, Any]) -> None:
         Limits(**words)
 
 
-@settings(deadline=None)
 @given(points, st.integers(1, 30), st.integers(1, 30))
 def test_whatever_the_rule_the_best_of_all_is_on_the_front(
     rows: list[tuple[int, int]], budget: int, deadline: int

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.studies.choice.conftest import ALONE, MIX, MadeUpTimes, money, network
@@ -59,7 +59,6 @@ def enumerated(priced: dict[Network, Any], known: MadeUpTimes, found: Explored) 
     }
 
 
-@settings(deadline=None)
 @given(grids())
 def test_the_front_is_that_of_the_whole_grid(grid: tuple[dict[Network, Any], MadeUpTimes]) -> None:
     priced, times = grid
@@ -72,7 +71,6 @@ def test_the_front_is_that_of_the_whole_grid(grid: tuple[dict[Network, Any], Mad
     assert {point.network for point in front_of(found.points, MIX)} == enumerated(priced, times, found)
 
 
-@settings(deadline=None)
 @given(grids())
 def test_what_is_dropped_is_beaten_by_what_was_planned(grid: tuple[dict[Network, Any], MadeUpTimes]) -> None:
     priced, times = grid
@@ -116,7 +114,6 @@ def grids_with_switches(draw: st.DrawFn) -> tuple[dict[Network, Any], MadeUpTime
     return priced, MadeUpTimes(times, of_switch=0.5)
 
 
-@settings(deadline=None)
 @given(grids_with_switches())
 def test_what_the_switch_of_the_ports_says_drops_nothing_of_the_front(
     grid: tuple[dict[Network, Any], MadeUpTimes],

@@ -1,7 +1,7 @@
 """Where the answer changes: worked out by hand, and by trying."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.studies.choice.conftest import ALONE, MIX, evaluated
@@ -64,10 +64,17 @@ def test_one_network_alone_never_changes() -> None:
     assert turns([evaluated(0, 1.0, 1.0)], ALONE, Limits()) == ()
 
 
+def test_of_equal_products_the_cheaper_is_the_answer_and_where_it_turns_from() -> None:
+    """28·9 = 18·14: switches that are cheaper by anything turn it to the first, of which there are more."""
+    dear = evaluated(0, 0.0, 9.0, parts={"optics": 8.0, "switches": 20.0})
+    cheap = evaluated(1, 0.0, 14.0, parts={"optics": 1.0, "switches": 17.0})
+    assert decide([dear, cheap], ALONE, Limits()).point is cheap
+    assert {one.network for one in turns([dear, cheap], ALONE, Limits())} == {dear}
+
+
 rows = st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20), st.integers(1, 20)), min_size=2, max_size=7)
 
 
-@settings(deadline=None)
 @given(rows)
 def test_before_a_turn_the_answer_is_the_best_and_there_the_other_one_is(
     numbers: list[tuple[int, int, int]],

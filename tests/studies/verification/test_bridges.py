@@ -29,7 +29,7 @@ edge_lists = st.integers(2, 9).flatmap(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(edge_lists)
 def test_bridges_are_those_of_networkx(case: tuple[int, list[tuple[int, int]]]) -> None:
     servers, edges = case
@@ -42,7 +42,7 @@ def test_bridges_are_those_of_networkx(case: tuple[int, list[tuple[int, int]]]) 
     assert ours == theirs
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(edge_lists)
 def test_a_fiber_is_said_if_and_only_if_its_loss_parts_servers(
     case: tuple[int, list[tuple[int, int]]],

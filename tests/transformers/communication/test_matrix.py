@@ -52,7 +52,7 @@ def jobs(draw: st.DrawFn, exchanges: tuple[str, ...] = EXCHANGES) -> tuple[tuple
 
 
 @given(jobs())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_matrix_holds_all_that_is_sent(job: tuple[tuple[Communication, ...], int]) -> None:
     sent, ranks = job
     matrix = rank_matrix(sent, ranks)
@@ -63,7 +63,7 @@ def test_the_matrix_holds_all_that_is_sent(job: tuple[tuple[Communication, ...],
 
 
 @given(jobs(("flat",)), st.integers(1, 8), st.randoms(use_true_random=False))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_servers_send_what_their_ranks_send(
     job: tuple[tuple[Communication, ...], int], per_server: int, random: Random
 ) -> None:
@@ -79,7 +79,7 @@ def test_servers_send_what_their_ranks_send(
 
 
 @given(jobs())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_traffic_of_servers_with_one_rank_each_is_that_of_ranks(
     job: tuple[tuple[Communication, ...], int],
 ) -> None:

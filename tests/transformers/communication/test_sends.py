@@ -58,13 +58,13 @@ def traffic_bytes(one: Configuration, unfused: str) -> float:
     return float(rank_matrix(sent, one.accelerators).sum())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(stages(), st.sampled_from(("none", "sends", "gate+sends", "all")))
 def test_times_and_traffic_have_the_same_bytes(one: Configuration, unfused: str) -> None:
     assert closed_bytes(one, unfused) == traffic_bytes(one, unfused)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(stages(), st.sampled_from(("none", "sends")))
 def test_so_has_what_is_simulated(one: Configuration, unfused: str) -> None:
     step = make_pipelined_step(small_model(), one, SYSTEM, replace(LAW, unfused=unfused))

@@ -157,3 +157,5 @@ def test_without_the_package_the_remedy_is_one_line(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(importlib, "import_module", without)
     with pytest.raises(InvalidInput, match=r"needs the package onnx: pip install 'topoopt\[import\]'"):
         read_program(path, {})
+    with pytest.raises(InvalidInput, match=r"nothing\.onnx: no such file"):
+        read_program(str(tmp_path / "nothing.onnx"), {})

@@ -45,7 +45,7 @@ def owner_ranges(
     return {(s, w) for s in samples for w in range(c * width // cut, (c + 1) * width // cut)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(splits(), splits(), st.integers(12, 20), st.integers(1, 7))
 def test_edge_bytes_equal_an_enumeration_of_single_bytes(
     source: OperatorSplit, target: OperatorSplit, batch: int, width: int

@@ -8,6 +8,7 @@ from topoopt.frontends.web import (
     StudioAddress,
     StudioAnswer,
     answer_question,
+    check_address,
     check_installed,
     question_of,
 )
@@ -54,12 +55,13 @@ def studio(
     InvalidInput
         If it cannot listen there, its libraries are not installed, or a word of the question is wrong.
     """
-    check_installed()
-    from topoopt.frontends.web import serve  # noqa: PLC0415 - its libraries are an extra
-
     settings = checked_words(words, StudioWords)
     refuse_empty(settings)
     first, files = _question(model, pick(settings, QuestionWords))
+    check_address(settings["port"], settings.get("token"), settings.get("seconds"))
+    check_installed()
+    from topoopt.frontends.web import serve  # noqa: PLC0415 - its libraries are an extra
+
     return serve(
         first,
         files,

@@ -6,6 +6,7 @@ from topoopt.base.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:  # the libraries of the server are an extra
     from topoopt.frontends.web.address import StudioAddress as StudioAddress
+    from topoopt.frontends.web.address import check_address as check_address
     from topoopt.frontends.web.answer import answer_question as answer_question
     from topoopt.frontends.web.app import Studio as Studio
     from topoopt.frontends.web.app import make_app as make_app

@@ -8,8 +8,11 @@ from topoopt.plugins.testbeds.emulated import emulated as emulated
 from topoopt.plugins.testbeds.emulated import paper_fabric as paper_fabric
 from topoopt.plugins.testbeds.emulated import plan_on_links as plan_on_links
 from topoopt.plugins.testbeds.network.capacity import check_capacity as check_capacity
+from topoopt.plugins.testbeds.network.capacity import check_speed as check_speed
 from topoopt.plugins.testbeds.network.probe import check_machine as check_machine
+from topoopt.plugins.testbeds.network.state import check_name as check_name
 from topoopt.plugins.testbeds.sharing.bottleneck import check_bottleneck as check_bottleneck
+from topoopt.plugins.testbeds.sharing.bottleneck import check_link as check_link
 from topoopt.plugins.testbeds.sharing.share import CONGESTION as CONGESTION
 from topoopt.plugins.testbeds.sharing.share import ShareSettings as ShareSettings
 from topoopt.plugins.testbeds.sharing.share import check_congestion as check_congestion

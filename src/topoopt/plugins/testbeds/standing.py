@@ -10,6 +10,7 @@ from topoopt.plugins.testbeds.network import (
     build,
     check_capacity,
     check_machine,
+    check_speed,
     find_state,
     known_states,
     remove,
@@ -26,6 +27,7 @@ def put_up(fabric: Emulated, name: str, scale: float, on_progress: Progress) -> 
     InvalidInput
         If this machine cannot have it, or the name is taken.
     """
+    check_speed(fabric.layout, scale)
     check_machine()
     on_progress("measuring this machine", 0, 0)
     check_capacity(fabric.layout, scale)

@@ -8,6 +8,7 @@ servers: expected an integer >= 2, got "many"`` (:class:`~topoopt.base.errors.In
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -135,10 +136,10 @@ _UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 
 def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) -> str:
     loc = detail["loc"]
-    schema, known = _schema_at(model_class.model_json_schema(), loc)
+    schema, known = _schema_at(_json_schema(model_class), loc)
     if detail["type"] in _UNKNOWN_KEY:
         parent = dotted(loc[:-1])
-        elsewhere = _elsewhere(model_class.model_json_schema(), str(loc[-1]))
+        elsewhere = _elsewhere(_json_schema(model_class), str(loc[-1]))
         remedy = f"it belongs {elsewhere}" if elsewhere else hint(str(loc[-1]), known)
         return f'{place}: {parent}unknown key "{loc[-1]}"; {remedy}'
     if detail["type"] == "missing":
@@ -152,6 +153,12 @@ def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) ->
     if detail["type"] == "value_error":
         return f"{place}: {dotted(loc)}{detail['msg'].removeprefix('Value error, ')}"
     return f"{place}: {dotted(loc)}expected {_expected(schema, detail)}, got {shown(detail['input'])}"
+
+
+@cache
+def _json_schema(model_class: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema of a model; it takes up to 30 ms, and no caller changes it."""
+    return model_class.model_json_schema()
 
 
 def _elsewhere(root: dict[str, Any], key: str) -> str:

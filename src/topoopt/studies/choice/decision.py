@@ -20,7 +20,7 @@ from topoopt.studies.choice.mix import Mix
 KNEE, BUDGET, DEADLINE = "knee", "budget", "deadline"
 
 ROUNDING = 1e-9
-"""Of a limit: what meets it but for arithmetic meets it."""
+"""Of a limit, and of equal products: what meets it but for arithmetic meets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,15 @@ def front_of(points: Sequence[Evaluated], mix: Mix) -> tuple[Evaluated, ...]:
 def winner(
     found: Figures, limits: Limits, factors: Floats | None = None, shares: Floats | None = None
 ) -> int | None:
-    """Return the place of the best network by the rule, of equals the first; None where none meets the limit."""
+    """Return the place of the best network by the rule; None where none meets the limit.
+
+    Of networks with equal products of money and time it is the cheapest, of equals the first.
+    """
     money_usd, times = found.money_usd(factors), found.times(shares)
     if limits.rule == KNEE:
-        return int(np.argmin(money_usd * times))
+        products = money_usd * times
+        best = np.flatnonzero(products <= products.min() * (1 + ROUNDING))
+        return int(best[np.argmin(money_usd[best])])
     limited, wanted, other = (
         (money_usd, times, limits.budget_usd)
         if limits.budget_usd is not None

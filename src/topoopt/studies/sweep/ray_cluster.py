@@ -70,8 +70,10 @@ def kept_ray_cluster(address: str, processes: int = 0) -> Iterator[Crew]:
 
 def _ready(address: str) -> Any:
     """Return Ray, once somebody answers at the address."""
+    place = _host_and_port(address)
     ray = _imported()
-    _check_reachable(address)
+    if place is not None:
+        _check_reachable(address, *place)
     return ray
 
 
@@ -85,15 +87,20 @@ def _imported() -> Any:
     return ray
 
 
-def _check_reachable(address: str) -> None:
-    """Knock at a host and port: Ray itself would wait for half a minute, and tell what it tries."""
+def _host_and_port(address: str) -> tuple[str, int] | None:
+    """Return where a cluster is said to be; none where Ray looks for it."""
     if address in (LOCAL, AUTO):
-        return
+        return None
     host, sign, port = address.removeprefix("ray://").rpartition(":")
     if not sign or not host or not port.isdigit():
         raise InvalidInput(f'ray: expected auto, local, ray://host:port or host:port, got "{address}"')
+    return host, int(port)
+
+
+def _check_reachable(address: str, host: str, port: int) -> None:
+    """Knock at a host and port: Ray itself would wait for half a minute, and tell what it tries."""
     try:
-        socket.create_connection((host, int(port)), KNOCK_S).close()
+        socket.create_connection((host, port), KNOCK_S).close()
     except (OSError, OverflowError) as error:
         raise InvalidInput(f"ray {address}: no cluster there: {error}; {_REMEDY}") from None
 

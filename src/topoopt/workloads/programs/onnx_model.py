@@ -53,8 +53,9 @@ def read_onnx(path: str, sizes: Mapping[str, int], samples: int | None = None) -
     InvalidInput
         If the package is missing, the file is no model, or a dimension or a shape is not known.
     """
+    data = read_bytes(path)
     onnx = _package(path)
-    model = _model(onnx, path)
+    model = _model(onnx, data, path)
     _set_sizes(model.graph, path, sizes, samples)
     try:
         inferred = with_shapes(onnx, model)
@@ -75,11 +76,9 @@ def _package(path: str) -> Any:
     return onnx
 
 
-def _model(onnx: Any, path: str) -> Any:
+def _model(onnx: Any, data: bytes, path: str) -> Any:
     try:
-        model = onnx.load_model_from_string(read_bytes(path))
-    except InvalidInput:
-        raise
+        model = onnx.load_model_from_string(data)
     except Exception as error:  # protobuf's, of which there are several
         raise InvalidInput(f"{path}: no model in ONNX, or cut short: {error}") from None
     if not model.graph.node:

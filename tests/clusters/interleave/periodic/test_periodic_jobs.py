@@ -134,7 +134,7 @@ def test_rates_on_many_links_are_max_min_fair() -> None:
     assert run.links[1].carried_bytes == pytest.approx(30 / 8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6))
 def test_first_rates_are_those_of_the_filling_of_flows_on_random_links(seed: int) -> None:
     """What jobs have sent after a moment is the moment times their max-min rates, each below its own ceiling."""
@@ -162,7 +162,7 @@ def test_first_rates_are_those_of_the_filling_of_flows_on_random_links(seed: int
     np.testing.assert_allclose([8 * job.sent_bytes / 1e-3 for job in run.jobs], rates, rtol=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from(["fair", "static", "mltcp"]))
 def test_bytes_are_conserved_and_nobody_is_quicker_than_alone(seed: int, name: str) -> None:
     rng = np.random.default_rng(seed)

@@ -27,7 +27,7 @@ def least(given_problem: RotationProblem) -> float:
     return min(given_problem.excess(shifts) for shifts in product(*map(range, given_problem.samples)))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3))
 def test_exact_solvers_find_the_least_of_all_rotations(seed: int, jobs: int) -> None:
     drawn = problem(seed, jobs)
@@ -36,7 +36,7 @@ def test_exact_solvers_find_the_least_of_all_rotations(seed: int, jobs: int) -> 
             assert drawn.excess(SOLVERS[name](drawn)) == pytest.approx(least(drawn), abs=1e-9), name
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4))
 def test_the_distinct_rotations_are_all_there_are_and_the_first_job_never_needs_one(
     seed: int, jobs: int

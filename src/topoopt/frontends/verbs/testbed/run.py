@@ -8,7 +8,7 @@ from topoopt.base.limits import whole
 from topoopt.base.units import parse_time
 from topoopt.frontends.verbs.plan_source import PlanSource, plan_and_name
 from topoopt.frontends.verbs.progress import Progress, silent
-from topoopt.frontends.verbs.testbed.up import checked_scale, new_name
+from topoopt.frontends.verbs.testbed.up import checked_scale, name_of
 from topoopt.plans import Plan
 from topoopt.plugins.testbeds import (
     EMULATED,
@@ -22,6 +22,7 @@ from topoopt.plugins.testbeds import (
     check_capacity,
     check_processes,
     check_ready,
+    check_speed,
     emulated,
     job_of_plan,
     paper_plan,
@@ -76,21 +77,23 @@ def run(
     simulators = _names("simulators", settings.get("simulators", MEASURED_BESIDE), MEASURED_BESIDE)
     slower, wanted_s = checked_scale(settings["scale"]), _seconds(settings["iteration_time"])
     counts = whole("iterations", settings["iterations"], 1), whole("warm_up", settings["warm_up"], 0)
-    counters = _counters(settings)
-    check_ready()
+    counters, name = _counters(settings), name_of(settings)
+    cut = _cut(settings["cut"], counts[0]) if "cut" in settings else None
     found, workload = _planned(plan, settings.get("workload"), on_progress)
     cluster, job = found.job.cluster, job_of_plan(found, workload)
     own = plan_on_links(cluster, found.fabric)
-    fabrics = [own if name == "topoopt" else emulated(name, cluster, found.fabric) for name in names]
+    fabrics = [own if one == "topoopt" else emulated(one, cluster, found.fabric) for one in names]
+    for fabric in fabrics:
+        check_speed(fabric.layout, slower)
+    check_ready()
     check_processes(cluster.servers)
     for fabric in fabrics:
         check_capacity(fabric.layout, slower)
     scale = testbed_scale(job, own, cluster, slower, wanted_s)
     beside = tuple(dict.fromkeys((REFERENCE, *simulators)))
     training = TrainingSettings(scale, *counts, beside, counters is not None)
-    cut = _cut(settings["cut"], found, counts[0]) if "cut" in settings else None
-    name = settings.get("name") or new_name()
-    found_run = train_on_fabrics(job, fabrics, cluster, name, training, cut, on_progress)
+    planned_cut = _repaired(*cut, found) if cut is not None else None
+    found_run = train_on_fabrics(job, fabrics, cluster, name, training, planned_cut, on_progress)
     if counters is not None:
         found_run.fabrics[0].write_counters(counters)
     return found_run
@@ -103,6 +106,7 @@ def _planned(plan: PlanSource | None, workload: str | None, on_progress: Progres
         return plan_and_name(plan)[0], workload or PLAN
     if workload == PLAN:
         raise InvalidInput("workload: plan is the job of a plan; give one, or another workload")
+    check_ready()  # planning takes time
     on_progress("planning the paper's job", 0, 0)
     model = USUAL_WORKLOAD if workload in (None, "allreduce") else workload
     return paper_plan(str(model)), workload if workload == "allreduce" else PLAN
@@ -120,8 +124,8 @@ def _counters(settings: Mapping[str, Any]) -> str | None:
     return str(settings["counters"])
 
 
-def _cut(text: str, plan: Plan, iterations: int) -> PlannedCut:
-    """Return a cut such as 0-1@2 with what the plan does about it."""
+def _cut(text: str, iterations: int) -> tuple[int, int, int]:
+    """Return the servers and the iteration of a cut such as 0-1@2."""
     link, at, iteration = text.partition("@")
     ends = link.split("-")
     if not at or len(ends) != 2 or not all(part.strip().isdecimal() for part in (*ends, iteration)):
@@ -131,11 +135,15 @@ def _cut(text: str, plan: Plan, iterations: int) -> PlannedCut:
             f"cut: iteration {iteration} must have a measured one before and after it; "
             f"allowed is 1..{iterations - 2}; raise iterations"
         )
-    src, dst = int(ends[0]), int(ends[1])
+    return int(ends[0]), int(ends[1]), int(iteration)
+
+
+def _repaired(src: int, dst: int, iteration: int, plan: Plan) -> PlannedCut:
+    """Return a cut with what the plan does about it."""
     chosen = predict(plan, FailedLink(src, dst), simulator=REFERENCE, without_ways=NEED_SEVERAL_PATHS).chosen
     assert chosen.repair is not None, "a chosen repair is possible"
     repaired = plan_on_links(chosen.repair.job.cluster, chosen.repair.fabric, chosen.repair.wiring)
-    return PlannedCut(src, dst, int(iteration), chosen.way.name, repaired)
+    return PlannedCut(src, dst, iteration, chosen.way.name, repaired)
 
 
 def _names(word: str, given: Any, known: Any) -> tuple[str, ...]:

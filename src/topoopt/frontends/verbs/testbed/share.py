@@ -5,20 +5,22 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Unpack
 
-from topoopt.base.errors import InvalidInput
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
 from topoopt.base.units import parse_bandwidth, parse_bytes, parse_time
 from topoopt.clusters.interleave import CommunicationProfile, equal_jobs, interleave
 from topoopt.frontends.verbs.profile_source import ProfileSource, profile_of_source
 from topoopt.frontends.verbs.progress import Progress, silent
-from topoopt.frontends.verbs.testbed.up import checked_scale, new_name
+from topoopt.frontends.verbs.testbed.up import checked_scale, name_of
 from topoopt.plugins.testbeds import (
+    CONGESTION,
     MltcpJob,
     ShareSettings,
     TestbedLink,
     TestbedShare,
     check_bottleneck,
     check_congestion,
+    check_link,
     check_machine,
     share_link,
     sharing_job,
@@ -76,11 +78,13 @@ def share(
     scale = checked_scale(settings["scale"])
     link = TestbedLink(capacity_bps, scale, wanted_s / max(one.iteration_time_s for one in profiles))
     sharing = [sharing_job(profile, link) for profile in profiles]
+    check_link(capacity_bps, scale, asked.queue_bytes)
+    name = name_of(settings)
     check_machine()
     check_congestion(asked.congestion, asked.by_namespace)
     on_progress("measuring this machine", 0, 0)
     check_bottleneck(capacity_bps, scale, asked.queue_bytes)
-    return share_link(sharing, link, asked, settings.get("name") or new_name(), on_progress)
+    return share_link(sharing, link, asked, name, on_progress)
 
 
 def _profiles(jobs: Sequence[ProfileSource | float], capacity_bps: float) -> tuple[CommunicationProfile, ...]:
@@ -112,6 +116,8 @@ def _settings(
     names = tuple(dict.fromkeys(settings.get("congestion", USUAL_CONGESTION)))
     if not names:
         raise InvalidInput("congestion: give at least one of reno, cubic, mltcp")
+    for name in names:
+        check_known("congestion", name, CONGESTION)
     if settings["attach"] not in ATTACH:
         raise InvalidInput(f"attach: expected socket or namespace, got {settings['attach']}")
     connections = whole("connections", settings["connections"], 1)

@@ -1,13 +1,14 @@
 """``topoopt.testbed.up``: a plan's network on this machine, to stay."""
 
 import secrets
-from typing import Unpack
+from collections.abc import Mapping
+from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec
 from topoopt.frontends.verbs.plan_source import PlanSource, plan_and_name
 from topoopt.frontends.verbs.progress import Progress, silent
-from topoopt.plugins.testbeds import PAPER_CLUSTER, TestbedsAnswer, emulated, paper_fabric, put_up
+from topoopt.plugins.testbeds import PAPER_CLUSTER, TestbedsAnswer, check_name, emulated, paper_fabric, put_up
 from topoopt.routing import Fabric
 from topoopt.schema.words import TestbedWords, checked_arguments, checked_words
 
@@ -44,7 +45,7 @@ def up(
     settings = checked_words(words, TestbedWords)
     scale = checked_scale(settings["scale"])
     cluster, fabric = cluster_and_fabric(plan)
-    name = settings.get("name") or new_name()
+    name = name_of(settings)
     return put_up(emulated(settings["fabric"], cluster, fabric), name, scale, on_progress)
 
 
@@ -56,9 +57,11 @@ def cluster_and_fabric(plan: PlanSource | None) -> tuple[ClusterSpec, Fabric]:
     return found.job.cluster, found.fabric
 
 
-def new_name() -> str:
-    """Return a name that no testbed has."""
-    return f"t{secrets.token_hex(4)}"
+def name_of(settings: Mapping[str, Any]) -> str:
+    """Return the name of a testbed that was given, or one that none has."""
+    name = str(settings.get("name") or f"t{secrets.token_hex(4)}")
+    check_name(name)
+    return name
 
 
 def checked_scale(scale: float) -> float:

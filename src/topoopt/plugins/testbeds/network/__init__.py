@@ -1,6 +1,7 @@
 """A plan's network on this machine: namespaces, cables, bandwidths and routes of the kernel."""
 
 from topoopt.plugins.testbeds.network.capacity import check_capacity as check_capacity
+from topoopt.plugins.testbeds.network.capacity import check_speed as check_speed
 from topoopt.plugins.testbeds.network.construction import remove as remove
 from topoopt.plugins.testbeds.network.counting import CounterReading as CounterReading
 from topoopt.plugins.testbeds.network.counting import counting as counting
@@ -14,6 +15,7 @@ from topoopt.plugins.testbeds.network.layout import switch_layout as switch_layo
 from topoopt.plugins.testbeds.network.probe import check_machine as check_machine
 from topoopt.plugins.testbeds.network.single_paths import single_paths as single_paths
 from topoopt.plugins.testbeds.network.state import TestbedState as TestbedState
+from topoopt.plugins.testbeds.network.state import check_name as check_name
 from topoopt.plugins.testbeds.network.state import find_state as find_state
 from topoopt.plugins.testbeds.network.state import known_states as known_states
 from topoopt.plugins.testbeds.network.testbed import PortBytes as PortBytes

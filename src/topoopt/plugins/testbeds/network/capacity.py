@@ -28,13 +28,13 @@ _TRIAL_BYTES = 64 << 20
 _PORT = 5001
 
 
-def check_capacity(layout: Layout, scale: float) -> None:
-    """Refuse a network that this machine cannot carry when all links are full.
+def check_speed(layout: Layout, scale: float) -> None:
+    """Refuse links that are too slow on any machine.
 
     Raises
     ------
     InvalidInput
-        With the scale from which on it can, or up to which.
+        With the largest scale that is allowed.
     """
     slowest = min(port.bandwidth_bps for port in layout.senders)
     if slowest / scale < SLOWEST_LINK_BPS:
@@ -42,6 +42,17 @@ def check_capacity(layout: Layout, scale: float) -> None:
             f"scale {scale:g}: links of {format_bandwidth(slowest / scale)} are too slow for packets of 9,000 bytes; "
             f"use {slowest / SLOWEST_LINK_BPS:g} or less"
         )
+
+
+def check_capacity(layout: Layout, scale: float) -> None:
+    """Refuse a network that this machine cannot carry when all links are full.
+
+    Raises
+    ------
+    InvalidInput
+        With the least scale at which it can.
+    """
+    check_speed(layout, scale)
     wanted_bps, carried_bps = layout.total_bandwidth_bps / scale, carried() * SHARE
     if wanted_bps > carried_bps:
         least = rounded_up(layout.total_bandwidth_bps / carried_bps)

@@ -83,6 +83,18 @@ def state_folder() -> Path:
     return Path(os.environ.get("XDG_RUNTIME_DIR") or "/run") / "topoopt" / "testbed"
 
 
+def check_name(name: str) -> None:
+    """Refuse what no testbed can be called.
+
+    Raises
+    ------
+    InvalidInput
+        With what is allowed.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(f'name: expected small letters, digits and "-", at most 31, got "{name}"')
+
+
 def claim(state: TestbedState) -> None:
     """Note a testbed that is to be made; of two that want a name one gets it.
 
@@ -91,8 +103,7 @@ def claim(state: TestbedState) -> None:
     InvalidInput
         If the name is none, or taken.
     """
-    if not _NAME.fullmatch(state.name):
-        raise InvalidInput(f'name: expected small letters, digits and "-", at most 31, got "{state.name}"')
+    check_name(state.name)
     place = state_folder() / state.name
     there_is = InvalidInput(
         f'name: there is a testbed "{state.name}"; take another name, or: topoopt testbed down {state.name}'

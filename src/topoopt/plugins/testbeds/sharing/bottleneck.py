@@ -23,8 +23,8 @@ _MEASURED_MTU_BYTES = (
 )
 
 
-def check_bottleneck(capacity_bps: float, scale: float, queue_bytes: float) -> None:
-    """Refuse a link that this machine cannot carry, or that is too slow, and a queue that is too short.
+def check_link(capacity_bps: float, scale: float, queue_bytes: float) -> None:
+    """Refuse a link that is too slow, and a queue that is too short, on any machine.
 
     Raises
     ------
@@ -42,6 +42,18 @@ def check_bottleneck(capacity_bps: float, scale: float, queue_bytes: float) -> N
             f"queue {format_bytes(queue_bytes)}: must hold {_LEAST_PACKETS} packets of {MTU_BYTES} bytes; "
             f"use {format_bytes(_LEAST_PACKETS * MTU_BYTES)} or more"
         )
+
+
+def check_bottleneck(capacity_bps: float, scale: float, queue_bytes: float) -> None:
+    """Refuse a link that this machine cannot carry, and what :func:`check_link` refuses.
+
+    Raises
+    ------
+    InvalidInput
+        With the scale that works.
+    """
+    check_link(capacity_bps, scale, queue_bytes)
+    bandwidth_bps = capacity_bps / scale
     most_bps = carried() * SHARE * MTU_BYTES / _MEASURED_MTU_BYTES / _LINKS
     if bandwidth_bps > most_bps:
         raise InvalidInput(

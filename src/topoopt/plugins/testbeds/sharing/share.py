@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput
 from topoopt.plugins.testbeds.congestion.maps import (
     MltcpIteration,
     MltcpJob,
@@ -42,7 +42,6 @@ def check_congestion(names: Sequence[str], by_namespace: bool) -> None:
         In one line that says why.
     """
     for name in names:
-        check_known("congestion", name, CONGESTION)
         if name == MLTCP:
             check_toolchain()
         elif name not in registered():
