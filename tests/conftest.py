@@ -27,6 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis takes its seed
 def pytest_configure(config: pytest.Config) -> None:
     """Make every run the same; with ``--examples``, every run with the same seed."""
+    """Mark tests that measure a real kernel, and try them again; give each property the examples of a campaign."""
     examples = config.getoption("--examples")
     settings.register_profile(
         "topoopt",
@@ -49,10 +50,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests that measure a real kernel, and try them again; give each property the examples of a campaign."""
     examples = config.getoption("--examples")
     for item in items:
         # Other work on the machine can stretch the times of a real kernel.
-        if "testbed" in item.path.parts or item.path.name.startswith("test_testbed"):
+        if "testbeds" in item.path.parts or item.path.name.startswith("test_testbed"):
+            item.add_marker(pytest.mark.testbed)
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=5))
         test = getattr(item, "obj", None)
         own: settings | None = getattr(test, OWN_SETTINGS, None)
