@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
-from topoopt.pricing import SwitchTree
-from topoopt.pricing import switch_choice as switch_tree
+from topoopt.pricing import SwitchTree, switch_tree
 
 
 def by_switches(switches: Ints, leaf_links: Ints, upper_links: Ints) -> Floats:

@@ -18,7 +18,6 @@ from topoopt.search import (
     baseline_search,
     candidate,
     caveats,
-    good_starts,
     make_plan,
     operators,
 )
@@ -86,7 +85,7 @@ def test_fewer_proposals_are_made_of_very_many_servers_and_a_plan_says_so(
 ) -> None:
     job, options = small_job(12, degree=3, batch=8), SearchOptions(budget=90, baseline_budget=90)
     assert not any("proposals" in sentence for sentence in caveats(make_plan(job, options, fabrics=())))
-    for module in (affordable, baseline_search, good_starts, operators):
+    for module in (affordable, baseline_search, operators):
         monkeypatch.setattr(module, "LARGEST_FOR_ALL", 6)
     plan = make_plan(job, options, fabrics=("torus",))
     assert plan.search.proposals <= 90 // 4

@@ -11,9 +11,9 @@ from topoopt.search import (
     SearchOptions,
     caveats,
     make_plan,
+    planner,
     simulated,
     task_graph_of,
-    wiring,
     worth_simulating,
 )
 from topoopt.simulation import free_time_s
@@ -74,14 +74,14 @@ def test_the_same_plan_is_made_again(job: Job, plan: Plan) -> None:
 
 
 def test_an_interrupted_search_keeps_the_best_so_far(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    raced, calls = wiring._raced, iter(range(10))
+    raced, calls = planner._raced, iter(range(10))
 
     def interrupted(*arguments: object) -> object:
         if next(calls) == 2:
             raise KeyboardInterrupt
         return raced(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(wiring, "_raced", interrupted)
+    monkeypatch.setattr(planner, "_raced", interrupted)
     plan = make_plan(job, OPTIONS, fabrics=())
     assert plan.search.stopped_because == "interrupted"
     assert plan.strategy.layout == 1

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from topoopt.base.arrays import Words
-from topoopt.jobs.layout import layout_name
+from topoopt.jobs.layout import Words, layout_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.simulation.packet.engine import GBPS, Ints, after_compute, dumbbell, played, switch, transfers
+from tests.simulation.packet.engine import GBPS, after_compute, dumbbell, played, switch, transfers
+from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation import (
     COMPUTE,
