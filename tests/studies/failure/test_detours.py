@@ -26,7 +26,7 @@ def both(*pairs: tuple[int, int]) -> set[tuple[int, int]]:
 
 
 @given(seed=st.integers(0, 10**6), failures=st.integers(1, 6), model=st.sampled_from(["duplex", "directed"]))
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_repaired_routes_and_rings_use_no_dead_link(seed: int, failures: int, model: str) -> None:
     rng = np.random.default_rng(seed)
     topology = (

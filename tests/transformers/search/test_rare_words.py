@@ -54,7 +54,7 @@ def table_of(name: str, words: dict[str, Any], any_schedule: bool) -> tuple[Conf
         return found, (model, enumerate_configurations(model, 32, 64, 4096, choices))
 
 
-@settings(max_examples=40)
+@settings(max_examples=10)
 @given(
     st.sampled_from(sorted(MODELS)),
     st.lists(st.sampled_from(sorted(WORDS)), min_size=1, max_size=3, unique=True).flatmap(
