@@ -18,6 +18,13 @@ def _members(family: str, servers: int, degree: int) -> Iterator[DirectWiring]:
     return WIRING_FAMILIES[family].build(servers, degree, "directed")
 
 
+def _union_of_cycles(servers: int, cycles: int, seed: int) -> Topology:
+    """Return a topology of directed Hamiltonian cycles at random."""
+    rng = np.random.default_rng(seed)
+    orders = [rng.permutation(servers).tolist() for _ in range(cycles)]
+    return lifted_of(servers, orders, [[0] * servers] * cycles, "directed").topology()
+
+
 def _check(topology: Topology, rings: Sequence[Ring], check_ring: RingCheck) -> None:
     for ring in rings:
         check_ring(topology, range(topology.servers), ring)
@@ -53,12 +60,20 @@ def test_families_of_links_one_way_have_rings(
 def test_unions_of_cycles_have_at_least_one_too_few(
     check_ring: RingCheck, servers: int, cycles: int, seed: int
 ) -> None:
-    rng = np.random.default_rng(seed)
-    orders = [rng.permutation(servers).tolist() for _ in range(cycles)]
-    topology = lifted_of(servers, orders, [[0] * servers] * cycles, "directed").topology()
+    topology = _union_of_cycles(servers, cycles, seed)
     found = one_way_rings(topology, np.arange(servers), cycles, 0)
     _check(topology, found, check_ring)
     assert len(found) >= max(1, cycles - 1)
+
+
+@pytest.mark.parametrize(("servers", "cycles", "seed"), [(16, 3, 800), (16, 3, 1951), (24, 3, 58)])
+def test_graphs_from_which_few_starts_lead_to_rings_have_them(
+    check_ring: RingCheck, servers: int, cycles: int, seed: int
+) -> None:
+    topology = _union_of_cycles(servers, cycles, seed)
+    found = one_way_rings(topology, np.arange(servers), cycles, 0)
+    _check(topology, found, check_ring)
+    assert len(found) >= cycles - 1
 
 
 def test_two_links_out_of_four_servers_by_hand() -> None:

@@ -4,13 +4,17 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from topoopt.base.arrays import Ints
 from topoopt.topologies import Ring, Topology
 
-_STEPS, _MOST_STEPS = 4, 3000  # exchanges for each member, and in all; those that succeed take 3 at most
-_STARTS = 3
+_STEPS, _MOST_STEPS = 4, 3000  # exchanges from one start: for each member, and at most
+_STARTS = (3, 100)  # at least and at most; from some graphs one start in ten leads to rings
+_ALL_STEPS, _STEPS_FOR_ALL = (
+    9000,
+    1500,
+)  # from all starts, and where signs may forbid as many rings as there are links
 _UPHILL = 0.02  # of the exchanges that make a cycle more
 
 _Cycles = tuple[tuple[int, ...], ...]
@@ -51,7 +55,8 @@ def _disjoint_cycles(size: int, src: bytes, dst: bytes, factors: int, most: int,
     rng = np.random.default_rng(seed)
     best: _Cycles = ()
     for wanted in range(most, 0, -1):
-        for _ in range(_STARTS):
+        steps = _ALL_STEPS if wanted < factors else _STEPS_FOR_ALL
+        for _ in range(int(np.clip(steps // _most_steps(size), *_STARTS))):
             if len(best) >= wanted:
                 return best
             after = _permutations(size, ends, factors, rng)
@@ -59,6 +64,10 @@ def _disjoint_cycles(size: int, src: bytes, dst: bytes, factors: int, most: int,
                 _join_cycles(after, wanted, rng)
                 best = max(best, _whole_cycles(after)[:most], key=len)
     return best
+
+
+def _most_steps(size: int) -> int:
+    return min(_STEPS * size, _MOST_STEPS)
 
 
 def _permutations(size: int, ends: tuple[Ints, Ints], most: int, rng: np.random.Generator) -> Ints:
@@ -89,7 +98,7 @@ def _join_cycles(after: Ints, wanted: int, rng: np.random.Generator) -> None:
     """Exchange parts of the permutations until the first ``wanted`` are one cycle each, or there were many steps."""
     many, size = after.shape
     labels = [_cycles_of(one) for one in after]
-    for _ in range(min(_STEPS * size, _MOST_STEPS)):
+    for _ in range(_most_steps(size)):
         if all(labels[one][0] == 1 for one in range(wanted)) or many < 2:
             return
         one = int(rng.choice([k for k in range(wanted) if labels[k][0] > 1]))
@@ -122,10 +131,17 @@ def _part(after: Ints, one: int, other: int, label: Ints, rng: np.random.Generat
 
 def _cycles_of(after: Ints) -> tuple[int, Ints]:
     """Return how many cycles a permutation has, and on which of them each member is."""
-    size = len(after)
-    graph = csr_array((np.ones(size, np.int8), after, np.arange(size + 1)), shape=(size, size))
-    count, label = connected_components(graph, directed=True, connection="weak")
-    return int(count), label.astype(np.int64)
+    following: list[int] = after.tolist()
+    label = [-1] * len(following)
+    count = 0
+    for first in range(len(following)):
+        member = first
+        if label[first] < 0:
+            while label[member] < 0:
+                label[member] = count
+                member = following[member]
+            count += 1
+    return count, np.array(label, np.int64)
 
 
 def _whole_cycles(after: Ints) -> _Cycles:

@@ -7,7 +7,7 @@ import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import PRECISIONS
-from topoopt.transformers.columns import Bools
+from topoopt.transformers.columns import Bools, take_rows
 from topoopt.transformers.communication.message import SUMMED_IN_32_BITS, wire_element_bytes
 from topoopt.transformers.configuration_table import STORED_BYTES, ConfigurationTable
 from topoopt.transformers.experts.loads import ExpertLoads, experts_of, hottest_rank, taken_shares
@@ -159,6 +159,17 @@ class Case:
             slow = (slow | ((first | second) & newer)) & ~newest
             kernel = np.where(first, FLASH_1 * kernel, kernel)
         return np.asarray(np.where(slow, law.sharded_attention, 1.0) * kernel, np.float64)
+
+    def take(self, rows: Ints) -> "Case":
+        """Return some of the configurations."""
+        ways = {name: getattr(self, name) for name in ("attention", "unfused", "gathers")}
+        return replace(
+            self,
+            shapes=take_rows(self.shapes, rows),
+            table=take_rows(self.table, rows),
+            machine=take_rows(self.machine, rows) if self.machine.per_server.ndim else self.machine,
+            **{name: way[rows] if way.ndim else way for name, way in ways.items()},
+        )
 
     def runs_apart(self, part: str) -> Bools:
         """Return where one of :data:`~topoopt.transformers.UNFUSED_PARTS` runs operation by operation."""

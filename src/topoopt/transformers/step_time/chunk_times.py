@@ -12,7 +12,7 @@ from topoopt.transformers.degrees import ends_count_as_layers, trained_layers
 from topoopt.transformers.experts.loads import ExpertLoads
 from topoopt.transformers.recomputation import part_bit, recomputation_bits
 from topoopt.transformers.step_time.case import Case, case_of
-from topoopt.transformers.step_time.closed_form import busiest_stage, combined_s, straggle
+from topoopt.transformers.step_time.closed_form import combined_s, slowest_stages, straggle
 from topoopt.transformers.step_time.context_time import key_round_s
 from topoopt.transformers.step_time.expert_exchange import forwarding_s_per_byte, overlaps
 from topoopt.transformers.step_time.layer_time import layer_kernels
@@ -102,7 +102,7 @@ def hidden_shares(
     shares = {"tp": calibration.tensor_overlap if fused else 0.0}
     if configuration.zero > 1:
         one = micro_batch(case)
-        shares["dp"] = float(hidden_share(case, busiest_stage(case, one).layers, one)[0])
+        shares["dp"] = float(hidden_share(case, slowest_stages(case, one)[0].layers, one)[0])
     if bool(overlaps(case)) and configuration.ep > 1:
         one = micro_batch(case)
         shares["ep"] = 1 - float(one.ep_s[0] / one.ep_alone_s[0])

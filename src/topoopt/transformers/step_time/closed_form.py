@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topoopt.base.arrays import Floats
+from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import PRECISIONS
-from topoopt.transformers.columns import blocks_of, join_rows
+from topoopt.transformers.columns import Bools, blocks_of, join_rows, take_rows
 from topoopt.transformers.communication.message import wire_element_bytes
 from topoopt.transformers.communication.sends import sent_slices
 from topoopt.transformers.configuration_table import ConfigurationTable
@@ -65,10 +65,88 @@ def estimate(
 
 
 def step_times(case: Case) -> StepTimes:
-    """Return the step times of configurations of one model and system, or of one per row."""
-    table, batches = case.table, case.batches
+    """Return the step times of configurations of one model and system, or of one per row.
+
+    The iteration is as long as that of the slowest stage: the busiest, or one with more layers, which has more to
+    exchange with its replicas.
+    """
     one = micro_batch(case)
-    stage = busiest_stage(case, one)
+    busiest, rows, other = slowest_stages(case, one)
+    times = _at_pace_of(case, one, busiest)
+    if len(rows):
+        longer = _at_pace_of(case.take(rows), take_rows(one, rows), take_rows(other, rows))
+        slower = longer.iteration_time_s > times.iteration_time_s[rows]
+        for name, column in vars(times).items():
+            column[rows[slower]] = getattr(longer, name)[slower]
+    return times
+
+
+_Columns = tuple[Floats, Floats, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A stage of each pipeline, as columns.
+
+    Attributes
+    ----------
+    layers, has_logits : array
+        What it holds.
+    busy_s, others_s : array
+        Time of one micro-batch in it, and in all other stages together.
+    other_stages : array
+        How many those are.
+    """
+
+    layers: Floats
+    has_logits: Floats
+    busy_s: Floats
+    others_s: Floats
+    other_stages: Floats
+
+
+def slowest_stages(case: Case, one: MicroBatch) -> tuple[Stage, Ints, Stage]:
+    """Return the busiest stage of each pipeline, the rows where one with more layers may be slower, and that one.
+
+    Layers that do not divide evenly go to the first stages, so that the last, with the logits and with what predicts
+    further tokens, has the fewest. A rank of DualPipe has a stage and its mirror image, and half of the micro-batches
+    go through either: its ranks at the ends, or those in the middle.
+    """
+    layers, pp, vpp = case.shapes.layers, case.table.pp.astype(np.float64), case.table.vpp.astype(np.float64)
+    mtp = case.shapes.mtp_layers
+    # The last stage gives up a layer for each further token, and one for its output layer, if it has so many.
+    given = np.where(np.floor((layers + 2 * mtp) / pp) > 2 * mtp, 2 * mtp, 0)
+    fewest = np.floor((layers + given) / pp)
+    spare = layers + given - fewest * pp
+    most = fewest + (spare > 0)
+    logits_s = one.kernels.logits_forward_s + one.kernels.logits_backward_s + one.logits_tp_s
+    final = fewest - given + mtp
+    last = stage_s(final, case.outputs * logits_s, one, vpp)
+    first = stage_s(most, np.zeros(()), one, vpp)
+    middle = np.where(spare > 0, stage_s(fewest, np.zeros(()), one, vpp), first)
+    all_s = last + np.where(spare > 0, spare * first + (pp - 1 - spare) * middle, (pp - 1) * first)
+    ends: _Columns = final, case.outputs, last
+    inner: _Columns = most, np.zeros(()), first
+    at_ends = (last >= first) | (pp == 1)  # frozen logits may take less than the layers that they took away
+    others_s = all_s - np.where(at_ends, last, first)
+    dual = case.table.has_word("schedule", "dualpipe")
+    if np.any(dual):
+        even = spare > pp / 2  # the stages in the middle, and their mirror images, have the most layers
+        both = (most + final) / 2, case.outputs / 2, (first + last) / 2
+        half = (most + fewest) / 2, np.zeros(()), (first + middle) / 2
+        ends, inner = _where(dual, both, ends), _where(dual & ~even, half, inner)
+        at_ends = np.where(dual, ends[2] >= inner[2], at_ends)
+    busiest = Stage(*_where(at_ends, ends, inner), others_s, pp - 1)
+    rows = np.flatnonzero((ends[0] != inner[0]) & ((ends[0] < inner[0]) == at_ends) & (pp > 1))
+    if not len(rows):
+        return busiest, rows, busiest
+    layers, logits, busy_s = _where(at_ends, inner, ends)
+    return busiest, rows, Stage(layers, logits, busy_s, np.where(dual, others_s, all_s - busy_s), pp - 1)
+
+
+def _at_pace_of(case: Case, one: MicroBatch, stage: Stage) -> StepTimes:
+    """Return the step times of pipelines that run at the pace of one stage."""
+    table, batches = case.table, case.batches
     slow = straggle(case)
     hop_s = _hop_s(case)
     dp_s, step_s = replica_waits_s(case, stage.layers, one), optimizer_step_s(case, stage.layers)
@@ -92,66 +170,10 @@ def step_times(case: Case) -> StepTimes:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """The busiest stage of a pipeline, as columns.
-
-    Attributes
-    ----------
-    layers, has_logits : array
-        What it holds.
-    busy_s, others_s : array
-        Time of one micro-batch in it, and in all other stages together.
-    other_stages : array
-        How many those are.
-    """
-
-    layers: Floats
-    has_logits: Floats
-    busy_s: Floats
-    others_s: Floats
-    other_stages: Floats
-
-
-def busiest_stage(case: Case, one: MicroBatch) -> Stage:
-    """Return the stage that the pipeline waits for.
-
-    Layers that do not divide evenly go to the first stages, so that the last, with the logits and with what predicts
-    further tokens, has the fewest. A rank of DualPipe has a stage and its mirror image, and half of the micro-batches
-    go through either.
-    """
-    layers, pp, vpp = case.shapes.layers, case.table.pp.astype(np.float64), case.table.vpp.astype(np.float64)
-    mtp = case.shapes.mtp_layers
-    # The last stage gives up a layer for each further token, and one for its output layer, if it has so many.
-    given = np.where(np.floor((layers + 2 * mtp) / pp) > 2 * mtp, 2 * mtp, 0)
-    fewest = np.floor((layers + given) / pp)
-    spare = layers + given - fewest * pp
-    most = fewest + (spare > 0)
-    logits_s = one.kernels.logits_forward_s + one.kernels.logits_backward_s + one.logits_tp_s
-    final = fewest - given + mtp
-    last = stage_s(final, case.outputs * logits_s, one, vpp)
-    first = stage_s(most, np.zeros(()), one, vpp)
-    middle = np.where(spare > 0, stage_s(fewest, np.zeros(()), one, vpp), first)
-    all_s = last + np.where(spare > 0, spare * first + (pp - 1 - spare) * middle, (pp - 1) * first)
-    has_logits = (last >= first) | (
-        pp == 1
-    )  # frozen logits may take less than the layers that they took away
-    busy = np.where(has_logits, last, first)
-    found = Stage(np.where(has_logits, final, most), has_logits * case.outputs, busy, all_s - busy, pp - 1)
-    dual = case.table.has_word("schedule", "dualpipe")
-    if not np.any(dual):
-        return found
-    ends_s, ends, half = (first + last) / 2, (most + final) / 2, (most + fewest) / 2
-    even = spare > pp / 2  # the stages in the middle, and their mirror images, have the most layers
-    middle_s = np.where(even, first, (first + middle) / 2)
-    at_ends = ends_s >= middle_s
-    return Stage(
-        np.where(dual, np.where(at_ends, ends, np.where(even, most, half)), found.layers),
-        np.where(dual, at_ends * case.outputs / 2, found.has_logits),
-        np.where(dual, np.maximum(ends_s, middle_s), found.busy_s),
-        found.others_s,
-        pp - 1,
-    )
+def _where(rows: Bools, columns: _Columns, others: _Columns) -> _Columns:
+    """Return columns of these rows, and of the other rows those of others."""
+    first, second, third = (np.where(rows, *pair) for pair in zip(columns, others, strict=True))
+    return first, second, third
 
 
 def stage_s(layers: Floats, extra_s: Floats, one: MicroBatch, chunks: Floats) -> Floats:
@@ -175,7 +197,7 @@ def combined_s(kernels_s: Floats, launches_s: Floats) -> Floats:
 
 
 def _bubble_s(case: Case, one: MicroBatch, stage: Stage, hop_s: Floats) -> Floats:
-    """Return what the busiest stage waits for others while the pipeline fills and drains.
+    """Return what a stage waits for others while the pipeline fills and drains.
 
     With 1F1B that is both passes in all others, with v chunks in each stage a v-th of it.
     """
@@ -188,7 +210,7 @@ def _bubble_s(case: Case, one: MicroBatch, stage: Stage, hop_s: Floats) -> Float
 
 
 def _passes(case: Case, one: MicroBatch, stage: Stage, others_s: Floats) -> StagePasses:
-    """Return the passes of the busiest stage and of all others; launches make all of them longer alike."""
+    """Return the passes of a stage and of all others; launches make all of them longer alike."""
     kernels, waits = one.kernels, one.tp_s + one.cp_s + one.ep_alone_s
     layers, logits = stage.layers, stage.has_logits
     other_layers = np.maximum(case.shapes.layers + case.shapes.mtp_layers - layers, 0.0)

@@ -22,7 +22,7 @@ OPTIMIZER_BYTES_PER_PARAMETER = 30.0
 
 
 def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
-    """Return what the busiest stage waits for its replicas in an iteration.
+    """Return what a stage waits for its replicas in an iteration.
 
     ZeRO 2 and 3 exchange gradients and weights with every micro-batch
     (:mod:`topoopt.transformers.step_time.sharded`). ZeRO 0
@@ -32,7 +32,7 @@ def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     Parameters
     ----------
     layers : array
-        Of the busiest stage.
+        Layers of the stage.
     """
     often = case.table.zero >= 2
     if np.all(often):
@@ -60,7 +60,7 @@ def _early_s(case: Case, wire_s: Floats) -> Floats:
 
 
 def optimizer_step_s(case: Case, layers: Floats) -> Floats:
-    """Return the time of the optimizer's step on the busiest stage."""
+    """Return the time of the optimizer's step on a stage."""
     dense, expert = _trained(case, layers)
     kept = (dense + expert) / np.where(case.table.zero > 0, case.shard, 1.0)
     rate = case.machine.memory_bytes_per_s * case.calibration.memory_efficiency

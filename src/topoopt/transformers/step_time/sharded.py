@@ -5,7 +5,10 @@ while the next one does its backward pass (Zhao 2023, "PyTorch FSDP", section 3.
 communication takes longer than that computation, the first gather and the last scatter of a micro-batch hide behind
 nothing, and of everything else a share is in the way whatever the time: kernels of collectives take multiprocessors and
 memory bandwidth from those beside them. With hybrid sharding (HSDP) all of this stays within a shard, and the shards
-sum up their gradients once an iteration.
+sum up their gradients once an iteration, beside the last backward pass.
+
+Nothing of this takes longer with faster links: time is hidden behind one exchange only, and what the passes take with
+waits and launches adds up to what the stage takes.
 
 Who shares out gradients in an interleaved pipeline scatters those of a chunk when the last of the micro-batches that go
 through it one after the other is done, as many as there are stages (Chu 2025, "Scaling Llama 3 Training with Efficient
@@ -50,28 +53,32 @@ class Exchanges:
 
 
 def sharded_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
-    """Return what the busiest stage waits for in an iteration with ZeRO 2 or 3.
+    """Return what a stage waits for in an iteration with ZeRO 2 or 3.
 
     Parameters
     ----------
     layers : array
-        Of the busiest stage.
+        Layers of the stage.
     """
     layer, ends = _of_a_layer(case), _of_the_ends(case)
-    overlap = _overlap(case)
-    all_s, at_least_s = _every_micro_batch(case, layers, one, layer, ends)
-    often = case.batches / _turns(case) * _exposed_s(all_s, at_least_s, overlap)
-    forward_s, backward_s = _passes(one)
-    beside = layers * longer_by_s(layer.reduce_s, backward_s)
-    once = _exposed_s(layers * layer.reduce_s, beside, overlap) + ends.reduce_s
+    overlap, turns = _overlap(case), _turns(case)
+    forward_s, backward_s = passes = _passes(case, layers, one)
+    all_s, at_least_s = _every_micro_batch(case, layers, passes, layer, ends)
+    waits_s = case.batches / turns * _exposed_s(all_s, at_least_s, overlap)
+    if np.any(case.table.shard > 0):
+        # These hide in what time the exchanges of the last micro-batch leave beside its backward pass.
+        beside_s = _behind_s(case, layer) / turns
+        beside_s = longer_by_s(beside_s + layer.reduce_s, backward_s) - longer_by_s(beside_s, backward_s)
+        waits_s = waits_s + _exposed_s(layers * layer.reduce_s, layers * beside_s, overlap) + ends.reduce_s
     third = case.table.zero == 3
     gathered = _gathered_once_s(layers, layer, ends, forward_s, overlap)
-    return often + once + np.where(third, 0.0, gathered)
+    return waits_s + np.where(third, 0.0, gathered)
 
 
 def hidden_share(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     """Return the share of what ZeRO 2 and 3 exchange with the micro-batches that hides behind computation."""
-    all_s, at_least_s = _every_micro_batch(case, layers, one, _of_a_layer(case), _of_the_ends(case))
+    passes = _passes(case, layers, one)
+    all_s, at_least_s = _every_micro_batch(case, layers, passes, _of_a_layer(case), _of_the_ends(case))
     return 1 - _exposed_s(all_s, at_least_s, _overlap(case)) / np.maximum(all_s, 1e-30)
 
 
@@ -100,21 +107,26 @@ def _owners(case: Case, ranks: Floats) -> Floats:
 
 
 def _every_micro_batch(
-    case: Case, layers: Floats, one: MicroBatch, layer: Exchanges, ends: Exchanges
+    case: Case, layers: Floats, passes: tuple[Floats, Floats], layer: Exchanges, ends: Exchanges
 ) -> tuple[Floats, Floats]:
     """Return the time of what is exchanged with the micro-batches of a turn, and what is waited for at least."""
     table, third = case.table, case.table.zero == 3
-    forward_s, backward_s = _passes(one)
-    backward_s = backward_s * _turns(case)
-    again = np.where(case.gathers_by("each"), table.recomputes("full"), 0.0)
+    forward_s, backward_s = passes[0], passes[1] * _turns(case)
     before = np.where(third, layer.gather_s, 0.0)
     late = np.where(case.gathers_by("after"), before, 0.0)  # beside the scatter only
-    behind = before * (1 + again) - late + layer.scatter_s
+    behind = _behind_s(case, layer)
     outside = np.where(third, ends.gather_s, 0.0) + ends.scatter_s
     # No computation is beside the first gather of a chunk and the last scatter; others may take longer than theirs.
     bare = table.vpp * before + layers * late + layer.scatter_s + outside
     peeking = layers * (longer_by_s(before, forward_s) + longer_by_s(behind, backward_s))
     return layers * (before + behind + late) + outside, bare + peeking
+
+
+def _behind_s(case: Case, layer: Exchanges) -> Floats:
+    """Return the exchanges of a layer that go on beside a backward pass: its weights once more, and its gradients."""
+    again = np.where(case.gathers_by("after"), 0.0, 1.0)
+    again = again + np.where(case.gathers_by("each"), case.table.recomputes("full"), 0.0)
+    return np.asarray((case.table.zero == 3) * again * layer.gather_s + layer.scatter_s, np.float64)
 
 
 def _turns(case: Case) -> Floats:
@@ -156,13 +168,16 @@ def _gathered_once_s(
     return _exposed_s(all_s, ends.gather_s + layers * longer_by_s(layer.gather_s, forward_s), overlap)
 
 
-def _passes(one: MicroBatch) -> tuple[Floats, Floats]:
-    """Return the time of a layer's forward and backward pass, launches and waits included."""
+def _passes(case: Case, layers: Floats, one: MicroBatch) -> tuple[Floats, Floats]:
+    """Return the time of a layer's forward and backward pass, with waits and the idle time while the host launches.
+
+    The idle time is divided between the passes as the waits are: then shorter waits make neither pass longer.
+    """
+    forward, backward = one.kernels.forward_s, one.kernels.backward_s + one.recompute_s
+    launches = one.launch_s + case.table.vpp / layers * one.chunk_launch_s
     waits = one.tp_s + one.cp_s + one.ep_s
-    forward = one.kernels.forward_s + (1 - one.backward_share) * waits
-    backward = one.kernels.backward_s + one.recompute_s + one.backward_share * waits
-    longer = 1 + longer_by_s(one.launch_s, forward + backward) / (forward + backward)
-    return forward * longer, backward * longer
+    waits = waits + longer_by_s(launches, forward + backward + waits)
+    return forward + (1 - one.backward_share) * waits, backward + one.backward_share * waits
 
 
 def _of_a_layer(case: Case) -> Exchanges:

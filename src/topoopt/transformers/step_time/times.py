@@ -22,11 +22,11 @@ class StepTimes:
     Attributes
     ----------
     compute_s : array
-        Kernels of the busiest stage with recomputation, logits and the optimizer's step.
+        Kernels of the slowest stage with recomputation, logits and the optimizer's step.
     tp_s, cp_s, ep_s, pp_s, dp_s : array
-        What the busiest stage waits for tensor, context, expert, pipeline and data parallel communication.
+        What the slowest stage waits for tensor, context, expert, pipeline and data parallel communication.
     bubble_s : array
-        What the busiest stage waits for others while the pipeline fills and drains.
+        What the slowest stage waits for others while the pipeline fills and drains.
     exposed_communication_s : array
         Sum of the five waits.
     model_flops : array
