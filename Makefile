@@ -10,9 +10,9 @@ RUN := $(VENV)/.ready-to-run
 DEV := $(VENV)/.ready-to-develop
 DOCS := $(VENV)/.ready-for-docs
 PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
-CODE := src tests benchmarks examples docs fuzz
+CODE := src tests benchmarks examples docs fuzz same
 
-.PHONY: demo test properties guides docs check format fuzz bench reference calibrations reproduction clean help
+.PHONY: demo test properties guides docs check same format fuzz bench reference calibrations reproduction clean help
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made.
@@ -24,7 +24,7 @@ demo: $(RUN) ## Plan DLRM on 128 servers with 4 interfaces of 100 Gb/s each, and
 	@$(BIN)/topoopt report out/plan.json --out out/report.html
 
 # Tests start hundreds of processes: each would parse the package again where no bytecode may be written.
-test guides properties fuzz: export PYTHONDONTWRITEBYTECODE =
+test guides properties fuzz same: export PYTHONDONTWRITEBYTECODE =
 
 test: $(DEV) ## Run the tests, the doctests, the examples and the commands of the README.
 	@$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --dist worksteal --durations 10
@@ -52,6 +52,9 @@ format: $(DEV) ## Bring the code into shape.
 
 fuzz: $(DEV) ## Spoil files and flags in 10,000 ways; each must end in an answer or in one line. CASES=… SEED=…
 	@$(BIN)/python -m fuzz.run --jobs $(JOBS) --cases $(or $(CASES),10000) --seed $(or $(SEED),1)
+
+same: $(DEV) ## Compare the answers of hundreds of commands with those of the commit in same/BASE. BASE=… ONLY=…
+	@$(BIN)/python -m same.run --jobs $(JOBS) $(if $(BASE),--base $(BASE)) $(if $(ONLY),--only "$(ONLY)")
 
 bench: $(DEV) ## Measure the hot loops; print figures and ratios to the originals.
 	@$(BIN)/python -m benchmarks.run
