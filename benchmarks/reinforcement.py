@@ -16,12 +16,11 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from topoopt.base.errors import InvalidInput
-from topoopt.reinforcement.constants import Constants, shipped_constants
-from topoopt.reinforcement.measured_sync import USUAL_MEMORY_BYTES
-from topoopt.reinforcement.plan import plan_step
-from topoopt.reinforcement.run_words import run_transport, sent_bytes
+from topoopt.reinforcement.job import Constants, shipped_constants
 from topoopt.reinforcement.runs import measured_request
-from topoopt.reinforcement.weight_transport import transport_for
+from topoopt.reinforcement.step_plan import plan_step
+from topoopt.reinforcement.sync_measurements import USUAL_MEMORY_BYTES, run_transport, sent_bytes
+from topoopt.reinforcement.weight_sync import transport_for
 
 RUNS = Path(__file__).parent / "data" / "rl_runs.csv"
 

@@ -19,10 +19,10 @@ COMPILE = """
 from time import process_time
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import JobSettings, make_job
-from topoopt.search.markov_chain import search_strategy
-from topoopt.search.problem import make_problem
+from topoopt.search.proposals.mcmc import search_strategy
+from topoopt.search.proposals.problem import make_problem
 from topoopt.search import SearchOptions
-from topoopt.search.candidate import fabric_for
+from topoopt.search.candidates.candidate import fabric_for
 from topoopt.workloads.strategy import data_parallel
 from topoopt.workloads import load_model
 import numpy as np

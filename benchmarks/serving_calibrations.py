@@ -22,12 +22,10 @@ from benchmarks.serving_fit import (
     predicted_logs,
 )
 from topoopt.base.arrays import Floats, Ints
-from topoopt.inference.step.factors import CONSTANTS, Factors, row_logs
-from topoopt.inference.step.levels import engine_family
+from topoopt.inference.step.constants import CONSTANTS, Factors, engine_family, row_logs
 from topoopt.measurements.serving.fit import Problem
-from topoopt.measurements.serving.own import own_logs, own_misses, own_problem, part_of
-from topoopt.measurements.serving.run import ServedRun, read_runs
-from topoopt.measurements.serving.table import read_run_table
+from topoopt.measurements.serving.own_calibration import own_logs, own_misses, own_problem, part_of
+from topoopt.measurements.serving.run import ServedRun, read_run_table, read_runs
 
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "benchmarks" / "data" / "serving_runs.csv"

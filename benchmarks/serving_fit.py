@@ -6,13 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.arrays import Flags, Floats, Ints
-from topoopt.inference.step.constants import Constants
-from topoopt.inference.step.factors import CONSTANTS, Factors, constants_of_logs, members_of, row_logs
-from topoopt.inference.step.levels import level_names
-from topoopt.measurements.serving.columns import RunColumns, run_columns
-from topoopt.measurements.serving.fit import Observations, Problem, fit_factors
-from topoopt.measurements.serving.law import expected
-from topoopt.measurements.serving.observed import observations, stack_of
+from topoopt.inference.step.constants import (
+    CONSTANTS,
+    Constants,
+    Factors,
+    constants_of_logs,
+    level_names,
+    members_of,
+    row_logs,
+)
+from topoopt.measurements.serving.columns import RunColumns, expected, run_columns
+from topoopt.measurements.serving.fit import Observations, Problem, fit_factors, observations, stack_of
 from topoopt.measurements.serving.run import ServedRun
 
 START = Constants(

@@ -18,8 +18,7 @@ from tests.frontends.web.test_many_clients import CLIENTS, asks
 from topoopt.base.errors import Infeasible
 from topoopt.catalog import find_accelerator
 from topoopt.inference import Degrees, EngineSettings, closed_loop, replica
-from topoopt.inference.step.levels import ServedStack
-from topoopt.inference.step.shipped import shipped_constants
+from topoopt.inference.step.constants import ServedStack, shipped_constants
 from topoopt.pages import html, make_page
 from topoopt.plugins.exports import Deployment, deployment
 from topoopt.plugins.exports.training_formats import TRAINING_FORMATS

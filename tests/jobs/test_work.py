@@ -19,11 +19,11 @@ from topoopt.jobs import (
     transformer_of,
 )
 from topoopt.pages.work_pages import WORK_PAGES
-from topoopt.plans.file import WORK_PARTS
+from topoopt.plans.plan_file import WORK_PARTS
 from topoopt.search import starting_strategy, task_graph_of
+from topoopt.search.candidates.task_graphs import TASK_GRAPHS
 from topoopt.search.caveats import CAVEATS
 from topoopt.search.planner import SEARCHES
-from topoopt.search.task_graphs import TASK_GRAPHS
 from topoopt.workloads import load_model
 from topoopt.workloads.traffic import traffic_from_matrix
 

@@ -6,8 +6,8 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.reinforcement import predict_rl_runs
-from topoopt.reinforcement.measured_sync import sync_time
-from topoopt.reinforcement.weight_transport import transport_for
+from topoopt.reinforcement.sync_measurements import sync_time
+from topoopt.reinforcement.weight_sync import transport_for
 
 RUNS = Path(__file__).parents[2] / "benchmarks" / "data" / "rl_runs.csv"
 

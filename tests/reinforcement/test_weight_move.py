@@ -5,9 +5,18 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.inference import Parallelism
-from topoopt.reinforcement.weight_move import WAYS, WeightMove, WeightTraffic, weight_traffic
-from topoopt.reinforcement.weight_transport import find_weight_transport, least_network_s, weight_transports
-from topoopt.reinforcement.weights import Places, weight_bytes, weight_moves
+from topoopt.reinforcement.weight_sync import (
+    WAYS,
+    Places,
+    WeightMove,
+    WeightTraffic,
+    find_weight_transport,
+    least_network_s,
+    weight_bytes,
+    weight_moves,
+    weight_traffic,
+    weight_transports,
+)
 from topoopt.transformers import Configuration
 from topoopt.workloads.transformer import find_transformer
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from topoopt.reinforcement.fabrics import Ports, Rewiring, Turn, static_or_changed
 from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
-from topoopt.reinforcement.wirings import Ports, Rewiring, Turn, static_or_changed
 from topoopt.workloads.traffic import AllReduceGroup, Traffic, merged_traffic, traffic_from_matrix
 
 PORTS = Ports(2, 100e9, 1e-6)

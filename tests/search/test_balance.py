@@ -8,9 +8,10 @@ from topoopt.finder import FABRICS, FabricRequest
 from topoopt.jobs import traffic_job
 from topoopt.pricing import pricing_of
 from topoopt.routing import link_loads, max_load_s, optimal_max_load
-from topoopt.search import SearchOptions, balance, compare, simulated
-from topoopt.search.balance import balanced_fabric, usual_routes
-from topoopt.search.fidelities import fabric_of_baseline
+from topoopt.search import SearchOptions, compare, simulated
+from topoopt.search.candidates import load_balancing as balance
+from topoopt.search.candidates.load_balancing import balanced_fabric, usual_routes
+from topoopt.search.fidelity_comparison import fabric_of_baseline
 from topoopt.workloads.traffic import Traffic, traffic_from_matrix
 
 PRICES = pricing_of("2022", "paper")

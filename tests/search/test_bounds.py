@@ -16,13 +16,11 @@ from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of, 
 from topoopt.plans import Bounds
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, simulated
-from topoopt.search.bounds import link_ends, lower_bounds
-from topoopt.search.candidate import fabric_for
-from topoopt.search.demands import Demands, demands
-from topoopt.search.moore_hops import moore_hops
-from topoopt.search.problem import SearchProblem, make_problem
-from topoopt.search.windows import Windows
-from topoopt.search.worth import bounds, with_rings
+from topoopt.search.bounds.demands import Demands, demands
+from topoopt.search.bounds.lower_bound import link_ends, lower_bounds
+from topoopt.search.bounds.transfer_windows import Windows, moore_hops
+from topoopt.search.candidates.candidate import bounds, fabric_for, with_rings
+from topoopt.search.proposals.problem import SearchProblem, make_problem
 from topoopt.simulation import (
     COLLECTIVE,
     COLLECTIVES,

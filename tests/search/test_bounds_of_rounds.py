@@ -7,8 +7,7 @@ import pytest
 from tests.jobs.training_jobs import small_training_job
 from topoopt.jobs import Job, job_traffic, transformer_of
 from topoopt.search import bounds, gap_parts, simulated
-from topoopt.search.candidate import fabric_for
-from topoopt.search.worth import with_rings
+from topoopt.search.candidates.candidate import fabric_for, with_rings
 from topoopt.simulation.pipeline import steady
 
 MICRO_BATCHES = 160

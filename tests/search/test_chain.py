@@ -9,12 +9,10 @@ import pytest
 from topoopt.finder import FinderRules
 from topoopt.jobs import Job, operators_of
 from topoopt.search import SearchOptions
-from topoopt.search.alternating import next_round
-from topoopt.search.candidate import fabric_for
-from topoopt.search.chain import BEHIND, Chain, exchanged
-from topoopt.search.markov_chain import ChainAnswer
-from topoopt.search.markov_chains import Beginning, run_chains
-from topoopt.search.operators import simulated_starts
+from topoopt.search.alternating_optimization import Beginning, next_round, run_chains
+from topoopt.search.candidates.candidate import fabric_for
+from topoopt.search.operator_search import simulated_starts
+from topoopt.search.proposals.mcmc import BEHIND, Chain, ChainAnswer, exchanged
 from topoopt.workloads.strategy import ParallelStrategy, data_parallel
 
 MakeJob = Callable[..., Job]

@@ -11,9 +11,9 @@ from topoopt.base.arrays import Floats
 from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric
 from topoopt.search import simulated
-from topoopt.search.candidate import fabric_for
-from topoopt.search.problem import SearchProblem, make_problem
-from topoopt.search.windows import Earliest, earliest
+from topoopt.search.bounds.transfer_windows import Earliest, earliest
+from topoopt.search.candidates.candidate import fabric_for
+from topoopt.search.proposals.problem import SearchProblem, make_problem
 from topoopt.simulation import COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
 from topoopt.workloads.strategy import ParallelStrategy, data_parallel
 
@@ -136,7 +136,7 @@ def test_data_parallel_work_is_bounded_by_its_simulation(small_job: MakeJob) -> 
 
 
 def test_without_room_for_sets_only_chains_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topoopt.search.windows.LARGEST_SETS_BYTES", 0)
+    monkeypatch.setattr("topoopt.search.bounds.transfer_windows.LARGEST_SETS_BYTES", 0)
     found = earliest(computes([0, 0, 0], [3.0, 2.0, 1.0], [(0, 2), (1, 2)]))
     assert found.start_s.tolist() == [0, 0, 3]
     assert found.least_time_s == 6

@@ -11,8 +11,7 @@ from topoopt.jobs import Job, job_traffic, operators_of, traffic_job
 from topoopt.plans import GapParts
 from topoopt.routing import Fabric, Path, explicit_routes, make_routes
 from topoopt.search import bounds, gap_parts, simulated
-from topoopt.search.candidate import fabric_for
-from topoopt.search.worth import routing_gap, with_rings
+from topoopt.search.candidates.candidate import fabric_for, routing_gap, with_rings
 from topoopt.simulation import SimulationOptions
 from topoopt.topologies import circulant
 from topoopt.workloads.strategy import ParallelStrategy, data_parallel

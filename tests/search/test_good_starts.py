@@ -9,11 +9,17 @@ from topoopt.catalog import ClusterSpec
 from topoopt.finder.degree_split import GROUPS_BY_FAMILY
 from topoopt.jobs import AUTO_BUCKET, Job, JobSettings, make_job, operators_of
 from topoopt.search import SearchOptions, make_plan
-from topoopt.search.markov_chains import Beginning, run_chains
-from topoopt.search.operators import simulated_starts
-from topoopt.search.start import fits, tensor_parallel_starts
-from topoopt.search.start_shapes import layers_of, parts_of, split_layers, split_tables
-from topoopt.search.worth import simulated
+from topoopt.search.alternating_optimization import Beginning, run_chains
+from topoopt.search.candidates.candidate import simulated
+from topoopt.search.operator_search import simulated_starts
+from topoopt.search.starting_strategies import (
+    fits,
+    layers_of,
+    parts_of,
+    split_layers,
+    split_tables,
+    tensor_parallel_starts,
+)
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import OperatorSplit, data_parallel
 

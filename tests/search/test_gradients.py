@@ -13,8 +13,8 @@ from topoopt.jobs import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, JobSetting
 from topoopt.plans import Plan, read_plan, write_plan
 from topoopt.pricing import pricing_of
 from topoopt.search import SearchOptions, compare_fabrics, make_plan, preset, simulated
-from topoopt.search.fidelities import fabric_of_baseline
-from topoopt.search.gradients import WORTH_ALGORITHMS, WORTH_ANOTHER_BUCKET, is_worth_it
+from topoopt.search.fidelity_comparison import fabric_of_baseline
+from topoopt.search.gradient_buckets import WORTH_ALGORITHMS, WORTH_ANOTHER_BUCKET, is_worth_it
 from topoopt.simulation import collective_options
 from topoopt.workloads import load_model
 

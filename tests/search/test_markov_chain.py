@@ -7,10 +7,11 @@ import pytest
 
 from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric
-from topoopt.search import route_tables, tables
-from topoopt.search.markov_chain import search_strategy
-from topoopt.search.markov_chain_kernel import run_chain
-from topoopt.search.problem import SearchProblem, make_problem
+from topoopt.search.proposals import problem as route_tables
+from topoopt.search.proposals import problem_tables as tables
+from topoopt.search.proposals.mcmc import search_strategy
+from topoopt.search.proposals.mcmc_kernel import run_chain
+from topoopt.search.proposals.problem import SearchProblem, make_problem
 from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy, data_parallel
 
 MakeJob = Callable[..., Job]
@@ -113,7 +114,7 @@ def test_long_budgets_return_to_the_best_too(
         resets.append((made_before, proposals, reset_every))
         return proposals
 
-    monkeypatch.setattr("topoopt.search.markov_chain.run_chain", spy)
+    monkeypatch.setattr("topoopt.search.proposals.mcmc.run_chain", spy)
     job = small_job(4)
     problem = make_problem(job, fabric("circulant", 4))
     search_strategy(problem, data_parallel(operators_of(job).graph, 4), 50_000, np.random.default_rng(0))

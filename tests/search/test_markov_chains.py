@@ -6,7 +6,7 @@ import pytest
 
 from topoopt.jobs import Job, operators_of
 from topoopt.search import SearchOptions, make_plan
-from topoopt.search.markov_chains import ChainsResult, run_chains
+from topoopt.search.alternating_optimization import ChainsResult, run_chains
 from topoopt.workloads.strategy import data_parallel
 
 MakeJob = Callable[..., Job]

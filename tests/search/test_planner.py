@@ -13,7 +13,7 @@ from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of, 
 from topoopt.plans import plan_to_mapping
 from topoopt.pricing import pricing_of
 from topoopt.search import BASELINES, DEFAULT_BASELINES, SearchOptions, compare, make_plan, preset, simulated
-from topoopt.search.candidate import fabric_for
+from topoopt.search.candidates.candidate import fabric_for
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import data_parallel
 from topoopt.workloads.traffic import traffic_from_matrix

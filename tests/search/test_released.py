@@ -10,10 +10,9 @@ from topoopt.catalog import ClusterSpec
 from topoopt.jobs import Job, JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, preset
-from topoopt.search.candidate import fabric_for
-from topoopt.search.markov_chains import search_released
-from topoopt.search.problem import make_problem
-from topoopt.search.same_links import same_links
+from topoopt.search.alternating_optimization import search_released
+from topoopt.search.candidates.candidate import fabric_for, same_links
+from topoopt.search.proposals.problem import make_problem
 from topoopt.topologies import Link, topology_from_links
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import data_parallel

@@ -15,13 +15,13 @@ from topoopt.finder import WIRING_NAMES
 from topoopt.jobs import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, Job, JobSettings, make_job, traffic_job
 from topoopt.plans import GradientChoice, Plan, plan_from_mapping, plan_to_mapping
 from topoopt.pricing import pricing_of
-from topoopt.search import SearchOptions, compare, make_plan, rivals
-from topoopt.search.candidate import Candidate, wired_candidate
-from topoopt.search.fidelities import fabric_of_baseline
-from topoopt.search.fidelity import Fidelity
-from topoopt.search.rivals import plugged
-from topoopt.search.start import starting_strategy
-from topoopt.search.worth import options_of, simulated
+from topoopt.search import SearchOptions, compare, make_plan
+from topoopt.search import rival_wirings as rivals
+from topoopt.search.baselines import Fidelity
+from topoopt.search.candidates.candidate import Candidate, options_of, simulated, wired_candidate
+from topoopt.search.fidelity_comparison import fabric_of_baseline
+from topoopt.search.rival_wirings import plugged
+from topoopt.search.starting_strategies import starting_strategy
 from topoopt.workloads import load_model
 from topoopt.workloads.traffic import traffic_from_matrix
 

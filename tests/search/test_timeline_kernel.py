@@ -16,12 +16,11 @@ from topoopt.collectives import ring_occupancy_bytes
 from topoopt.jobs import DDP_BUCKET_BYTES, Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.routing import Fabric, link_loads
 from topoopt.search import simulated
-from topoopt.search.arrays import Problem, State
-from topoopt.search.candidate import fabric_for
-from topoopt.search.memory_kernel import fullest_bytes
-from topoopt.search.problem import SearchProblem, make_problem
-from topoopt.search.start import fullest_server
-from topoopt.search.worth import with_rings
+from topoopt.search.candidates.candidate import fabric_for, with_rings
+from topoopt.search.proposals.arrays import Problem, State
+from topoopt.search.proposals.mcmc_kernel import fullest_bytes
+from topoopt.search.proposals.problem import SearchProblem, make_problem
+from topoopt.search.starting_strategies import fullest_server
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import ParallelStrategy, data_parallel, weight_shards
 

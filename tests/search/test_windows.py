@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from topoopt.catalog import ClusterSpec
-from topoopt.search.windows import windows
+from topoopt.search.bounds.transfer_windows import windows
 from topoopt.simulation import COLLECTIVE, COLLECTIVES, COMPUTE, TRANSFER, TaskRows, task_graph_from_edges
 
 BPS, SIZE, LATENCY_S = 100e9, 10**8, 1e-6

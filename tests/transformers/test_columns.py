@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.transformers.columns import join_rows, take_rows
+from topoopt.transformers.configuration_table import join_rows, take_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from topoopt.transformers import (
     recomputation_bits,
     zipf_loads,
 )
-from topoopt.transformers.recomputation import recomputation_word
+from topoopt.transformers.configuration import recomputation_word
 from topoopt.workloads.transformer import TransformerModel, find_transformer
 
 MODELS = (

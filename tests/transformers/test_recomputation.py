@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput
 from topoopt.transformers import RECOMPUTED_PARTS, Configuration, configuration_table, recomputation_bits
-from topoopt.transformers.recomputation import recomputation_word
+from topoopt.transformers.configuration import recomputation_word
 
 
 @given(st.lists(st.sampled_from(RECOMPUTED_PARTS), unique=True))

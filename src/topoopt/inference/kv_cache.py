@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import Accelerator
 from topoopt.inference.deployment import EngineSettings, Parallelism
-from topoopt.inference.precision import cache_element_bytes
-from topoopt.inference.weights import accelerator_weight_bytes
+from topoopt.inference.weights import accelerator_weight_bytes, cache_element_bytes
 from topoopt.workloads.transformer import TransformerModel
 
 STATE_BYTES = 4

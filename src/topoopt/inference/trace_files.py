@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.errors import InvalidInput, shown
-from topoopt.inference.arrivals import MOST_REQUESTS
-from topoopt.inference.lengths import MOST_TOKENS
-from topoopt.inference.requests import BLOCK_TOKENS, Requests
+from topoopt.inference.requests import BLOCK_TOKENS, MOST_REQUESTS, MOST_TOKENS, Requests
 from topoopt.schema.files import read_text
 
 Row = tuple[float, int, int, list[int]]

@@ -1,12 +1,57 @@
 """What kind of file this is, whoever wrote it, and which verb takes it: the one place that knows all kinds."""
 
-from collections.abc import Iterator, Mapping
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.jobs.recognize import recognized
+from topoopt.schema.files import csv_lines, is_file, parse_json, parse_toml, parse_yaml, read_bytes
+from topoopt.workloads.recorded import is_recorded
 
+_BY_SUFFIX = {
+    ".fbuf": "task-graph",
+    ".xz": "task-graph",
+    ".et": "chakra",
+    ".onnx": "onnx",
+    ".pt2": "program",
+    ".npy": "matrix",
+    ".safetensors": "weights",
+    ".graphml": "wiring",
+    ".dot": "wiring",
+    ".gv": "wiring",
+    ".duckdb": "results",
+}
+_BY_FIRST_BYTES = (
+    (b"\x93NUMPY", "matrix"),
+    (b"\xfd7zXZ\x00", "task-graph"),
+    (b"<!doctype html", "page"),
+    (b"<html", "page"),
+)
+_SCHEMAS = {
+    "topoopt-plan": "plan",
+    "topoopt-profile": "device-profile",
+    "topoopt-cluster": "cluster-result",
+    "topoopt-comparison": "comparison",
+    "topoopt-wiring": "wiring",
+    "topoopt-graph": "wiring",
+}
+_SWEEP = {"models", "seeds", "exclude", "presets", "fabrics"}
+_CLUSTER = {"servers", "degree", "link_bandwidth", "accelerators_per_server"}
+_JOB = {"model", "config", "traffic", "training", "cluster"}
+_TABLES: Sequence[tuple[str, set[str]]] = (
+    ("operators", {"name", "inputs"}),
+    ("trace", {"id", "model", "servers"}),
+    ("prices", {"item", "usd"}),
+    ("watts", {"item", "watts"}),
+    ("runs", {"gpus", "gpu"}),
+)
+"""Columns that a table of a kind has."""
+_TIMES, _SENT = {"time_s", "time_ms", "time_us"}, {"sent_bytes", "rate_bps", "rate_mbps", "rate_gbps"}
 _MODELS = "topoopt plan, compare and traffic take it"
 _PLANS = "topoopt compare, traffic, simulate, cost, fail, export, verify, rewire and report take it"
 _WIRINGS = "topoopt topology, verify, rewire and collective take it, plan and compare as wiring=FILE"
@@ -101,3 +146,154 @@ def expecting(path: object, *expected: str) -> Iterator[None]:
         if other is None:
             raise
         raise other from None
+
+
+def recognized(path: str) -> str | None:
+    """Return the kind of a file or folder; None where its content is of no kind that is known, or cannot be read."""
+    try:
+        if os.path.isdir(path):
+            return _of_folder(path)
+        if not is_file(path):
+            return "chakra" if _is_prefix(path) else None
+        return of_bytes(read_bytes(path), Path(path).suffix.lower(), path)
+    except (InvalidInput, OSError, ValueError):
+        return None
+
+
+def of_bytes(data: bytes, suffix: str, path: str) -> str | None:
+    """Return the kind of a file's content; the suffix says it where the content is not text."""
+    if data.startswith(b"PK\x03\x04"):
+        return _of_archive(path)
+    begins = data[:64].lstrip().lower()
+    for mark, kind in _BY_FIRST_BYTES:
+        if data.startswith(mark) or begins.startswith(mark):
+            return kind
+    if data[8:12] == b"DUCK":
+        return "results"
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
+    if is_recorded(data):
+        return "recording"
+    return of_text(data.decode("utf-8-sig"), suffix, path) if b"\0" not in data else None
+
+
+def of_text(text: str, suffix: str, path: str) -> str | None:
+    """Return the kind of a text."""
+    begins = text.lstrip()[:200]
+    if begins.startswith("<"):
+        return "wiring" if "<graphml" in text else None
+    if re.match(r"(strict\s+)?(di)?graph\b[^:=]*\{", begins):
+        return "wiring"
+    if suffix == ".csv" or suffix not in (".yaml", ".yml", ".json", ".toml"):
+        kind = _of_table(text, path)
+        if kind or suffix == ".csv":
+            return kind
+    parse: Callable[[str, str], Any] = parse_json if begins.startswith("{") else parse_yaml
+    return of_content(parse_toml(text, path) if suffix == ".toml" else parse(text, path))
+
+
+def of_content(content: object) -> str | None:
+    """Return the kind of what a YAML, JSON or TOML file holds."""
+    if isinstance(content, Mapping):
+        return _of_mapping(content)
+    return _of_rows(content) if isinstance(content, list) else None
+
+
+def _of_mapping(content: Mapping[str, Any]) -> str | None:
+    """Return the kind of a mapping of keys to values: the first whose keys it has."""
+    graph = content.get("graph")
+    marks = (
+        content.get("schema"),
+        content.get("format"),
+        graph.get("format") if isinstance(graph, Mapping) else None,
+    )
+    for mark in marks:
+        for begin, kind in _SCHEMAS.items():
+            if str(mark or "").startswith(begin):
+                return kind
+    keys = set(content)
+    rules: Sequence[tuple[str, bool]] = (
+        ("recording", isinstance(content.get("traceEvents"), list)),
+        ("execution-trace", {"schema", "nodes"} <= keys and "pid" in keys),
+        ("flexnet-profile", "measurements" in keys),
+        ("operators", isinstance(content.get("operators"), list)),
+        ("config", bool({"model_type", "architectures"} & keys)),
+        ("wiring", bool({"links", "edges"} & keys) and bool({"nodes", "graph"} & keys)),
+        ("plan", "strategy" in keys),
+        ("comparison", {"simulators", "fabrics"} <= keys),
+        ("job-profile", {"phases", "iteration_time_ms"} <= keys),
+        (
+            "inventory",
+            isinstance(content.get("servers"), list) and "models" not in keys and "model" not in keys,
+        ),
+        ("serving-job", isinstance(content.get("serving"), Mapping)),
+        ("mix", isinstance(content.get("jobs"), list)),
+        ("sweep", "models" in keys and bool(_SWEEP & keys)),
+        ("calibration", {"accelerator", "attention"} <= keys and "model" not in keys),
+        ("rates", any(isinstance(row, Mapping) and "mtbf" in row for row in content.values())),
+        ("prices", list(content) == ["prices"]),
+        ("watts", list(content) == ["watts"]),
+        ("cluster", bool(_CLUSTER & keys) and "cluster" not in keys),
+        ("job", bool(_JOB & keys)),
+    )
+    return next((kind for kind, holds in rules if holds), None)
+
+
+def _of_rows(rows: Sequence[Any]) -> str | None:
+    """Return the kind of a list in YAML or JSON."""
+    if rows and all(isinstance(row, Mapping) and "item" in row for row in rows):
+        return "prices" if all("usd" in row for row in rows) else "watts"
+    return None
+
+
+def _of_table(text: str, path: str) -> str | None:
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if not lines:
+        return None
+    try:
+        rows = [cells for _, cells in csv_lines("\n".join(lines[:3]), path)]
+    except InvalidInput:
+        return None
+    columns = {cell.strip().lower() for cell in rows[0]}
+    for kind, needed in _TABLES:
+        if needed <= columns:
+            return kind
+    if columns & _TIMES and columns & _SENT:
+        return "counters"
+    if {"source", "target"} <= columns or {"src", "dst"} <= columns:
+        return "wiring"
+    numbers = all(_is_number(cell) for row in rows for cell in row)
+    square = len(lines) == len(rows[0]) >= 2 and all(len(row) == len(rows[0]) for row in rows)
+    return "matrix" if numbers and square else None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _of_archive(path: str) -> str | None:
+    """Return the kind of a zip file: a program of ``torch.export``, what ``torch.save`` wrote, or arrays of NumPy."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError):
+        return None
+    if any(name.endswith(("models/model.json", "serialized_exported_program.json")) for name in names):
+        return "program"
+    return "weights" if any(name.endswith("data.pkl") for name in names) else None
+
+
+def _of_folder(path: str) -> str | None:
+    files = sorted(one for one in Path(path).iterdir() if one.is_file())
+    if any(one.suffix == ".et" for one in files):
+        return "chakra"
+    return next((recognized(str(one)) for one in files[:1]), None)
+
+
+def _is_prefix(path: str) -> bool:
+    given = Path(path)
+    return bool(given.name) and is_file(given.parent / f"{given.name}.0.et")

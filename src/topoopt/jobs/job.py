@@ -1,18 +1,130 @@
-"""The noun Job: some work on one cluster, and how its costs are counted."""
+"""The noun Job: some work on one cluster, and how its costs are counted.
+
+The protocol Work: what a job does in an iteration, and what everyone may ask of it, whatever it is.
+
+One file each: ``operators_work.py``, ``traffic_work.py``, ``transformer_work.py``.
+What only rooms above can say of a kind of work (its task graph, how it is searched, its part of a plan file, its words
+on a page) is in a table of theirs, keyed by ``kind``.
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar, Protocol
 
-from topoopt.base.errors import InvalidInput
+from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.memory import refuse_too_large
 from topoopt.catalog import ClusterSpec, find_accelerator
 from topoopt.jobs.operators_work import OperatorsWork, Profile, operators_work
 from topoopt.jobs.settings import JobSettings
-from topoopt.jobs.traffic_work import TrafficWork
 from topoopt.jobs.transformer_work import TransformerWork
-from topoopt.jobs.work import Work
 from topoopt.workloads import OperatorGraph, Traffic, with_pairs
 from topoopt.workloads.strategy import ParallelStrategy
+
+
+@dataclass(frozen=True, eq=False)
+class TrafficWork:
+    """Transfers and AllReduces between servers, moved once an iteration; they count as one sample an accelerator.
+
+    Attributes
+    ----------
+    name : str
+        The file's.
+    demand : Traffic
+        Without all-to-all groups: they are transfers here.
+    origin : str
+        What was read, in words: a matrix where nothing is said.
+    compute_s : float
+        What an iteration takes on every server beside the network; 0 where nothing says so.
+    hidden_share : float
+        Of all bytes: as much may move during that time, the others after it.
+    """
+
+    kind: ClassVar[str] = "traffic"
+    strategy_word: ClassVar[str] = "strategy"
+    name: str
+    demand: Traffic
+    origin: str = "a traffic matrix"
+    compute_s: float = 0.0
+    hidden_share: float = 0.0
+
+    @property
+    def plain_words(self) -> str:
+        """That there is none."""
+        return f"none: {self.origin}"
+
+    def samples(self, cluster: ClusterSpec) -> int:
+        """Return one for each accelerator."""
+        return cluster.total_accelerators
+
+    def tokens(self) -> None:
+        """Return none: a matrix says bytes only."""
+
+    def plain_strategy(self, servers: int) -> ParallelStrategy:
+        """Return the strategy of no operators."""
+        return ParallelStrategy(servers, ())
+
+    def choices(self, servers: int) -> tuple[ParallelStrategy, ...]:
+        """Return none: there is nothing to choose."""
+        return ()
+
+    def strategy_name(self, strategy: ParallelStrategy) -> str:
+        """Return none."""
+        return ""
+
+    def traffic(self, strategy: ParallelStrategy, cluster: ClusterSpec, settings: JobSettings) -> Traffic:
+        """Return all of it."""
+        return self.demand
+
+    def on(self, cluster: ClusterSpec, settings: JobSettings) -> "TrafficWork":
+        """Refuse: rows and columns are servers."""
+        raise Infeasible("a job known by its traffic alone cannot be given fewer servers")
+
+
+class Work(Protocol):
+    """The work of one iteration, on the cluster that it was made for."""
+
+    @property
+    def kind(self) -> str:
+        """Key of the tables of other rooms: ``operators``, ``traffic`` or ``transformer``."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model, or of the file."""
+
+    @property
+    def strategy_word(self) -> str:
+        """What people call a strategy of it: ``strategy``, or ``configuration``."""
+
+    @property
+    def plain_words(self) -> str:
+        """The unsearched strategy in words."""
+
+    def samples(self, cluster: ClusterSpec) -> int:
+        """Return the samples of an iteration over all accelerators."""
+
+    def tokens(self) -> int | None:
+        """Return the tokens of an iteration, None where samples have none."""
+
+    def plain_strategy(self, servers: int) -> ParallelStrategy:
+        """Return the unsearched strategy."""
+
+    def choices(self, servers: int) -> tuple[ParallelStrategy, ...]:
+        """Return the strategies that there are; none where they are searched, or there is nothing to choose."""
+
+    def strategy_name(self, strategy: ParallelStrategy) -> str:
+        """Return the short name of a strategy, empty where it has none."""
+
+    def traffic(self, strategy: ParallelStrategy, cluster: ClusterSpec, settings: JobSettings) -> Traffic:
+        """Return what one iteration moves under a strategy."""
+
+    def on(self, cluster: ClusterSpec, settings: JobSettings) -> "Work":
+        """Return the same work on another cluster, as many samples on an accelerator as before.
+
+        Raises
+        ------
+        Infeasible
+            If it is laid out for its own cluster only.
+        """
 
 
 @dataclass(frozen=True, eq=False)

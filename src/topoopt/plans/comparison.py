@@ -2,17 +2,30 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from topoopt.base.door import shows_itself
+from topoopt.base.errors import InvalidInput
 from topoopt.base.frame import Frame, frame
 from topoopt.base.provenance import Provenance
 from topoopt.base.units import format_bandwidth
-from topoopt.plans.front import Standing, dominators, front, standings
-from topoopt.plans.ownership import PricedTime, ownerships
+from topoopt.jobs import Job
+from topoopt.plans.file_model import OutcomePart, ProvenancePart
+from topoopt.plans.pareto_front import Standing, dominators, front, standings
 from topoopt.plans.plan import Baseline, Outcome, Plan, labeled
-from topoopt.pricing import Ownership, OwnershipTerms
-from topoopt.schema.files import Amount, noun_from
+from topoopt.pricing import Iteration, NetworkPrice, Ownership, OwnershipTerms, beside, in_samples, ownership
+from topoopt.schema.files import Amount, Positive, Strict, noun_from, validated
+
+
+class PricedTime(NamedTuple):
+    """A network that is priced, and an iteration there."""
+
+    cost_usd: float | None
+    power_w: float | None
+    iteration_time_s: float
+
 
 COMPARISON_FORMAT = "topoopt-comparison"
 
@@ -218,3 +231,124 @@ def _configured(plan: Plan, layout: int, times_s: tuple[float, ...]) -> dict[str
         return {}
     times_by_name = dict(zip(names, times_s, strict=False))
     return {"configuration": names[layout], "configuration_times_s": times_by_name}
+
+
+def iteration_of(job: Job, time_s: float) -> Iteration:
+    """Return an iteration of a job that takes so long."""
+    return Iteration(time_s, job.global_batch, job.work.tokens())
+
+
+def iterations_by_fabric(plan: Plan) -> dict[str, Iteration]:
+    """Return iterations on the plan's own fabric, and on those baselines that have the bandwidth of its ports."""
+    whole_bps = plan.job.cluster.server_bandwidth_bps
+    alike = {row.fabric: row.outcome for row in plan.baselines if row.server_bandwidth_bps == whole_bps}
+    times = {**alike, plan.fabric.name: plan.outcome}
+    return {name: iteration_of(plan.job, one.iteration_time_s) for name, one in times.items()}
+
+
+def ownerships(plan: Plan, fabrics: Sequence[PricedTime]) -> tuple[Ownership | None, ...]:
+    """Return what network, servers and electricity cost together on fabrics, the plan's own first.
+
+    All are priced for one training: where a run is given by its hours, these are those on the first fabric. None of
+    a plan that was made before ownership was priced.
+
+    Raises
+    ------
+    InvalidInput
+        If the run is given in tokens and the job has none.
+    """
+    if plan.terms is None or not fabrics:
+        return (None,) * len(fabrics)
+    job, first_s = plan.job, fabrics[0].iteration_time_s
+    terms = replace(plan.terms, run=in_samples(plan.terms.run, iteration_of(job, first_s)))
+    own, *others = (
+        ownership(
+            terms,
+            job.cluster.servers,
+            NetworkPrice(row.cost_usd, row.power_w),
+            iteration_of(job, row.iteration_time_s),
+        )
+        for row in fabrics
+    )
+    times_s = (row.iteration_time_s for row in fabrics[1:])
+    return (own, *(beside(own, first_s, other, s) for other, s in zip(others, times_s, strict=True)))
+
+
+class FabricModel(OutcomePart):
+    """One fabric."""
+
+    fabric: str
+    description: str
+    server_bandwidth_bps: Positive
+    relative_time: Positive
+    algorithms: dict[str, int] = Field(default={})
+    cost_usd: Amount | None
+    proposals: int
+    power_w: Amount | None = None
+    configuration: str = ""
+    configuration_times_s: dict[str, Positive] = Field(default={})
+    iteration_times_s: dict[str, Positive] = Field(default={})
+    difference: float | None = None
+    tasks: tuple[TaskDifference, ...] = ()
+    routes: str = ""
+    ownership: Ownership | None = None
+    variant: str = ""
+    label: str = ""
+    on_front: bool | None = None
+    dominated_by: tuple[str, ...] = ()
+
+
+class ComparisonModel(Strict):
+    """The whole document."""
+
+    format: Literal["topoopt-comparison"] = "topoopt-comparison"
+    model: str
+    servers: int
+    degree: int
+    bandwidth_bps: Positive
+    simulator: str
+    simulators: Annotated[tuple[str, ...], Field(min_length=1)]
+    collective: str
+    skipped_fabrics: tuple[tuple[str, str], ...]
+    seed: int
+    prices: str
+    provenance: ProvenancePart | None = None
+    terms: OwnershipTerms | None = None
+    fabrics: list[FabricModel] = Field(min_length=1)
+
+
+def comparison_from_mapping(document: Any, place: str = "comparison") -> Comparison:
+    """Return the comparison that a JSON document describes.
+
+    Raises
+    ------
+    InvalidInput
+        In one line, for a key that is missing, unknown or wrong.
+    """
+    file = validated(ComparisonModel, document, place)
+    _check_fidelities(file, place)
+    return noun_from(
+        Comparison,
+        file,
+        fabrics=tuple(
+            noun_from(ComparedFabric, row, outcome=noun_from(Outcome, row)) for row in file.fabrics
+        ),
+        skipped=file.skipped_fabrics,
+        provenance=file.provenance and noun_from(Provenance, file.provenance),
+    )
+
+
+def _check_fidelities(file: ComparisonModel, place: str) -> None:
+    """Refuse a comparison by several simulators in which a fabric lacks the time by one of them."""
+    if len(file.simulators) == 1:
+        return
+    for index, row in enumerate(file.fabrics):
+        missing = [name for name in file.simulators if name not in row.iteration_times_s]
+        if missing or row.difference is None:
+            what = f"iteration_times_s: no time by {missing[0]}" if missing else "difference: missing"
+            raise InvalidInput(f"{place}: fabrics.{index}.{what}; there are several simulators")
+
+
+def comparison_schema() -> dict[str, Any]:
+    """Return the JSON Schema of what ``topoopt compare --json`` prints."""
+    return ComparisonModel.model_json_schema()

@@ -8,14 +8,63 @@ from topoopt.base.door import ask, shows_itself
 from topoopt.base.provenance import Provenance
 from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.jobs import Job, job_traffic
-from topoopt.plans.chosen_wiring import ChosenWiring
-from topoopt.plans.gradient_choice import GradientChoice
-from topoopt.plans.served import ServedFigures
+from topoopt.plans.served_figures import ServedFigures
 from topoopt.pricing import OwnershipTerms
 from topoopt.routing import Fabric
-from topoopt.schema.files import Amount
+from topoopt.schema.files import Amount, Count
 from topoopt.workloads import Traffic
 from topoopt.workloads.strategy import ParallelStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class GradientChoice:
+    """Iteration times of the plan's strategy with other buckets and other algorithms, everything else as it is.
+
+    Attributes
+    ----------
+    bucket_times_s : tuple of (int, float)
+        Bytes of a bucket (0: an AllReduce for every tensor) and the time, by rings; empty where the size was given.
+    rings_s : float, optional
+        With rings in place of an algorithm for each message; None where these were not asked for.
+    by_message_s : float, optional
+        With an algorithm for each message, which the plan has where that is faster than rings by a percent.
+    """
+
+    bucket_times_s: tuple[tuple[Count, Amount], ...] = ()
+    rings_s: Amount | None = None
+    by_message_s: Amount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenWiring:
+    """How all servers of a plan are wired.
+
+    Attributes
+    ----------
+    family : str
+        ``strides``, a name of the table of families, or ``group rings``: each group of replicas for itself.
+    group : int
+        So often every link is repeated, turned by servers/group; the number of servers for strides, 1 without symmetry.
+    recipe : mapping
+        How it is made: strides, orbits and voltages …; where ranks were placed, the ``vertex`` of each server.
+    strides_time_s : float, optional
+        The least iteration time on strides that the same search has found.
+    over_strides : float, optional
+        That over the plan's, minus 1.
+    """
+
+    family: str
+    group: int = 1
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    strides_time_s: float | None = None
+    over_strides: float | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the servers, where a wiring file of others gave them; empty where servers are numbers."""
+        names = self.recipe.get("names")
+        listed = names if isinstance(names, list) else []
+        return tuple(listed) if all(isinstance(name, str) for name in listed) else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,147 @@
 """The same step on other networks: what each phase waits for there, what the network costs, and what a step does."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from topoopt.base.errors import TopoOptError, check_known
-from topoopt.finder import FABRICS, FabricRequest, build_fabric
+from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError, check_known
+from topoopt.catalog import largest_degree, optical_switches
+from topoopt.finder import FABRICS, LAYOUT_SPLITS, FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.pricing import NetworkPrice, Pricing, network_bill, network_price
-from topoopt.reinforcement.wirings import Ports, network_s
-from topoopt.routing import Fabric
+from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
+from topoopt.routing import Fabric, lay_traffic, max_load_s
 from topoopt.transformers import System
 from topoopt.workloads import Traffic
 
+FAVORED = 0.02
+"""Share at which the others count where a wiring favors one phase."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """Phases that run side by side, between two moments at which circuits might change.
+
+    Attributes
+    ----------
+    phases : mapping from a phase to Traffic
+    time_s : float
+        How long the turn takes; traffic is part of it.
+    hidden_s : mapping from a phase to float
+        Network seconds that make a step no longer: those of the ideal switch, which the phase's time has already, and
+        for weights those in which software takes them in. None where a phase is not here.
+    others : mapping from a phase to tuple of Traffic
+        Other ways in which it may be sent; wirings are made for the one in ``phases``, and each takes the quickest.
+    """
+
+    phases: dict[str, Traffic]
+    time_s: float
+    hidden_s: Mapping[str, float] = field(default_factory=dict)
+    others: Mapping[str, tuple[Traffic, ...]] = field(default_factory=dict)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing is sent between servers."""
+        return all(is_silent(one) for one in self.phases.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Technology:
+    """What changing circuits with one optical technology comes to.
+
+    Attributes
+    ----------
+    delay_s : float
+        Of one change.
+    waited_s : float
+        For all changes of a step, those left out that happen while nothing is sent.
+    saved_s : float
+        Of a step: negative where changing costs more than it brings.
+    """
+
+    name: str
+    delay_s: float
+    waited_s: float
+    saved_s: float
+
+    @property
+    def pays(self) -> bool:
+        """Whether a step is shorter."""
+        return self.saved_s > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rewiring:
+    """The best single wiring against one for each turn.
+
+    Attributes
+    ----------
+    static_s, per_turn_s : float
+        Network seconds of all turns, each with the best wiring found.
+    static_wait_s, per_turn_wait_s : float
+        By how much these make a step longer: what hides behind the software of weights, say, is not among them.
+    changes : int
+        Of circuits, in a step.
+    break_even_s : float
+        Delay of a change below which changing pays; 0 where it never does.
+    technologies : tuple of Technology
+    phases_s : mapping from a phase to float
+        Network seconds of each phase, with a wiring for each turn.
+    static : Fabric
+        The best single wiring.
+    """
+
+    static_s: float
+    per_turn_s: float
+    static_wait_s: float
+    per_turn_wait_s: float
+    changes: int
+    break_even_s: float
+    technologies: tuple[Technology, ...]
+    phases_s: Mapping[str, float]
+    static: Fabric = field(repr=False)
+
+    @property
+    def gain_s(self) -> float:
+        """Seconds of a step that changes save, before what they cost."""
+        return self.static_wait_s - self.per_turn_wait_s
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain values, without the wiring."""
+        names = ("name", "delay_s", "waited_s", "saved_s", "pays")
+        return {
+            "static_network_s": self.static_s,
+            "per_turn_network_s": self.per_turn_s,
+            "static_wait_s": self.static_wait_s,
+            "per_turn_wait_s": self.per_turn_wait_s,
+            "gain_s": self.gain_s,
+            "changes": self.changes,
+            "break_even_s": self.break_even_s,
+            "technologies": [{name: getattr(one, name) for name in names} for one in self.technologies],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Interfaces of a server, and each one's bandwidth."""
+
+    degree: int
+    bandwidth_bps: float
+    latency_s: float
+
+
+def network_s(traffic: Traffic, fabric: Fabric) -> float:
+    """Return how long the fullest link needs for a phase's bytes, on the fabric's routes and rings."""
+    if is_silent(traffic):
+        return 0.0
+    return max_load_s(fabric.topology, lay_traffic("", "", traffic, fabric).link_bytes)
+
+
 FIXED = ("ideal-switch", "rail", "fat-tree", "oversub-fat-tree", "full-mesh", "expander", "torus")
 """Fabrics whose wiring no job chooses; each has all of a server's bandwidth at its ports."""
-
 TOPOOPT, TOPOOPT_OCS = "topoopt", "topoopt-ocs"
 """One wiring for all phases, behind patch panels; circuits of optical switches, that change where it pays."""
-
 OPTICAL_SWITCH = "3d-mems"
 """What the second is built of."""
-
 LARGEST_DEGREE = 8
 """Interfaces of a server: one for each accelerator, of larger servers fewer and faster ones."""
 
@@ -95,3 +217,145 @@ def network_of(name: str, servers: int, ports: Ports, prices: Pricing) -> Networ
         return network_price(network_bill(name, servers, ports.degree, ports.bandwidth_bps, prices))
     except TopoOptError as error:
         return NetworkPrice(None, None, (str(error),))
+
+
+def turn_s(turn: Turn, fabric: Fabric) -> float:
+    """Return the network seconds of a turn: of the phase that needs longest."""
+    return max(network_s(one, fabric) for one in turn.phases.values())
+
+
+def wait_s(turn: Turn, seconds: Mapping[str, float]) -> float:
+    """Return by how much network seconds of its phases make a turn longer."""
+    return max(max(0.0, value - turn.hidden_s.get(name, 0.0)) for name, value in seconds.items())
+
+
+def _seconds(turn: Turn, fabric: Fabric) -> dict[str, float]:
+    return {
+        name: min(network_s(way, fabric) for way in (one, *turn.others.get(name, ())))
+        for name, one in turn.phases.items()
+    }
+
+
+def static_or_changed(turns: Sequence[Turn], ports: Ports, seed: int = 0) -> Rewiring | None:
+    """Return the best single wiring against one for each turn; None where fewer than two servers send anything.
+
+    Wirings are found by TopologyFinder, by each of its degree splits: for the sum of all turns, and for sums in which
+    one turn counts most.
+    """
+    speaking = [turn for turn in turns if not turn.is_silent]
+    if not speaking:
+        return None
+    static, together_s, static_s = min(
+        (
+            (fabric, *_waits(speaking, [_seconds(turn, fabric) for turn in speaking]))
+            for one in _mixtures(speaking)
+            for fabric in _wired(one, ports, seed)
+        ),
+        key=lambda found: found[1:],
+    )
+    own = [_own_seconds(turn, static, ports, seed) for turn in speaking]
+    own_wait_s, own_s = _waits(speaking, own)
+    changes = len(speaking) if len(speaking) > 1 else 0
+    quiet = _silences(turns)
+    technologies = []
+    for one in sorted(optical_switches(), key=lambda row: -row.reconfiguration_s):
+        waited_s = sum(max(0.0, one.reconfiguration_s - silence) for silence in quiet) if changes else 0.0
+        saved_s = together_s - own_wait_s - waited_s
+        technologies.append(Technology(one.name, one.reconfiguration_s, waited_s, saved_s))
+    return Rewiring(
+        static_s,
+        own_s,
+        together_s,
+        own_wait_s,
+        changes,
+        _break_even_s(together_s - own_wait_s, quiet),
+        tuple(technologies),
+        {name: value for seconds in own for name, value in seconds.items()},
+        static,
+    )
+
+
+def _waits(turns: Sequence[Turn], seconds: Sequence[Mapping[str, float]]) -> tuple[float, float]:
+    """Return by how much network seconds make a step longer, and how many they are."""
+    waits = sum(wait_s(turn, each) for turn, each in zip(turns, seconds, strict=True))
+    return waits, sum(max(each.values()) for each in seconds)
+
+
+def _mixtures(turns: Sequence[Turn]) -> list[Traffic]:
+    """Return the sum of all turns, and sums in which one counts most; every group has its rings in each."""
+    each = [together(list(turn.phases.values())) for turn in turns]
+    if len(each) == 1:
+        return each
+    favoring = [
+        together([one if place == favored else scaled(one, FAVORED) for place, one in enumerate(each)])
+        for favored in range(len(each))
+    ]
+    return [together(each), *favoring]
+
+
+def _own_seconds(turn: Turn, static: Fabric, ports: Ports, seed: int) -> dict[str, float]:
+    """Return the network seconds of a turn's phases with a wiring of its own, or the single one where none is better.
+
+    Servers that exchange nothing with each other, not even through others, need not be joined.
+    """
+    seconds = dict.fromkeys(turn.phases, 0.0)
+    for members in parts_of(together(list(turn.phases.values()))):
+        phases = {name: among(one, members) for name, one in turn.phases.items()}
+        alone = Turn(phases, turn.time_s)
+        wired = _wired(together(list(phases.values())), ports, seed)
+        best = min(wired, key=lambda fabric: turn_s(alone, fabric))
+        seconds = {name: max(seconds[name], network_s(one, best)) for name, one in phases.items()}
+    whole = _seconds(turn, static)
+    if (wait_s(turn, seconds), max(seconds.values())) < (wait_s(turn, whole), max(whole.values())):
+        return seconds
+    return whole
+
+
+def _wired(traffic: Traffic, ports: Ports, seed: int) -> list[Fabric]:
+    """Return the wirings that TopologyFinder has for a traffic: of fewer servers than ports, over parallel links."""
+    ports = replace(ports, degree=min(ports.degree, largest_degree(traffic.servers)))
+    found, failure = [], None
+    for split in LAYOUT_SPLITS:
+        try:
+            found.append(
+                find_topology(
+                    traffic,
+                    degree=ports.degree,
+                    bandwidth_bps=ports.bandwidth_bps,
+                    latency_s=ports.latency_s,
+                    rules=FinderRules(degree_split=split),
+                    seed=seed,
+                )
+            )
+        except (Infeasible, InvalidInput) as error:
+            failure = error
+    if not found:
+        assert failure is not None
+        raise failure
+    return found
+
+
+def _silences(turns: Sequence[Turn]) -> list[float]:
+    """Return, before each turn that sends, how long nothing was sent: circuits change there unnoticed."""
+    speaking = [place for place, turn in enumerate(turns) if not turn.is_silent]
+    before = []
+    for place in speaking:
+        silence, back = 0.0, 1
+        while back < len(turns) and turns[place - back].is_silent:
+            silence += turns[place - back].time_s
+            back += 1
+        before.append(silence)
+    return before
+
+
+def _break_even_s(gain_s: float, quiet: Sequence[float]) -> float:
+    """Return the delay at which what changes wait for eats up the gain."""
+    if gain_s <= 0 or len(quiet) < 2:
+        return 0.0
+    waited, silences = 0.0, sorted(quiet)
+    for place, silence in enumerate(silences):
+        following = silences[place + 1] if place + 1 < len(silences) else float("inf")
+        if waited + (place + 1) * (following - silence) >= gain_s:
+            return silence + (gain_s - waited) / (place + 1)
+        waited += (place + 1) * (following - silence)
+    raise AssertionError("the last span is endless")

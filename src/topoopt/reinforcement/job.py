@@ -1,24 +1,53 @@
 """The noun RlJob: the question; a model that is trained by its own answers, on which accelerators, in which turns."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import PRECISIONS
-from topoopt.reinforcement.lengths import ResponseLengths
+from topoopt.reinforcement.response_lengths import ResponseLengths
+from topoopt.schema.files import packaged_rows
 from topoopt.transformers import System
 from topoopt.workloads.transformer import TransformerModel, count_parameters
 
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What measured steps take beyond the laws of serving and training; see ``data/constants.csv``.
+
+    Attributes
+    ----------
+    rollout_layer_s, rollout_answer_s : float
+        What a decode step takes longer in an engine inside of a trainer than in one that serves alone: for each layer,
+        and for each answer.
+    rollout_network_layer_s : float
+        The same for each layer and each doubling of the servers that sum it up.
+    training_factor : float
+        On the closed form of training, and of passes over answers.
+    step_overhead_s : float
+        Of every step: data handled between phases, engines put to sleep and woken.
+    length_spread : float
+        Standard deviation of the logarithm of lengths of answers, where nobody says.
+    colocated_memory_share : float
+        Of an accelerator's memory that the engine takes where training keeps what it cannot put away.
+    """
+
+    rollout_layer_s: float
+    rollout_answer_s: float
+    rollout_network_layer_s: float
+    training_factor: float
+    step_overhead_s: float
+    length_spread: float
+    colocated_memory_share: float
+
+
 ALGORITHMS = ("grpo", "ppo")
 """Group-relative advantages of several answers to a prompt; a critic that is trained, too."""
-
 POLICIES = ("colocated", "one-step-off", "asynchronous")
 """All accelerators answer, then all train. One pool answers for the next step while the other trains on the last. One
 pool answers all the time; answers that are not done at new weights go on with them (partial rollouts)."""
-
 ROLLOUT_PRECISIONS = ("bf16", "fp16", "fp8")
 """Of the weights that answer; laws of serving know others, whose weights nobody casts in a step."""
-
 REWARDS = ("rule", "model")
 """A program checks answers; a model as large as the trained one reads them."""
 
@@ -124,3 +153,10 @@ class RlJob:
     def trained_models(self) -> int:
         """The policy, and with PPO a critic of its size."""
         return 2 if self.algorithm == "ppo" else 1
+
+
+@cache
+def shipped_constants() -> Constants:
+    """Return those that come with the package."""
+    rows = {row["name"]: float(row["value"]) for row in packaged_rows("reinforcement", "constants")}
+    return Constants(**{one.name: rows[one.name] for one in fields(Constants)})

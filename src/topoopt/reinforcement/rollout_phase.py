@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.inference import EngineSettings, Parallelism, StepTable, cache_capacity, step_table
-from topoopt.reinforcement.constants import Constants
-from topoopt.reinforcement.job import RlJob
+from topoopt.reinforcement.job import Constants, RlJob
 from topoopt.reinforcement.rollout import Replica, Rollout, play_rollout, steady_rate
 from topoopt.workloads.transformer import TransformerModel
 

@@ -11,13 +11,19 @@ from topoopt.base.door import shows_itself
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.base.frame import Frame, frame
 from topoopt.inference import Parallelism
-from topoopt.reinforcement.constants import Constants, shipped_constants
-from topoopt.reinforcement.job import RlJob
-from topoopt.reinforcement.lengths import lognormal_lengths
-from topoopt.reinforcement.measured_sync import sync_time
-from topoopt.reinforcement.plan import RlRequest, plan_step
-from topoopt.reinforcement.run_words import Row, needed, number, run_model, run_policy, whole
+from topoopt.reinforcement.job import Constants, RlJob, shipped_constants
+from topoopt.reinforcement.response_lengths import lognormal_lengths
 from topoopt.reinforcement.step import RlStep
+from topoopt.reinforcement.step_plan import RlRequest, plan_step
+from topoopt.reinforcement.sync_measurements import (
+    Row,
+    needed,
+    number,
+    run_model,
+    run_policy,
+    sync_time,
+    whole,
+)
 from topoopt.schema.files import csv_lines, read_text
 from topoopt.transformers import (
     Configuration,

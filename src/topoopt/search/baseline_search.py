@@ -1,45 +1,53 @@
 """A strategy for each fabric that a plan is compared with: searched there, and what was found on the others tried."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import inf
 from operator import methodcaller
 
 import numpy as np
 
-from topoopt.jobs import Job, job_traffic
+from topoopt.jobs import Job, Layout, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Outcome
 from topoopt.pricing import Pricing
 from topoopt.routing import Fabric
-from topoopt.search.affordable import LARGEST_FOR_ALL, as_many_as_fit
-from topoopt.search.alternating import fixed_fabric
-from topoopt.search.balance import balanced_fabric
+from topoopt.search.alternating_optimization import fixed_fabric
 from topoopt.search.baselines import (
+    ANALYTIC,
     LARGEST_TO_TRY_ALL,
     BaselineRule,
+    Fidelity,
     baseline_fabric,
     baseline_row,
     outcome_on,
     ringed,
 )
-from topoopt.search.fidelity import ANALYTIC, Fidelity
-from topoopt.search.layout_baselines import layouts_on_baselines
-from topoopt.search.markov_chain import ChainAnswer
-from topoopt.search.options import SearchOptions
-from topoopt.search.problem import SearchProblem, make_problem
+from topoopt.search.candidates.candidate import outcome, raced
+from topoopt.search.candidates.load_balancing import balanced_fabric
+from topoopt.search.candidates.task_graphs import task_graph_of
+from topoopt.search.options import LARGEST_FOR_ALL, SearchOptions, as_many_as_fit
 from topoopt.search.progress import Progress, silent
-from topoopt.search.task_graphs import task_graph_of
+from topoopt.search.proposals.mcmc import ChainAnswer
+from topoopt.search.proposals.problem import SearchProblem, make_problem
+from topoopt.simulation import AtLeast, analytic_flows, free_time_s
 from topoopt.workloads.strategy import ParallelStrategy
 
+LARGE = 1_000_000
+"""Flows of all layouts of a job together from which on layouts that cannot win are left out: a second of CPU time for
+every fabric."""
+NEAR = 1.02
+"""Times the fastest within which a layout is simulated to its end: one that leaves memory free is taken although it is
+a percent slower, and on links that are shared first come, first served, fewer micro-batches do not tell all of more."""
+_free_time_s = lru_cache(maxsize=64)(free_time_s)
+_step_flows = lru_cache(maxsize=256)(analytic_flows)
 LARGEST_TO_TRY_EVERY = 256
 """Servers up to which every strategy that was found on one fabric is simulated on all others: a second and more of CPU
 time each for 1,024."""
-
 MOST_PROMISING = 2
 """Strategies that are simulated on each fabric above that: the fastest by the estimate of the search's kernel."""
-
-NEAR = 1.05
+NEAR_FASTEST = 1.05
 """Times the least estimate, up to which the second is simulated, too."""
-
 Built = tuple[BaselineRule, Fabric]
 
 
@@ -80,7 +88,7 @@ def search_baselines(
     Rows come with their fabrics, whose routes are balanced where that makes the job faster, as those of a plan are.
 
     On circuits that change only what the search has found counts for more than :data:`LARGEST_TO_TRY_ALL` servers. Of
-    more than :data:`~topoopt.search.affordable.LARGEST_FOR_ALL` nothing is searched, and the ``starts`` are tried.
+    more than :data:`~topoopt.search.options.LARGEST_FOR_ALL` nothing is searched, and the ``starts`` are tried.
     """
     trials: list[_Trial] = []
     for index, (rule, fabric) in enumerate(built):
@@ -123,7 +131,7 @@ class _Trial:
         if self.problem is None or len(allowed) <= MOST_PROMISING:
             return allowed
         times_s = {strategy: self.problem.iteration_time_s(strategy) for strategy in allowed}
-        near = [strategy for strategy in allowed if times_s[strategy] <= NEAR * min(times_s.values())]
+        near = [strategy for strategy in allowed if times_s[strategy] <= NEAR_FASTEST * min(times_s.values())]
         return sorted(near, key=lambda strategy: times_s[strategy])[:MOST_PROMISING]
 
     @property
@@ -185,3 +193,115 @@ def _searched(
     budget = min(options.baseline_budget, options.budget)
     found = fixed_fabric(job, searched, options, budget, rng, starts, problem)
     return _Trial(job, rule, fabric, options.seed, fidelity, found, problem)
+
+
+def layouts_on_baselines(
+    job: Job,
+    fabrics: Sequence[tuple[BaselineRule, Fabric]],
+    layouts: Sequence[ParallelStrategy],
+    prices: Pricing,
+    seed: int,
+    fidelity: Fidelity,
+    on_progress: Progress,
+    balance: bool = True,
+) -> tuple[Baseline, ...]:
+    """Return each fabric with the fastest layout on it, at the end with balanced routes where these make it faster.
+
+    A layout goes through all fabrics before the next one, for its task graph is large. On circuits that change only
+    the first is tried for more than :data:`LARGEST_TO_TRY_ALL` servers. Of a large job a layout is left out as soon as
+    it shows that it cannot be the fastest, and has the time that it takes at least.
+    """
+    ready = [_ready(job, fabric, layouts, seed) for _, fabric in fabrics]
+    tried: list[dict[int, Outcome]] = [{} for _ in fabrics]
+    times_s: list[list[float]] = [[] for _ in fabrics]
+    for index, layout in enumerate(layouts):
+        on_progress("simulating other fabrics", index, len(layouts))
+        for place, laid in enumerate(ready):
+            if index < len(laid):
+                limit_s = to_beat_s(job, min(times_s[place], default=inf))
+                found = _raced(job, index, layout, laid[index], fidelity, limit_s)
+                if isinstance(found, AtLeast):
+                    times_s[place].append(found.least_s)
+                    continue
+                tried[place][index] = found
+                times_s[place].append(found.iteration_time_s)
+    rows = []
+    for place, (rule, fabric) in enumerate(fabrics):
+        row = _baseline(job, rule, fabric, tried[place], times_s[place], layouts, prices)
+        rows.append(_balanced(job, row, ready[place], layouts, fidelity) if balance else row)
+    return tuple(rows)
+
+
+def _balanced(
+    job: Job, row: Baseline, ready: Sequence[Fabric], layouts: Sequence[ParallelStrategy], fidelity: Fidelity
+) -> Baseline:
+    """Return the row with the routes that suit its layout best."""
+    index = layouts.index(row.strategy)
+    other = balanced_fabric(job_traffic(job, row.strategy), ready[index])
+    if other is ready[index]:
+        return row
+    again = outcome_on(job, row.strategy, other, fidelity)
+    if again.iteration_time_s >= row.outcome.iteration_time_s:
+        return row
+    times_s = list(row.layout_times_s)
+    if times_s:
+        times_s[index] = again.iteration_time_s
+    return replace(row, outcome=again, layout_times_s=tuple(times_s), routes=other.routes.method)
+
+
+def _raced(
+    job: Job, index: int, layout: ParallelStrategy, fabric: Fabric, fidelity: Fidelity, limit_s: float
+) -> Outcome | AtLeast:
+    """Return what a layout takes on a fabric, or at least if that is not less than ``limit_s``."""
+    if limit_s == inf:
+        return outcome_on(job, layout, fabric, fidelity)
+    least_s = least_time_s(job, index)
+    if least_s >= limit_s:
+        return AtLeast(least_s)
+    if fidelity != ANALYTIC or fabric.reconfiguration is not None:
+        return outcome_on(job, layout, fabric, fidelity)
+    result = raced(job, layout, fabric, limit_s)
+    return result if isinstance(result, AtLeast) else outcome(result)
+
+
+def _ready(job: Job, fabric: Fabric, layouts: Sequence[ParallelStrategy], seed: int) -> list[Fabric]:
+    """Return the fabric with rings for each layout that is tried on it."""
+    changes = fabric.reconfiguration is not None and job.cluster.servers > LARGEST_TO_TRY_ALL
+    return [ringed(job, layout, fabric, seed) for layout in layouts[: 1 if changes else None]]
+
+
+def _baseline(
+    job: Job,
+    rule: BaselineRule,
+    fabric: Fabric,
+    outcomes: Mapping[int, Outcome],
+    times_s: Sequence[float],
+    layouts: Sequence[ParallelStrategy],
+    prices: Pricing,
+) -> Baseline:
+    best = min(outcomes, key=lambda index: outcomes[index].iteration_time_s)
+    all_tried = len(times_s) == len(layouts)
+    row = baseline_row(job, rule, prices, outcomes[best], layouts[best], 0, fabric)
+    left_out = tuple(index for index in range(len(layouts)) if index not in outcomes) if all_tried else ()
+    return replace(row, layout_times_s=tuple(times_s) if all_tried else (), left_out=left_out)
+
+
+def is_large(job: Job) -> bool:
+    """Return whether layouts are left out of simulations that cannot win."""
+    work = job.work
+    return isinstance(work, TransformerWork) and _flows(work.layouts) > LARGE
+
+
+def to_beat_s(job: Job, fastest_s: float) -> float:
+    """Return the time from which on a layout is not simulated to its end, where the fastest so far takes so long."""
+    return NEAR * fastest_s if is_large(job) else inf
+
+
+def least_time_s(job: Job, index: int) -> float:
+    """Return the time of a layout with free communication, the same on every fabric."""
+    assert isinstance(job.work, TransformerWork)
+    return _free_time_s(job.work.layouts[index].step)
+
+
+def _flows(layouts: Sequence[Layout]) -> int:
+    return sum(_step_flows(layout.step) for layout in layouts)

@@ -1,20 +1,46 @@
 """The fabrics a plan is compared with: each gets the job, a strategy searched for it, and its price."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from topoopt.base.errors import check_known
 from topoopt.catalog import ClusterSpec
+from topoopt.collectives import QUICKEST, RING
 from topoopt.finder import FABRICS, FabricBuilder, FabricRequest
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans import Baseline, Outcome, labeled
 from topoopt.pricing import Pricing, equivalent_fat_tree, known_bill, published_equivalent_bandwidth
 from topoopt.routing import Fabric
-from topoopt.search.balance import usual_routes
-from topoopt.search.fidelity import Fidelity
-from topoopt.search.tables import most_rings_of
-from topoopt.search.worth import outcome, simulated, with_rings
+from topoopt.search.candidates.candidate import outcome, simulated, with_rings
+from topoopt.search.candidates.load_balancing import usual_routes
+from topoopt.search.proposals.problem_tables import most_rings_of
+from topoopt.simulation import SimulationOptions
 from topoopt.workloads.strategy import ParallelStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """A simulator's name, its options, and gradient buckets of which sizes are tried when all else is settled."""
+
+    simulator: str = "analytic"
+    options: SimulationOptions = field(default_factory=SimulationOptions)
+    bucket_sizes: tuple[int, ...] = ()
+
+    def on(self, fabric: Fabric) -> "Fidelity":
+        """Return what can follow the fabric: flows where circuits change, which ``analytic`` cannot."""
+        changes = fabric.reconfiguration is not None and self.simulator == "analytic"
+        return replace(self, simulator="flow") if changes else self
+
+    @property
+    def of_search(self) -> "Fidelity":
+        """The same without what is settled when all else is: with rings where algorithms are chosen by message."""
+        options = self.options
+        if options.algorithm == QUICKEST:
+            options = replace(options, algorithm=RING)
+        return replace(self, options=options, bucket_sizes=())
+
+
+ANALYTIC = Fidelity()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +102,6 @@ CHANGING = {
     "mixnet": "a quarter of d·B a server on a fat-tree, else circuits in regions of 8 servers",
 }
 """Fabrics whose circuits change under way."""
-
 BASELINES: Mapping[str, tuple[BaselineRule, ...]] = {
     **{
         name: (BaselineRule(name, builder.description, _same),)
@@ -104,17 +129,14 @@ BASELINES: Mapping[str, tuple[BaselineRule, ...]] = {
     },
 }
 """Rules by fabric; ``fat-tree`` has two, since the published bandwidth is not what the price table gives."""
-
 BASELINE_RULES: Mapping[str, BaselineRule] = {
     rule.key: rule for rules in BASELINES.values() for rule in rules
 }
 """The same by names of their own: ``fat-tree`` has the paper's bandwidth, ``fat-tree-priced`` that which the price of
 TopoOpt buys."""
-
 LARGEST_TO_TRY_ALL = 32
 """Servers up to which every strategy is tried on circuits that change; a simulation of DLRM takes 0.2 s of CPU on 16
 of them and 60 s on 128. Beyond, the one that the search has found counts."""
-
 DEFAULT_BASELINES = ("ideal-switch", "fat-tree", "oversub-fat-tree", "rail", "expander", "torus")
 """What a job is compared with if nothing else is said: those of the paper, and rails, which most buy."""
 
@@ -189,3 +211,9 @@ def outcome_on(job: Job, strategy: ParallelStrategy, fabric: Fabric, fidelity: F
     """Return what a strategy takes on a fabric that has rings for its groups."""
     fidelity = fidelity.on(fabric)
     return outcome(simulated(job, strategy, fabric, fidelity.simulator, fidelity.options))
+
+
+def as_settled(options: SimulationOptions, outcome: Outcome) -> SimulationOptions:
+    """Return the options, of an algorithm for each message those of rings where an outcome is of rings."""
+    rings = options.algorithm == QUICKEST and not outcome.algorithms
+    return replace(options, algorithm=RING) if rings else options

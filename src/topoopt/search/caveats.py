@@ -10,8 +10,8 @@ from topoopt.base.units import format_bytes, format_memory
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT, is_tight, operators_of, transformer_of
 from topoopt.plans import Plan
-from topoopt.search.affordable import affordable
-from topoopt.search.start import fullest_server
+from topoopt.search.options import affordable
+from topoopt.search.starting_strategies import fullest_server
 from topoopt.topologies.wirings import DIRECTED_WARNING
 from topoopt.workloads import DeviceProfile, PartSize, signature_of
 from topoopt.workloads.strategy import part_samples

@@ -7,15 +7,15 @@ from topoopt.base.errors import InvalidInput, check_known
 from topoopt.collectives import QUICKEST
 from topoopt.plans import Comparison, Outcome, Plan, compared_fabrics, with_ownership
 from topoopt.pricing import Pricing
-from topoopt.search.baselines import BASELINES, DEFAULT_BASELINES, outcome_on
-from topoopt.search.fidelities import at_fidelities
-from topoopt.search.fidelity import Fidelity
-from topoopt.search.gradients import is_worth_it, sizes_elsewhere
+from topoopt.search.baselines import BASELINES, DEFAULT_BASELINES, Fidelity, as_settled, outcome_on
+from topoopt.search.candidates.candidate import simulated
+from topoopt.search.fidelity_comparison import at_fidelities
+from topoopt.search.gradient_buckets import is_worth_it, sizes_elsewhere
 from topoopt.search.options import SearchOptions
 from topoopt.search.planner import compare, priced
 from topoopt.search.progress import Progress, silent
-from topoopt.search.start import starting_strategy
-from topoopt.simulation import SIMULATORS, collective_options
+from topoopt.search.starting_strategies import starting_strategy
+from topoopt.simulation import SIMULATORS, SimResult, collective_options
 
 OWN = "topoopt"
 """The plan's own fabric, which is always the first row."""
@@ -129,3 +129,9 @@ def _own(plan: Plan, fidelity: Fidelity) -> Outcome:
         return rings
     other = outcome_on(plan.job, plan.strategy, plan.fabric, fidelity)
     return other if is_worth_it(other.iteration_time_s, rings.iteration_time_s) else rings
+
+
+def own_simulation(plan: Plan) -> SimResult:
+    """Return what the plan's simulator says of an iteration, with collectives as the plan has settled them."""
+    options = as_settled(collective_options(asked_of(plan)), plan.outcome)
+    return simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator, options)

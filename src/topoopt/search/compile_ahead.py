@@ -15,8 +15,8 @@ from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.pricing import pricing_of
 from topoopt.routing import CoinChangeRoutes, circulant_max_load
 from topoopt.search.baselines import BASELINES, baseline_fabric
-from topoopt.search.problem import make_problem
-from topoopt.search.worth import with_rings
+from topoopt.search.candidates.candidate import with_rings
+from topoopt.search.proposals.problem import make_problem
 from topoopt.topologies import circulant
 from topoopt.workloads import Operator, OperatorGraph, Weight
 from topoopt.workloads.strategy import data_parallel

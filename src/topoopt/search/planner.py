@@ -22,29 +22,37 @@ from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Plan, SearchRecord
 from topoopt.pricing import Pricing, network_bill, pricing_of
 from topoopt.routing import Fabric
-from topoopt.search.balance import balanced
-from topoopt.search.baseline_search import search_baselines
+from topoopt.search.baseline_search import layouts_on_baselines, least_time_s, search_baselines, to_beat_s
 from topoopt.search.baselines import (
+    ANALYTIC,
     BASELINES,
     DEFAULT_BASELINES,
     BaselineRule,
+    Fidelity,
     baseline_fabric,
     check_fabrics,
 )
-from topoopt.search.candidate import Candidate, candidate_on, fabric_for, simulated_candidate, wired_candidate
-from topoopt.search.chosen_wiring import chosen_wiring
-from topoopt.search.draft import Draft, Found, drafts_for
-from topoopt.search.fidelity import ANALYTIC, Fidelity
-from topoopt.search.gap_parts import gap_parts
-from topoopt.search.gradients import for_search, settled, sizes_elsewhere
-from topoopt.search.layout_baselines import layouts_on_baselines
-from topoopt.search.operators import search_operators
+from topoopt.search.candidates.candidate import (
+    Candidate,
+    bounds,
+    candidate_on,
+    fabric_for,
+    options_of,
+    outcome,
+    raced,
+    routing_gap,
+    simulated_candidate,
+    wired_candidate,
+    with_rings,
+)
+from topoopt.search.candidates.load_balancing import balanced
+from topoopt.search.candidates.optimality_gap import gap_parts
+from topoopt.search.candidates.wiring_choice import MANY, chosen_wiring, other_wirings, splits_to_try
+from topoopt.search.gradient_buckets import for_search, settled, sizes_elsewhere
+from topoopt.search.operator_search import search_operators
 from topoopt.search.options import SearchOptions
-from topoopt.search.progress import Progress, silent
-from topoopt.search.rivals import preference_s, rivals, settled_answer
-from topoopt.search.wiring_choice import MANY, other_wirings, splits_to_try
-from topoopt.search.worth import bounds, options_of, outcome, raced, routing_gap, with_rings
-from topoopt.search.worth_simulating import least_time_s, to_beat_s
+from topoopt.search.progress import Draft, Found, Progress, drafts_for, silent
+from topoopt.search.rival_wirings import preference_s, rivals, settled_answer
 from topoopt.simulation import AtLeast
 from topoopt.transformers import weighed_s
 from topoopt.workloads.strategy import ParallelStrategy
@@ -332,3 +340,33 @@ def recommended(job: Job, candidates: Iterable[Candidate]) -> Candidate:
         return float(weighed_s(row.time_s, needed, job.work.capacity_bytes))
 
     return min(candidates, key=weight)
+
+
+def plan_on(job: Job, fabric: Fabric, prices: Pricing) -> Plan:
+    """Return the plan of a job of known traffic on a fabric, as every verb and every format takes one."""
+    options = SearchOptions()
+    strategy = job.work.plain_strategy(job.cluster.servers)
+    best = candidate_on(job, strategy, fabric, options.rules, options.seed)
+    least = bounds(job, strategy, best.result)
+    routing = routing_gap(best.fabric, job_traffic(job, strategy), best.result)
+    figures = outcome(best.result)
+    return Plan(
+        job,
+        strategy,
+        best.fabric,
+        figures,
+        least,
+        routing,
+        SearchRecord(0, "links were given", (best.time_s,), (), 0.0),
+        Provenance(options.seed, {}),
+        figures,
+        {key: value for key, value in asdict(options).items() if key != "processes"},
+        (),
+        priced(job, prices),
+        (),
+        best.rules,
+        wiring=chosen_wiring(job, best, ()),
+        gap_parts=gap_parts(
+            job, strategy, best.fabric, best.result, least, optimal_load_s=routing.optimal_load_s
+        ),
+    )

@@ -12,14 +12,61 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
+from topoopt.base.errors import InvalidInput
 from topoopt.collectives import PACKET_BYTES, path_overhead, ring_overhead
 from topoopt.jobs import Job, operators_of
-from topoopt.search import tables
-from topoopt.search.arrays import Problem
-from topoopt.search.port_network import PortNetwork
-from topoopt.search.problem import config_of, evaluated_s
+from topoopt.search.proposals import problem_tables as tables
+from topoopt.search.proposals.arrays import Problem
+from topoopt.search.proposals.problem import config_of, evaluated_s
 from topoopt.simulation import FIRST_BUCKET_BYTES
 from topoopt.workloads.strategy import ParallelStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class PortNetwork:
+    """What a server has on a network, and what its bytes load beside the ports where they leave and come in.
+
+    Attributes
+    ----------
+    ports : int
+        Of a server, without ``near_ports``.
+    rings : int
+        So many of them carry a ring of every AllReduce each.
+    bandwidth_bps : float
+        Of one port.
+    latency_s : float
+        Of one link.
+    links : int
+        Between two servers that are next to each other on a ring.
+    pool_hops : float
+        Links that a byte takes of those that all servers share: how often it is relayed, or what a thin layer of
+        switches makes of it.
+    ring_hops, group_hops : float
+        The same of a byte between neighbors on a ring of all servers, and on one of a part of them.
+    near : int
+        So many servers next to each other reach one another in a way of their own; 1 if there is none.
+    near_ports : int
+        Ports that are kept for that; 0 where these bytes take the ports of all others.
+    near_hops : float
+        Links of the shared ones, or of those of these ports, that such a byte takes.
+    """
+
+    ports: int
+    rings: int
+    bandwidth_bps: float
+    latency_s: float
+    links: int
+    pool_hops: float = 0.0
+    ring_hops: float = 0.0
+    group_hops: float = 0.0
+    near: int = 1
+    near_ports: int = 0
+    near_hops: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.rings <= self.ports:
+            raise InvalidInput(f"rings: expected 1 to {self.ports}, one for each port, got {self.rings}")
+
 
 FINE = 32
 """Steps of a hop in which rings load the shared link: they cross it a whole number of times."""

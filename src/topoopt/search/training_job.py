@@ -28,10 +28,10 @@ from topoopt.jobs import (
     requested_job,
     training_job,
 )
-from topoopt.search.moore_hops import moore_hops
+from topoopt.search.bounds.transfer_windows import moore_hops
+from topoopt.search.candidates.candidate import with_rings
 from topoopt.search.progress import Progress, silent
 from topoopt.search.training_request import CANDIDATES, TrainingRequest, is_transformer, training_request
-from topoopt.search.worth import with_rings
 from topoopt.simulation import (
     analytic_flows,
     chakra_recording,

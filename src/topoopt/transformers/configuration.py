@@ -1,34 +1,36 @@
 """The noun Configuration: how a transformer is split over accelerators, and how its batch is cut."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from topoopt.base.errors import InvalidInput, check_known, unknown_name
-from topoopt.transformers.recomputation import recomputation_bits
+from topoopt.base.errors import InvalidInput, check_known, hint, unknown_name
 from topoopt.workloads.pipelined_step import ORDERS
 from topoopt.workloads.transformer import ADAPTERS
 
+RECOMPUTED_PARTS = ("core", "norms", "activation", "experts", "latent")
+"""Parts of a layer that can be computed again by themselves: the attention's core (Korthikanti 2022), norms, the
+activation between the feed-forward matrices, all of a layer's experts, the up-projections of latent attention
+(Megatron Core's ``--recompute-modules``)."""
+RECOMPUTATIONS = ("none", "selective", "full")
+"""What most runs do: nothing, the attention's core, or whole layers."""
+FULL = 1 << len(RECOMPUTED_PARTS)
+"""The bit of whole layers; it includes all parts."""
+_EVERYTHING = 2 * FULL - 1
 LARGEST_COUNT = 10**9
 """Of every degree, of sequences and of tokens: products of them stay whole numbers that a machine can hold."""
-
 ZERO_STAGES = (0, 1, 2, 3)
 """What data-parallel replicas share out (Rajbhandari 2020): nothing; optimizer state; gradients; parameters."""
-
 CONTEXTS = ("ring", "ulysses", "all-gather")
 """How context parallel ranks see all keys and values: they go round (Liu 2023), heads are exchanged for tokens (Jacobs
 2023), or every rank gathers them (Llama 3, section 3.3.2)."""
-
 SCHEDULES = tuple(ORDERS)
 """Order of the passes in a pipeline: 1F1B, interleaved with several chunks; the gradients of weights fill the bubble
 (ZB-H1 of Qi 2023); from both ends at once (DeepSeek-V3, section 3.2.1)."""
-
 EXCHANGES = ("flat", "hierarchical")
 """How tokens get to their experts: a copy for each expert (an all-to-all of NCCL), or one for each server, forwarded
 there to each rank that has some of them (DeepSeek-V3, section 3.2.2; Megatron Core's DeepEP and HybridEP)."""
-
 STORED_PRECISIONS = ("", "fp32", "bf16", "fp8", "nf4")
 """Of what is kept or sent; nothing for what the framework does. The last is of frozen weights alone (QLoRA)."""
-
 KEPT_IN = {
     "dispatch": STORED_PRECISIONS[1:4],
     "weights": STORED_PRECISIONS[1:],
@@ -37,14 +39,10 @@ KEPT_IN = {
     "activation_inputs": ("bf16", "fp8"),
 }
 """The precisions that make sense for each of what is kept or sent, to name to whoever writes another."""
-
 LARGEST_SPREAD = 10
-
 COUNTS = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "global_batch", "sequence")
 """Fields of a configuration that are at least 1."""
-
 COUNTS_FROM_ZERO = ("recompute_layers", "shard", "adapter_rank", "document")
-
 SHARES = ("offload_optimizer", "offload_activations")
 
 
@@ -217,3 +215,75 @@ def _check_count(key: str, value: int, least: int) -> None:
         raise InvalidInput(f"{key}: expected an integer >= {least}, got {value}")
     if value > LARGEST_COUNT:
         raise InvalidInput(f"{key}: expected an integer <= {LARGEST_COUNT}, got {value}")
+
+
+def recomputation_bits(word: str) -> int:
+    """Return the bits of ``none``, ``selective`` (the core), ``full``, or of parts joined by ``+``.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown part, with the known ones.
+
+    Examples
+    --------
+    >>> recomputation_bits("selective"), recomputation_bits("core+norms"), recomputation_word(3)
+    (1, 3, 'core+norms')
+    """
+    alone = {"none": 0, "selective": part_bit("core"), "full": _EVERYTHING}
+    return (
+        alone[word] if word in alone else bits_of_parts("recompute", word, RECOMPUTED_PARTS, RECOMPUTATIONS)
+    )
+
+
+def recomputation_word(bits: int) -> str:
+    """Return the word of some bits; the core alone is ``selective``."""
+    if bits & FULL:
+        return "full"
+    parts = [part for place, part in enumerate(RECOMPUTED_PARTS) if bits >> place & 1]
+    return {(): "none", ("core",): "selective"}.get(tuple(parts), "+".join(parts))
+
+
+def part_bit(what: str) -> int:
+    """Return the bit of one of :data:`RECOMPUTED_PARTS`, of ``selective`` (the core), or of ``full``."""
+    if what == "full":
+        return FULL
+    return 1 << RECOMPUTED_PARTS.index("core" if what == "selective" else what)
+
+
+def bits_of_parts(key: str, word: str, parts: Sequence[str], alone: Sequence[str]) -> int:
+    """Return the bits of parts that are joined by ``+``.
+
+    Parameters
+    ----------
+    key : str
+        What is asked for; it stands in front of a complaint.
+    alone : sequence of str
+        Words that stand for some parts, and only by themselves: named to whoever writes an unknown word.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown part, with the known ones and with the words that stand alone; for one of those beside others.
+
+    Examples
+    --------
+    >>> bits_of_parts("unfused", "norms+activation", ("norms", "rotary", "activation"), ("all",))
+    5
+    """
+    written = word.split("+")
+    for part in written:
+        if part not in parts:
+            raise _unknown(key, word, part, parts, alone)
+    return sum(1 << parts.index(part) for part in dict.fromkeys(written))
+
+
+def _unknown(key: str, word: str, part: str, parts: Sequence[str], alone: Sequence[str]) -> InvalidInput:
+    place = key if word == part else f"{key} {word}"
+    if part in alone:
+        return InvalidInput(
+            f'{place}: "{part}" stands alone; parts that may be joined by +: {", ".join(parts)}'
+        )
+    known = hint(part, (*alone, *parts) if word == part else parts)
+    rest = "" if word == part else f"; {', '.join(alone)} stand alone"
+    return InvalidInput(f'{place}: unknown name "{part}"; {known}{rest}')

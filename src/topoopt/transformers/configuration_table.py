@@ -1,24 +1,30 @@
 """Many configurations as columns, for estimates of all of them at once."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import PRECISIONS
-from topoopt.transformers.columns import Bools, take_rows
 from topoopt.transformers.configuration import (
     CONTEXTS,
     EXCHANGES,
     SCHEDULES,
     STORED_PRECISIONS,
     Configuration,
+    part_bit,
+    recomputation_bits,
+    recomputation_word,
 )
-from topoopt.transformers.recomputation import part_bit, recomputation_bits, recomputation_word
 from topoopt.workloads.transformer import ADAPTERS
 
+Bools = NDArray[np.bool_]
+Table = TypeVar("Table")
+BLOCK = 16384
+"""Rows that are worked on at once: their columns stay in the processor's cache."""
 _WORDS: Mapping[str, Sequence[str]] = {
     "precision": PRECISIONS,
     "context": CONTEXTS,
@@ -28,14 +34,11 @@ _WORDS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("dispatch", "weights", "gradients", "moments", "activation_inputs"), STORED_PRECISIONS),
 }
 """Columns that hold indices of words."""
-
 NF4_BYTES = (4 + 0.127) / 8
 """Of a weight in 4 bits with its share of the scales, which are in 8 bits themselves (QLoRA, Dettmers 2023, section 3:
 0.127 bits a parameter)."""
-
 STORED_BYTES = np.array([np.nan, 4.0, 2.0, 1.0, NF4_BYTES])
 """By index of :data:`~topoopt.transformers.STORED_PRECISIONS`; the first is what the framework does."""
-
 FLOATS = ("offload_optimizer", "offload_activations", "document_spread")
 """Columns that hold no integers."""
 
@@ -118,7 +121,6 @@ _DEFAULTS = {
     if COLUMNS.index(column.name) > COLUMNS.index("precision")
 }
 """Of what few configurations have."""
-
 RARE_COLUMNS = tuple(_DEFAULTS)
 """Columns that a search does not vary, but takes as they are given."""
 
@@ -176,3 +178,28 @@ def column_value(name: str, value: Any) -> Any:
 
 def _dtype(name: str) -> type:
     return np.float64 if name in FLOATS else np.int64
+
+
+def blocks_of(table: Table, rows: int = BLOCK) -> Iterator[Table]:
+    """Yield a table in parts of some rows, at least one part."""
+    for first in range(0, len(table), rows) or [0]:  # type: ignore[arg-type]
+        yield take_rows(table, slice(first, first + rows))
+
+
+def take_rows(table: Table, rows: Ints | Bools | slice) -> Table:
+    """Return some rows, by index or by mask; a field that is one value for all rows stays as it is."""
+    columns = {}
+    for field in fields(table):  # type: ignore[arg-type]
+        column = getattr(table, field.name)
+        if is_dataclass(column):
+            columns[field.name] = take_rows(column, rows)
+        elif np.ndim(column):
+            columns[field.name] = column[..., rows]
+    return replace(table, **columns)  # type: ignore[type-var]
+
+
+def join_rows(tables: Sequence[Table]) -> Table:
+    """Return the rows of several tables, one after the other."""
+    names = [field.name for field in fields(tables[0])]  # type: ignore[arg-type]
+    columns: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in tables]) for name in names}
+    return replace(tables[0], **columns)  # type: ignore[type-var]

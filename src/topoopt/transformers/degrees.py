@@ -8,7 +8,7 @@ import numpy as np
 
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
-from topoopt.transformers.columns import Bools
+from topoopt.transformers.configuration_table import Bools
 from topoopt.workloads.transformer import TransformerModel
 
 

@@ -13,23 +13,19 @@ from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import is_tight
 from topoopt.pricing import Ownership
-from topoopt.transformers.check import check_configuration
 from topoopt.transformers.configuration import Configuration
+from topoopt.transformers.configuration_check import check_configuration
 from topoopt.transformers.configuration_table import configuration_table
-from topoopt.transformers.experts.loads import ExpertLoads
+from topoopt.transformers.expert_loads import ExpertLoads
 from topoopt.transformers.memory.accelerator import MemoryColumns, memory
 from topoopt.transformers.memory.frameworks import find_framework, shared_by
-from topoopt.transformers.owned_cluster import OwnedCluster
 from topoopt.transformers.step_time.apnet24 import apnet24
-from topoopt.transformers.step_time.closed_form import estimate
-from topoopt.transformers.step_time.documents import imbalance
+from topoopt.transformers.step_time.attention_time import imbalance
+from topoopt.transformers.step_time.calibration import Calibration, Quality, calibration_quality, peak_rates
+from topoopt.transformers.step_time.closed_form import STEP_PARTS, StepTimes, estimate
 from topoopt.transformers.step_time.machine import machine_of
 from topoopt.transformers.step_time.mfu import iteration_flops, mfu
-from topoopt.transformers.step_time.parameters import Calibration
-from topoopt.transformers.step_time.quality import Quality, calibration_quality
-from topoopt.transformers.step_time.relatives import peak_rates
-from topoopt.transformers.step_time.times import STEP_PARTS, StepTimes
-from topoopt.transformers.system import System
+from topoopt.transformers.system import OwnedCluster, System
 from topoopt.workloads.transformer import TransformerModel
 
 SPLIT = ("tp", "pp", "dp", "cp", "ep", "vpp")

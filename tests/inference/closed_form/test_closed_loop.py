@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from topoopt.catalog import find_accelerator
 from topoopt.inference import ClosedLoop, Degrees, EngineSettings, closed_loop, replica
-from topoopt.inference.step.levels import ServedStack
-from topoopt.inference.step.shipped import shipped_constants
+from topoopt.inference.step.constants import ServedStack, shipped_constants
 from topoopt.workloads.transformer import find_transformer
 
 MODELS = ("llama3-8b", "llama3-70b", "qwen3-235b-a22b", "deepseek-v3", "gpt-oss-120b", "qwen3.5-397b-a17b")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput
-from topoopt.inference.closed_form.prompt_pool import pipelined_s, single_s, tensor_parallel_s
+from topoopt.inference.queueing import pipelined_s, single_s, tensor_parallel_s
 
 LOADS = st.floats(0, 0.99)
 

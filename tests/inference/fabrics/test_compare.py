@@ -3,8 +3,7 @@
 import pytest
 
 from topoopt.inference import EngineSettings, Parallelism, published_orderings
-from topoopt.inference.fabrics.deployments import contenders
-from topoopt.inference.fabrics.splits import splits
+from topoopt.inference.fabric_deployments import contenders, splits
 from topoopt.workloads.transformer import find_transformer
 
 

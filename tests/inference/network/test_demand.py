@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.inference import Deployment, Parallelism, Pool, cache_bytes_per_token
-from topoopt.inference.network.demand import SentBy, serving_traffic
-from topoopt.inference.network.load import RequestLoad
 from topoopt.inference.network.placement import place
+from topoopt.inference.network.traffic import SentBy, serving_traffic
+from topoopt.inference.requests import RequestLoad
 from topoopt.workloads.transformer import find_transformer
 
 DEEPSEEK = find_transformer("deepseek-v3")

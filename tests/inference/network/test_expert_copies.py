@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from topoopt.inference.network.demand import server_copies
+from topoopt.inference.network.traffic import server_copies
 from topoopt.transformers import zipf_loads
 from topoopt.workloads.transformer import Experts, find_transformer
 

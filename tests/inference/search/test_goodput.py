@@ -18,12 +18,9 @@ from topoopt.inference import (
     parse_arrivals,
     parse_lengths,
 )
-from topoopt.inference.search.binding import what_binds
-from topoopt.inference.search.candidates import candidates
-from topoopt.inference.search.closed_form import alone_s, answering
-from topoopt.inference.search.goodput import EXACT, goodput
-from topoopt.inference.search.pareto import on_front
-from topoopt.inference.search.splits import Split, splits_of
+from topoopt.inference.search.candidates import candidates, on_front
+from topoopt.inference.search.closed_form import Split, alone_s, answering, splits_of
+from topoopt.inference.search.goodput import EXACT, goodput, what_binds
 from topoopt.inference.simulator.fleet import Fleet, uniform_transfer
 from topoopt.inference.simulator.run import simulate_serving
 from topoopt.workloads.transformer import find_transformer

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.inference.tables import SMALL, constant_table, replicas
 from topoopt.inference import EngineSettings, Requests, draw_requests, parse_arrivals, parse_lengths
 from topoopt.inference.simulator.fleet import Fleet, uniform_transfer
-from topoopt.inference.simulator.result import ServingRun
-from topoopt.inference.simulator.run import simulate_serving
+from topoopt.inference.simulator.run import ServingRun, simulate_serving
 
 PROMPT = 1024
 

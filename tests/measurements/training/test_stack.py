@@ -3,7 +3,7 @@
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.measurements.training.stack import (
+from topoopt.measurements.training.software_stack import (
     run_attention,
     run_framework,
     written_attention,

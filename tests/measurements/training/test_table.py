@@ -6,10 +6,16 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.measurements.training import Runs, read_runs
-from topoopt.measurements.training.columns import degree, number, out_of_memory, switched_on
-from topoopt.measurements.training.headings import _plain, column_of
-from topoopt.measurements.training.table import read_run_table
-from topoopt.measurements.training.words import precision, recomputation, zero_stage
+from topoopt.measurements.training.cells import (
+    degree,
+    number,
+    out_of_memory,
+    precision,
+    recomputation,
+    switched_on,
+    zero_stage,
+)
+from topoopt.measurements.training.table import _plain, column_of, read_run_table
 from topoopt.schema.files import packaged_rows
 
 HEADINGS = "gpus,gpu,gbs,layers,hidden,heads,seq,tp,mbs,iter_time_s,note"

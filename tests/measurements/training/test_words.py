@@ -3,7 +3,7 @@
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.measurements.training.words import is_hybrid_shard, precision, recomputation, zero_stage
+from topoopt.measurements.training.cells import is_hybrid_shard, precision, recomputation, zero_stage
 
 
 @pytest.mark.parametrize(

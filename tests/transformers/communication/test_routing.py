@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topoopt.transformers import Configuration, communications, place_ranks, server_matrix, server_traffic
-from topoopt.transformers.experts.spread import expected_places
+from topoopt.transformers.communication.message import expected_places
 from topoopt.workloads.transformer import TransformerModel, find_transformer
 
 ONE = Configuration(tp=1, pp=1, dp=16, ep=16, global_batch=16, sequence=4096)

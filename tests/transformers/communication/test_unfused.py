@@ -15,7 +15,7 @@ from topoopt.transformers import (
     make_pipelined_step,
 )
 from topoopt.transformers.communication.message import Communication
-from topoopt.transformers.pipeline.step import gradient_buckets
+from topoopt.transformers.pipelined_step import gradient_buckets
 from topoopt.workloads.transformer import find_transformer
 
 ONE = Configuration(tp=4, pp=2, dp=4, global_batch=16, sequence=64, zero=1)

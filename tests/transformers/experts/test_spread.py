@@ -5,7 +5,7 @@ from statistics import mean
 
 import pytest
 
-from topoopt.transformers.experts.spread import expected_places
+from topoopt.transformers.communication.message import expected_places
 
 
 @pytest.mark.parametrize(("experts", "chosen"), [(8, 2), (12, 3), (6, 6)])

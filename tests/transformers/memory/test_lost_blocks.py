@@ -8,8 +8,8 @@ import pytest
 from tests.transformers.shapes import small_model
 from topoopt.transformers import Configuration, configuration_table, memory
 from topoopt.transformers.memory.accelerator import common_of
-from topoopt.transformers.memory.moment import lost_bytes
-from topoopt.transformers.memory.stages import stage_of
+from topoopt.transformers.memory.pipeline_stages import stage_of
+from topoopt.transformers.memory.transient import lost_bytes
 
 ONE = Configuration(tp=1, pp=1, dp=1, global_batch=64, sequence=4096, micro_batch=8, recompute="full")
 TOKENS = 8 * 4096

@@ -7,8 +7,8 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.transformers import Configuration, check_configuration, configuration_table, memory
+from topoopt.transformers.memory.activations import layer_activations
 from topoopt.transformers.memory.frameworks import find_framework
-from topoopt.transformers.memory.layer import layer_activations
 from topoopt.workloads.transformer import count_parameters, find_transformer, layer_kinds
 
 MEGATRON, FUSED = find_framework("megatron"), np.array([True])

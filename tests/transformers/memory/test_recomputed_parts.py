@@ -17,7 +17,7 @@ from topoopt.transformers import (
     layer_activations,
     memory,
 )
-from topoopt.transformers.memory.stages import stage_of
+from topoopt.transformers.memory.pipeline_stages import stage_of
 from topoopt.workloads.transformer import TransformerModel, count_parameters, find_transformer
 
 LLAMA = replace(find_transformer("llama3-8b"), vocabulary=1, layers=8)

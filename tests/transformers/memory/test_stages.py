@@ -8,7 +8,7 @@ import pytest
 from tests.transformers.shapes import SMALL_EXPERTS, small_model
 from topoopt.transformers import Configuration, configuration_table, memory
 from topoopt.transformers.memory.accelerator import common_of, stage_memory
-from topoopt.transformers.memory.stages import count_in_flight, stage_of
+from topoopt.transformers.memory.pipeline_stages import count_in_flight, stage_of
 from topoopt.workloads.pipelined_step import ORDERS
 from topoopt.workloads.transformer import Experts
 

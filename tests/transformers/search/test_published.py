@@ -10,7 +10,7 @@ from topoopt.jobs import transformer_of
 from topoopt.plans import read_plan, write_plan
 from topoopt.transformers import ConfigurationSearch, check_configuration
 from topoopt.transformers.configuration import Configuration
-from topoopt.transformers.search.published import MOST, Publication, publications
+from topoopt.transformers.search.published_practice import MOST, Publication, publications
 
 MIXTRAL = {"accelerators": 64, "global_batch": 256}
 

@@ -6,9 +6,9 @@ import pytest
 
 from topoopt.transformers import Configuration, System, configuration_table, estimate, find_calibration
 from topoopt.transformers.step_time.case import Case, case_of
+from topoopt.transformers.step_time.closed_form import StepTimes
 from topoopt.transformers.step_time.layer_time import layer_kernels
 from topoopt.transformers.step_time.micro_batch import micro_batch
-from topoopt.transformers.step_time.times import StepTimes
 from topoopt.workloads.transformer import count_parameters, find_transformer
 
 MODEL = find_transformer("llama2-7b")

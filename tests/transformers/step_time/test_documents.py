@@ -14,7 +14,7 @@ from topoopt.transformers import (
     find_calibration,
     iteration_flops,
 )
-from topoopt.transformers.step_time.documents import imbalance, tokens_seen
+from topoopt.transformers.step_time.attention_time import imbalance, tokens_seen
 from topoopt.workloads.transformer import find_transformer, forward_flops
 
 MODEL = find_transformer("llama3-8b")

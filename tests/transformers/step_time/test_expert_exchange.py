@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topoopt.transformers import Configuration, System, configuration_table, estimate, find_calibration
-from topoopt.transformers.experts.spread import expected_places
+from topoopt.transformers.communication.message import expected_places
 from topoopt.transformers.step_time.case import case_of
 from topoopt.transformers.step_time.expert_exchange import (
     COMMUNICATION_SHARE,

@@ -17,7 +17,7 @@ from topoopt.transformers import (
     starting_calibration,
     write_calibration,
 )
-from topoopt.transformers.step_time.relatives import relative_of
+from topoopt.transformers.step_time.calibration import relative_of
 
 CALIBRATED = [part.name for part in accelerators() if not relative_of(part.name)]
 

@@ -5,8 +5,7 @@ import pytest
 
 from topoopt.transformers import Configuration, configuration_table, find_calibration, usual_system
 from topoopt.transformers.step_time.case import case_of
-from topoopt.transformers.step_time.layer_time import layer_kernels
-from topoopt.transformers.step_time.recurrence_time import copied_s
+from topoopt.transformers.step_time.layer_time import copied_s, layer_kernels
 from topoopt.workloads.transformer import find_transformer
 
 NANO = find_transformer("nemotron-3-nano")

@@ -16,7 +16,7 @@ from topoopt.transformers import (
     estimate,
     find_calibration,
 )
-from topoopt.transformers.step_time.parameters import Calibration
+from topoopt.transformers.step_time.calibration import Calibration
 from topoopt.workloads.transformer import count_parameters, find_transformer
 
 MODEL = find_transformer("llama2-13b")

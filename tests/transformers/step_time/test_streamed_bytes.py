@@ -6,7 +6,6 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.transformers import Configuration, configuration_table, estimate, find_calibration, usual_system
-from topoopt.transformers.software import UNFUSED_PARTS, unfused_bits
 from topoopt.transformers.step_time.case import Case, case_of
 from topoopt.transformers.step_time.layer_time import (
     activation_bytes,
@@ -14,6 +13,7 @@ from topoopt.transformers.step_time.layer_time import (
     streamed_bytes,
     summed_bytes,
 )
+from topoopt.transformers.system import UNFUSED_PARTS, unfused_bits
 from topoopt.workloads.transformer import TransformerModel, find_transformer
 
 MODEL = find_transformer("llama2-7b")  # 4,096 wide, 11,008 inside, RMSNorm, rotary embedding, gated

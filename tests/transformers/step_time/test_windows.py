@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from topoopt.transformers import Configuration, configuration_table, estimate, find_calibration, usual_system
+from topoopt.transformers.step_time.attention_time import WINDOW_TILE, allowed_tokens, computed_share
 from topoopt.transformers.step_time.shapes import shapes_of
-from topoopt.transformers.step_time.windows import WINDOW_TILE, allowed_tokens, computed_share
 from topoopt.workloads.transformer import TransformerModel, find_transformer
 
 

@@ -6,11 +6,10 @@ import numpy as np
 
 from topoopt.base.arrays import Flags, Floats
 from topoopt.inference.deployment import Deployment
-from topoopt.inference.network.demand import USUAL, SentBy, ServingTraffic, pool_traffic
-from topoopt.inference.network.expert_exchange import INSIDE_BYTES_PER_S, exchange_law
-from topoopt.inference.network.laid import LaidRoutes, ring_loads
-from topoopt.inference.network.pass_bytes import pass_bytes
+from topoopt.inference.network.pairing import LaidRoutes, ring_loads
+from topoopt.inference.network.pass_traffic import INSIDE_BYTES_PER_S, exchange_law, pass_bytes
 from topoopt.inference.network.placement import Placement, on_servers
+from topoopt.inference.network.traffic import USUAL, SentBy, ServingTraffic, pool_traffic
 from topoopt.routing import Fabric
 from topoopt.workloads.transformer import TransformerModel
 

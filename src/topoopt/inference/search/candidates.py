@@ -5,20 +5,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topoopt.base.arrays import Flags, Floats
 from topoopt.base.errors import Infeasible
 from topoopt.base.units import format_time
 from topoopt.inference.deployment import MODES, Deployment, EngineSettings, Parallelism, Pool
-from topoopt.inference.objectives import Objectives
-from topoopt.inference.search.closed_form import Answering, alone_s, answering, fastest_token_s, prompt_s
-from topoopt.inference.search.demand import Demand
-from topoopt.inference.search.split_words import split_words
-from topoopt.inference.search.splits import Split
+from topoopt.inference.requests import Objectives
+from topoopt.inference.search.closed_form import (
+    Answering,
+    Demand,
+    Split,
+    alone_s,
+    answering,
+    fastest_token_s,
+    prompt_s,
+)
+from topoopt.inference.search.deployment_file import split_words
 
 KEPT_SPLITS = 12
 """Of those of a pool, by rate an accelerator: others are in no best pair of pools, but for what is left over."""
-
 BUSY_MOST = 0.95
-
 MOST_TOKENS = 1 << 20
 """Of a step, where tables of step times end."""
 
@@ -261,3 +266,64 @@ def _pool(one: _Pool, replicas: int, limits: Limits) -> Pool:
     split = one.split.parallelism
     budget = min(limits.token_budget * split.attention_data, MOST_TOKENS)
     return Pool(split, replicas, limits.batch(split), budget)
+
+
+@dataclass(frozen=True, slots=True)
+class ParetoPoint:
+    """A deployment at a batch: neither faster for a user nor cheaper without being worse at the other.
+
+    Attributes
+    ----------
+    user_tokens_per_s : float
+        Tokens of an answer a second, after the first.
+    accelerator_tokens_per_s : float
+        Tokens of all answers a second, over all accelerators, those that read prompts among them.
+    """
+
+    mode: str
+    decode: Parallelism
+    batch: float
+    user_tokens_per_s: float
+    accelerator_tokens_per_s: float
+
+
+def pareto_front(
+    readers: Sequence[Split],
+    answerers: Sequence[Split],
+    demand: Demand,
+    settings: EngineSettings,
+    limits: Limits,
+) -> tuple[ParetoPoint, ...]:
+    """Return the front, from the fastest for a user on; pools as large as they need to be, without queues."""
+    read_s = min(one.parallelism.accelerators * prompt_s(one.table, demand) for one in readers)
+    points: list[ParetoPoint] = []
+    for mode in limits.modes:
+        for split in answerers:
+            law = answering(split, demand, settings, mode, limits.batch(split.parallelism))
+            seconds = split.parallelism.accelerators / law.rate_per_s
+            if mode == "disaggregated":
+                seconds = seconds + read_s
+            tokens = demand.answer / seconds
+            points += [
+                ParetoPoint(mode, split.parallelism, *row)
+                for row in zip(law.batch.tolist(), (1 / law.tpot_s).tolist(), tokens.tolist(), strict=True)
+            ]
+    user = np.array([one.user_tokens_per_s for one in points])
+    each = np.array([one.accelerator_tokens_per_s for one in points])
+    kept = np.flatnonzero(on_front(user, each))
+    return tuple(points[place] for place in kept[np.argsort(-user[kept], kind="stable")])
+
+
+def on_front(first: Floats, second: Floats) -> Flags:
+    """Return which points no other one beats: as good in both, and better in one.
+
+    Examples
+    --------
+    >>> on_front(np.array([1.0, 2.0, 2.0, 3.0]), np.array([5.0, 4.0, 3.0, 1.0])).tolist()
+    [True, True, False, True]
+    """
+    order = np.lexsort((-second, -first))
+    best = np.maximum.accumulate(np.concatenate([[-np.inf], second[order][:-1]]))
+    flags = np.zeros(len(first), np.bool_)
+    flags[order] = second[order] > best
+    return flags

@@ -1,14 +1,19 @@
 """A deployment as a file: its pools, by mode, replicas and degrees, as people write it and as answers say it."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
 
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput, check_known, shown
+from topoopt.base.limits import whole
 from topoopt.inference.deployment import MODES, Deployment, Parallelism, Pool
-from topoopt.inference.search.split_words import split_words
 from topoopt.schema.files import Strict, read_yaml, validated
+
+_POOL = re.compile(r"(?:(\d{1,7})x)?((?:(?:tp|pp|ep|dp)\d{1,7})*)")
+_DEGREE = re.compile(r"(tp|pp|ep|dp)(\d+)")
+_NAMES = {"tp": "tensor", "pp": "pipeline", "ep": "expert", "dp": "attention_data"}
 
 
 class PoolPart(Strict):
@@ -130,3 +135,47 @@ def words_of(deployment: Mapping[str, Any]) -> str:
 def _pool_words(pool: Mapping[str, int]) -> str:
     split = Parallelism(*(pool[name] for name in ("tensor", "pipeline", "expert", "attention_data")))
     return f"{pool['replicas']} × {split_words(split)}"
+
+
+def split_words(one: Parallelism) -> str:
+    """Return degrees in short, such as ``TP4 PP2`` or ``DP8 EP8``.
+
+    Examples
+    --------
+    >>> split_words(Parallelism(4, 2)), split_words(Parallelism(1, 1, 8, 8)), split_words(Parallelism())
+    ('TP4 PP2', 'EP8 DP8', 'TP1')
+    """
+    degrees = {"TP": one.tensor, "PP": one.pipeline, "EP": one.expert, "DP": one.attention_data}
+    return " ".join(f"{name}{degree}" for name, degree in degrees.items() if degree > 1) or "TP1"
+
+
+def parse_pool(text: str, word: str) -> tuple[int | None, Parallelism]:
+    """Return how many replicas, None where that is not said, and how each is split; degrees that are not said are 1.
+
+    Raises
+    ------
+    InvalidInput
+        With what is allowed.
+
+    Examples
+    --------
+    >>> parse_pool("2xtp8pp2", "decode")
+    (2, Parallelism(tensor=8, pipeline=2, expert=1, attention_data=1))
+    >>> parse_pool("tp4", "decode")[0] is None
+    True
+    """
+    found = _POOL.fullmatch(text.strip().lower().replace(" ", ""))
+    if found is None or not found[0]:
+        raise InvalidInput(
+            f"{word}: expected how a replica is split, and how many there are if that is known, such as tp8, 4xtp8 or "
+            f"2xep16dp16, got {shown(text)}"
+        )
+    degrees = _DEGREE.findall(found[2])
+    names = [name for name, _ in degrees]
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"{word}: each of tp, pp, ep and dp stands once at most, got {shown(text)}")
+    split = Parallelism(
+        **{_NAMES[name]: whole(f"{word}: {name}", int(number), 1, 1_000_000) for name, number in degrees}
+    )
+    replicas = None if found[1] is None else whole(f"{word}: replicas", int(found[1]), 1, 1_000_000)
+    return replicas, split

@@ -4,20 +4,47 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from topoopt.base.errors import Infeasible
+from topoopt.catalog import ClusterSpec
 from topoopt.inference.deployment import Deployment
+from topoopt.inference.fabric_comparison import Priced
 from topoopt.inference.kv_cache import cache_bytes_per_token, cache_copies
-from topoopt.inference.network.kv_transfer import TransferLaw, transfer_law
+from topoopt.inference.kv_transfer import TransferLaw, transfer_law
+from topoopt.inference.network.pairing import PAIRINGS
 from topoopt.inference.network.placement import place
-from topoopt.inference.objectives import Objectives
+from topoopt.inference.network.traffic import USUAL, SentBy
+from topoopt.inference.requests import Objectives
 from topoopt.inference.search.candidates import Candidate, Limits
-from topoopt.inference.search.demand import Demand
-from topoopt.inference.search.network_question import NetworkQuestion
-from topoopt.inference.search.splits import Machine
+from topoopt.inference.search.closed_form import Demand, Machine
 from topoopt.inference.simulator import Failure, Fleet, Replicas, RoleRule, uniform_transfer
 from topoopt.pricing import Ownership
 
-USUAL_ROUTER = "least-loaded"
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NetworkQuestion:
+    """What is asked of networks.
+
+    Attributes
+    ----------
+    cluster : ClusterSpec
+        Servers and their ports.
+    fabrics : tuple of str
+        Names in :data:`topoopt.inference.SERVING_FABRICS`.
+    priced : Priced
+        How networks and servers are priced.
+    pairings : tuple of str
+        Names in :data:`topoopt.inference.PAIRINGS` that the router knows.
+    sent : SentBy
+        Formats of what experts are sent.
+    """
+
+    cluster: ClusterSpec
+    fabrics: tuple[str, ...]
+    priced: Priced
+    pairings: tuple[str, ...] = tuple(PAIRINGS)
+    sent: SentBy = USUAL
+
+
+USUAL_ROUTER = "least-loaded"
 FREE_BYTES_PER_S = 1e18
 """Of a network that takes no time."""
 

@@ -9,6 +9,6 @@ from topoopt.inference.simulator.fleet import RoleRule as RoleRule
 from topoopt.inference.simulator.fleet import Transfer as Transfer
 from topoopt.inference.simulator.fleet import TransferRoutes as TransferRoutes
 from topoopt.inference.simulator.fleet import uniform_transfer as uniform_transfer
-from topoopt.inference.simulator.result import ServingRun as ServingRun
-from topoopt.inference.simulator.result import Spread as Spread
+from topoopt.inference.simulator.run import ServingRun as ServingRun
+from topoopt.inference.simulator.run import Spread as Spread
 from topoopt.inference.simulator.run import simulate_serving as simulate_serving

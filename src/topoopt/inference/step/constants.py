@@ -1,8 +1,33 @@
 """The noun Constants: what the law of a step knows of an accelerator and an engine beside promised rates."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
 
-from topoopt.base.arrays import Floats
+import numpy as np
+
+from topoopt.base.arrays import Floats, Ints
+from topoopt.base.errors import check_known
+from topoopt.catalog import Accelerator
+from topoopt.inference.deployment import EngineSettings, Parallelism
+from topoopt.schema.files import packaged_rows
+from topoopt.workloads.transformer import TransformerModel
+
+ONE = Parallelism()
+
+
+@dataclass(frozen=True, slots=True)
+class ServedStack:
+    """What runs on what: all that constants depend on."""
+
+    model: TransformerModel
+    accelerator: Accelerator
+    settings: EngineSettings
+    engine: str
+    version: str = ""
+    drafted: str = "no"
+    split: Parallelism = ONE
+
 
 Number = float | Floats
 
@@ -53,3 +78,137 @@ class Constants:
     wave: Number
     queue: Number
     batch_share: Number
+
+
+CONSTANTS = tuple(one.name for one in fields(Constants))
+FRACTIONS = (
+    "dense_memory",
+    "expert_memory",
+    "cache_memory",
+    "dense_compute",
+    "expert_compute",
+    "pair_compute",
+    "link",
+    "network",
+)
+"""Constants that are at most 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """Fitted constants.
+
+    Attributes
+    ----------
+    base : array (constants,), logarithms for all
+    names : list of (level, name), in the order of ``logs``
+    logs : array (names, constants), logarithms of factors
+    """
+
+    base: Floats
+    names: Sequence[tuple[str, str]]
+    logs: Floats
+
+
+def row_logs(here: Factors, members: Ints) -> Floats:
+    """Return logarithms of constants, array (n, constants), of runs with these names."""
+    if not members.shape[1]:
+        return np.tile(here.base, (len(members), 1))
+    return np.asarray(here.base + np.where(members[..., None] >= 0, here.logs[members], 0.0).sum(axis=1))
+
+
+def constants_of_logs(logs: Floats) -> Constants:
+    """Return columns of constants from logarithms, array (n, constants)."""
+    columns = {name: np.exp(logs[:, place]) for place, name in enumerate(CONSTANTS)}
+    return Constants(
+        **{name: np.minimum(value, 1.0) if name in FRACTIONS else value for name, value in columns.items()}
+    )
+
+
+def members_of(names: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, str]]) -> Ints:
+    """Return which names runs have, array (n, levels); -1 for one that is not among them."""
+    place = {name: index for index, name in enumerate(names)}
+    return np.array([[place.get(one, -1) for one in row.items()] for row in rows], np.int64)
+
+
+def level_names(stack: ServedStack) -> dict[str, str]:
+    """Return the name of a stack at each level."""
+    engine, part = engine_family(stack.engine), stack.accelerator
+    kind, weights = model_kind(stack.model), stack.settings.weight_precision
+    return {
+        "engine": engine,
+        "accelerator": part.name,
+        "format": f"{weights} on {part.architecture}",
+        "kind": kind,
+        "engine+accelerator": f"{engine} on {part.name}",
+        "engine+kind": f"{engine}, {kind}",
+        "model": stack.model.name,
+        "engine+split": f"{engine}, {split_kind(stack.split)}",
+        "release": f"{engine} {stack.version}, drafted: {stack.drafted}, {kind}",
+        "stack": f"{engine}, {stack.model.name} in {weights} on {part.name}",
+    }
+
+
+def engine_family(engine: str) -> str:
+    """Return the name of an engine without capitals."""
+    return engine.strip().lower()
+
+
+def model_kind(model: TransformerModel) -> str:
+    """Return what kind of model it is: latent attention, recurrent layers, experts, or none of these."""
+    if model.latent is not None:
+        return "latent"
+    if model.recurrence is not None:
+        return "recurrent"
+    return "experts" if model.experts else "dense"
+
+
+def split_kind(split: Parallelism) -> str:
+    """Return how the layers of a replica are split: one of few words."""
+    if split.attention_data > 1:
+        return "copies of attention"
+    if split.expert > 1:
+        return "spread experts"
+    return "tensor parallel" if split.tensor > 1 else "whole"
+
+
+USUAL_ENGINE = "vllm"
+"""Whose constants are taken where no engine is named."""
+
+
+@cache
+def shipped_factors() -> Factors:
+    """Return the factors of ``data/constants.csv``, whose first row is the base."""
+    rows = packaged_rows("inference", "constants")
+    logs = np.log([[float(row[name]) for name in CONSTANTS] for row in rows])
+    return Factors(logs[0], [(row["level"], row["name"]) for row in rows[1:]], logs[1:])
+
+
+def known_engine(engine: str) -> str:
+    """Return the name of an engine that was measured, or empty where none is named.
+
+    Raises
+    ------
+    InvalidInput
+        For an engine of which there are no measured rows: its constants would be those of no engine.
+    """
+    if engine:
+        check_known(
+            "engine",
+            engine_family(engine),
+            [name for level, name in shipped_factors().names if level == "engine"],
+        )
+    return engine
+
+
+def shipped_logs(stacks: Sequence[ServedStack]) -> Floats:
+    """Return logarithms of the constants of stacks, array (n, constants)."""
+    factors = shipped_factors()
+    return row_logs(factors, members_of(factors.names, [level_names(stack) for stack in stacks]))
+
+
+def shipped_constants(stack: ServedStack) -> Constants:
+    """Return the constants of a stack; what was never measured has a factor of 1."""
+    named = stack if stack.engine else replace(stack, engine=USUAL_ENGINE)
+    columns = constants_of_logs(shipped_logs([named]))
+    return Constants(**{name: float(getattr(columns, name)[0]) for name in CONSTANTS})

@@ -9,17 +9,14 @@ computes while what the other sends is on its way.
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.inference.experts import busiest_over_mean, touched_experts, touched_ranks
-from topoopt.inference.network.expert_exchange import exchange_law
+from topoopt.inference.network.pass_traffic import exchange_law
 from topoopt.inference.step.constants import Constants, Number
 from topoopt.inference.step.replica import Replica
 
 ACTIVATION_BYTES = 2.0
 """Of a number that accelerators send each other; experts' inputs go in 8 bits with a scale of 4 bytes for 128."""
-
 MICRO_BATCH_TOKENS = 1024.0
 """Prompts flow through pipeline stages in pieces of at least so many tokens; smaller ones read weights too often."""
-
 DISPATCH_BYTES = 1 + 4 / 128
 
 
@@ -215,3 +212,33 @@ def prompt_pairs_s(one: Replica, law: Constants, tokens: Number) -> Floats:
 def smooth(arithmetic: Number, reading: Number) -> Floats:
     """Return what overlapped arithmetic and reading take: a little more than the longer."""
     return np.asarray(np.cbrt(arithmetic**3 + reading**3))
+
+
+def touched_experts(experts: Number, per_token: Number, tokens: Number) -> Floats:
+    """Return how many different experts of a layer so many tokens meet, each choosing at random.
+
+    Examples
+    --------
+    >>> touched_experts(256.0, 8.0, np.array([1.0, 64.0])).round(2).tolist()
+    [8.0, 222.44]
+    """
+    return np.asarray(experts * (1 - (1 - per_token / experts) ** tokens))
+
+
+def touched_ranks(ranks: Number, per_token: Number) -> Floats:
+    """Return how many different ranks the experts of a token lie on, spread at random.
+
+    Examples
+    --------
+    >>> round(float(touched_ranks(32.0, 8.0)), 3)
+    7.178
+    """
+    return np.asarray(ranks * (1 - (1 - 1 / ranks) ** per_token))
+
+
+def busiest_over_mean(mean_load: Floats, ranks: Floats) -> Floats:
+    """Return the load of the busiest rank over the mean one, of choices at random.
+
+    The largest of ``ranks`` Poisson loads of mean ``mu`` is about ``mu + sqrt(2 mu ln ranks)``.
+    """
+    return 1 + np.sqrt(2 * np.log(np.maximum(ranks, 1.0)) / np.maximum(mean_load, 1e-9))

@@ -7,11 +7,16 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.catalog import Accelerator
-from topoopt.inference.adapters import adapter_shape
 from topoopt.inference.deployment import EngineSettings
 from topoopt.inference.kv_cache import cache_shape
-from topoopt.inference.precision import cache_element_bytes, compute_rate, weight_format
-from topoopt.inference.weights import attention_element_bytes, weight_shape
+from topoopt.inference.weights import (
+    adapter_shape,
+    attention_element_bytes,
+    cache_element_bytes,
+    compute_rate,
+    weight_format,
+    weight_shape,
+)
 from topoopt.transformers import expected_places
 from topoopt.workloads.transformer import TransformerModel
 

@@ -8,11 +8,9 @@ from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.inference.deployment import EngineSettings, Parallelism
-from topoopt.inference.step.constants import Constants
+from topoopt.inference.step.constants import Constants, ServedStack, shipped_constants
 from topoopt.inference.step.law import cached_s, engine_s, halves_s, head_s, prompt_pairs_s, smooth, token_s
-from topoopt.inference.step.levels import ServedStack
 from topoopt.inference.step.replica import Degrees, Replica, replica
-from topoopt.inference.step.shipped import shipped_constants
 from topoopt.inference.step_table import Halves, StepTable
 from topoopt.workloads.transformer import TransformerModel
 

@@ -8,13 +8,12 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import LinearOperator, cg
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.inference import CONSTANTS, Factors, constants_of_logs, row_logs
-from topoopt.measurements.serving.columns import RunColumns
-from topoopt.measurements.serving.law import QUANTITIES, expected
+from topoopt.inference import CONSTANTS, Constants, Factors, ServedStack, constants_of_logs, row_logs
+from topoopt.measurements.serving.columns import QUANTITIES, RunColumns, expected
+from topoopt.measurements.serving.run import ServedRun
 
 STEP = 1e-3
 """By which logarithms are moved to see what follows."""
-
 ROUNDS = 25
 
 
@@ -134,3 +133,47 @@ def _jacobian(slopes: Floats, members: Ints, names: int) -> csr_matrix:
     places = own[:, :, None] * count + np.arange(count)
     starts = np.arange(lines + 1) * (own.shape[1] * count)
     return csr_matrix((entries.ravel(), places.ravel(), starts), (lines, (1 + names) * count))
+
+
+SPREADS = {"tpot": 0.08, "ttft": 0.35, "prefill": 0.15, "e2e": 0.08, "throughput": 0.2, "prompt_rate": 0.2}
+"""By how much, in logarithms, each quantity is expected to be missed: its weight in a fit."""
+LONG_WAIT = 0.3
+"""A first token that takes longer than this share of the answer hides a limit of admission."""
+EARLY = 0.8
+"""A whole run shorter than this share of its own tokens' time was stopped before its last token."""
+
+
+def stack_of(run: ServedRun) -> ServedStack:
+    """Return what of a run its constants depend on."""
+    return ServedStack(
+        run.model, run.accelerator, run.settings, run.engine, run.version, run.drafted, run.decode
+    )
+
+
+def why_not_scored(run: ServedRun, quantity: str) -> str:
+    """Return why a measured number says nothing of the law; nothing where it does."""
+    seen = run.measured
+    if run.mode in ("agg", "disagg") and quantity in ("tpot", "ttft", "throughput"):
+        if run.queue_limited:
+            return "requests waited for admission, as the table says"
+        decoding = seen.get("tpot", np.inf) * max(run.answer - 1, 1)
+        if seen.get("ttft", 0.0) > LONG_WAIT * decoding:
+            return f"ttft above {LONG_WAIT:g} of the time of the answer hides a limit of admission"
+    if quantity == "e2e" and seen["e2e"] < EARLY * (run.answer - 1) * seen.get("tpot", 0.0):
+        return "stopped before its last token, by its own time per token"
+    return ""
+
+
+def observations(runs: Sequence[ServedRun], columns: RunColumns, law: Constants) -> Observations:
+    """Return what was measured of runs and is scored, of quantities that the law has."""
+    values = expected(columns, law)
+    found = [
+        (row, name, np.log(run.measured[name]), SPREADS[name])
+        for row, run in enumerate(runs)
+        for name in QUANTITIES
+        if run.measured.get(name, 0.0) > 0
+        and not why_not_scored(run, name)
+        and np.isfinite(values[name][row])
+    ]
+    rows, names, logs, spreads = zip(*found, strict=True) if found else ((), (), (), ())
+    return Observations(np.array(rows, np.int64), names, np.array(logs, float), np.array(spreads, float))

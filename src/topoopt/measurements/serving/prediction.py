@@ -18,12 +18,10 @@ from topoopt.inference import (
     shipped_logs,
     transfer_law,
 )
-from topoopt.measurements.serving.columns import run_columns
-from topoopt.measurements.serving.law import expected
-from topoopt.measurements.serving.observed import stack_of, why_not_scored
-from topoopt.measurements.serving.own import OwnCalibration
-from topoopt.measurements.serving.run import NotScored, ServedRun, read_runs
-from topoopt.measurements.serving.table import read_run_table
+from topoopt.measurements.serving.columns import expected, run_columns
+from topoopt.measurements.serving.fit import stack_of, why_not_scored
+from topoopt.measurements.serving.own_calibration import OwnCalibration
+from topoopt.measurements.serving.run import NotScored, ServedRun, read_run_table, read_runs
 
 GROUPS: Mapping[str, Callable[[ServedRun], str]] = {
     "engine": lambda run: run.engine,

@@ -3,18 +3,31 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from topoopt.base.errors import InvalidInput, TopoOptError
+from topoopt.base.errors import InvalidInput, TopoOptError, unknown_name
 from topoopt.catalog import Accelerator, find_accelerator
 from topoopt.inference import CACHE_FORMATS, WEIGHT_FORMATS, EngineSettings, Parallelism
-from topoopt.measurements.serving.table import Row, RunTable
-from topoopt.schema.files import packaged_rows
+from topoopt.schema.files import csv_lines, packaged_rows, read_text
 from topoopt.workloads.transformer import TransformerModel, find_transformer
+
+Row = Mapping[str, str]
+NEEDED_COLUMNS = ("mode", "model", "accelerator")
+"""Columns without which no row says anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """Rows of a table of measured runs, by the line of the file that each begins in."""
+
+    path: str
+    rows: tuple[Row, ...]
+    lines: tuple[int, ...]
+
 
 MODES = ("agg", "disagg", "static", "prefill", "decode", "offline")
 """Kinds of measurement that are predicted: closed loops on one pool or on two, one batch after the other, reading
 prompts alone, answering alone, all requests at once."""
-
 NEEDED = {
     **dict.fromkeys(("agg", "disagg", "static"), ("isl", "osl", "concurrency")),
     "offline": ("isl", "osl"),
@@ -22,17 +35,14 @@ NEEDED = {
     "decode": ("isl", "concurrency"),
 }
 """Columns without which a row of a mode cannot be predicted."""
-
 NOT_MODELLED = {
     "agg-open": "an open loop whose lengths are in a log beside the table; simulate it",
     "mlperf-server": "neither parallelism nor precision is in the table",
     "mlperf-offline": "neither parallelism nor precision is in the table",
     "mlperf-interactive": "neither parallelism nor precision is in the table",
 }
-
 MEMORY_SHARE = 0.95
 """Of the accelerator's memory that engines take in benchmarks, whose scripts raise the usual share."""
-
 MEASURED = {
     "ttft": "ttft_ms",
     "tpot": "tpot_ms",
@@ -41,7 +51,6 @@ MEASURED = {
     "kv_transfer": "kv_transfer_ms",
 }
 """Times that a row may have, and their columns in milliseconds."""
-
 RATES = {"throughput": ("out_tok_s", "out_tok_s_per_acc"), "prompt_rate": (None, "in_tok_s_per_acc")}
 """Tokens per second that a row may have: columns of all accelerators, and of one."""
 
@@ -248,3 +257,47 @@ def number(row: Row, column: str, default: float = math.nan) -> float:
     if not math.isfinite(value) or value < 0:
         raise InvalidInput(f"{column}: expected a finite number >= 0, got {cell}")
     return value
+
+
+def known_columns() -> tuple[str, ...]:
+    """Return the columns that a table of runs may have."""
+    return tuple(row["column"] for row in packaged_rows("measurements.serving", "run_columns"))
+
+
+def read_run_table(path: str | Path) -> RunTable:
+    """Return the rows of a table of measured runs; columns that are missing are empty in every row.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is no table, has an unknown column or one twice, lacks one that is needed, or a line of it is too
+        short or too long.
+    """
+    lines = [(number, line) for number, line in csv_lines(read_text(path), str(path), ",") if any(line)]
+    if not lines:
+        raise InvalidInput(
+            f"{path}: is empty; expected a table of runs with columns such as {', '.join(NEEDED_COLUMNS)}"
+        )
+    columns = [cell.strip() for cell in lines[0][1]]
+    _check_columns(columns, path)
+    for number, line in lines[1:]:
+        if len(line) != len(columns):
+            raise InvalidInput(
+                f"{path}: line {number}: expected {len(columns)} cells as in the first line, got {len(line)}"
+            )
+    if len(lines) == 1:
+        raise InvalidInput(f"{path}: has columns and no row")
+    rows = tuple(dict(zip(columns, (cell.strip() for cell in line), strict=True)) for _, line in lines[1:])
+    return RunTable(str(path), rows, tuple(number for number, _ in lines[1:]))
+
+
+def _check_columns(columns: list[str], path: str | Path) -> None:
+    known = known_columns()
+    for place, column in enumerate(columns):
+        if column not in known:
+            raise InvalidInput(f"{path}: {unknown_name('column', column, known)}")
+        if column in columns[:place]:
+            raise InvalidInput(f"{path}: column {column}: is there twice; leave one of them out")
+    for needed in NEEDED_COLUMNS:
+        if needed not in columns:
+            raise InvalidInput(f"{path}: not a table of served runs: there is no column {needed}")

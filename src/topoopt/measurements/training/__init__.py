@@ -1,15 +1,17 @@
 """Tables of measured runs: their columns, models, memory and predictions."""
 
-from topoopt.measurements.training.errors import ERROR_KINDS as ERROR_KINDS
-from topoopt.measurements.training.errors import Error as Error
-from topoopt.measurements.training.errors import Fit as Fit
-from topoopt.measurements.training.errors import calibrate as calibrate
-from topoopt.measurements.training.errors import dataset_errors as dataset_errors
+from topoopt.measurements.training.calibration_fit import CalibrationFit as CalibrationFit
+from topoopt.measurements.training.calibration_fit import FitRules as FitRules
+from topoopt.measurements.training.calibration_fit import fit_to_runs as fit_to_runs
+from topoopt.measurements.training.fit import ERROR_KINDS as ERROR_KINDS
+from topoopt.measurements.training.fit import Error as Error
+from topoopt.measurements.training.fit import Fit as Fit
+from topoopt.measurements.training.fit import TimedRuns as TimedRuns
 from topoopt.measurements.training.fit import Weights as Weights
+from topoopt.measurements.training.fit import calibrate as calibrate
+from topoopt.measurements.training.fit import dataset_errors as dataset_errors
 from topoopt.measurements.training.fit import fit as fit
-from topoopt.measurements.training.fit_to_runs import CalibrationFit as CalibrationFit
-from topoopt.measurements.training.fit_to_runs import FitRules as FitRules
-from topoopt.measurements.training.fit_to_runs import fit_to_runs as fit_to_runs
+from topoopt.measurements.training.fit import timed_runs as timed_runs
 from topoopt.measurements.training.prediction import PredictedRuns as PredictedRuns
 from topoopt.measurements.training.prediction import Prediction as Prediction
 from topoopt.measurements.training.prediction import predict_runs as predict_runs
@@ -18,7 +20,5 @@ from topoopt.measurements.training.run import NotModelled as NotModelled
 from topoopt.measurements.training.run import Run as Run
 from topoopt.measurements.training.run import Runs as Runs
 from topoopt.measurements.training.run import read_runs as read_runs
-from topoopt.measurements.training.stack import run_attention as run_attention
-from topoopt.measurements.training.stack import run_framework as run_framework
-from topoopt.measurements.training.timed_runs import TimedRuns as TimedRuns
-from topoopt.measurements.training.timed_runs import timed_runs as timed_runs
+from topoopt.measurements.training.software_stack import run_attention as run_attention
+from topoopt.measurements.training.software_stack import run_framework as run_framework

@@ -6,6 +6,11 @@ Where a row says LoRA and no rank, it is that of its source. NVIDIA's performanc
 16 on the projections to queries, keys and values alone (``perf_recipes/llama``: ``target_modules = ["linear_qkv"]`` on
 ``llama3_70b_peft_config``, whose ``dim`` is 16); MLPerf's llama2_70b_lora has rank 16 on attention;
 Hugging Face's PEFT has rank 8, there, too.
+
+What a row of published runs leaves unsaid and the recipe says that they were run with.
+
+NVIDIA's page of Megatron Bridge names a container for each row; the recipes of that container say whether all-to-alls
+of experts overlap, and whether whole iterations are launched as graphs. ``data/run_recipes.csv`` has them with sources.
 """
 
 import re
@@ -13,10 +18,26 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.measurements.training.columns import SIZED, WORDS, Row, meaning, number, switched_on, text, whole
-from topoopt.measurements.training.words import is_hybrid_shard
+from topoopt.measurements.training.cells import (
+    SIZED,
+    WORDS,
+    Row,
+    is_hybrid_shard,
+    meaning,
+    number,
+    switched_on,
+    text,
+    whole,
+)
+from topoopt.schema.files import packaged_rows
 from topoopt.transformers import System
 
+VERSION = r"(\d\d)\.(\d\d)(?:\.(\d\d))? NeMo"
+"""Of a container, in a row's note."""
+STACKS = {"megatron-bridge": r"megatron[-_ ]bridge"}
+"""How rows name a stack, in their framework, data set or source."""
+RECIPE_PLACES = ("framework", "dataset", "source")
+_RECIPES = packaged_rows("measurements.training", "run_recipes")
 ADAPTED = r"\bq?(lora|peft|dora)\b|adapter"
 WHOLE = r"\b(sft|full|fft|pre-?train\w*|fine-?tun\w*|cpt|none)\b"
 """What a column about the task says: adapters, or all weights."""
@@ -109,3 +130,34 @@ def adapter_fields(row: Row) -> dict[str, Any]:
     words = " ".join(text(row, place) for place in PLACES).lower()
     rank, adapters = (meaning("lora", words) or meaning("lora", "peft")).split()
     return {"adapter_rank": int(rank), "adapters": adapters}
+
+
+def recipe_fields(row: Row, pp: int, vpp: int, ep: int) -> dict[str, Any]:
+    """Return the fields of a configuration that the recipe of a row says; nothing where it has none.
+
+    Without chunks of their own, stages have nothing for all-to-alls to overlap with, whatever a recipe asks for.
+    """
+    found = re.search(VERSION, text(row, "note"))
+    if found is None or ep == 1:
+        return {}
+    version = _version(found.groups())
+    said = " ".join(text(row, place) for place in RECIPE_PLACES).lower()
+    for recipe in _RECIPES:
+        since = _version(recipe["since"].split("."))
+        if version >= since and re.search(STACKS[recipe["stack"]], said) and _is_of(recipe, row):
+            overlaps = recipe["overlap_experts"] == "1" and (pp == 1 or vpp > 1)
+            return {"overlap_experts": overlaps, "graphs": recipe["graphs"] == "1"}
+    return {}
+
+
+def _is_of(recipe: Row, row: Row) -> bool:
+    return all(
+        re.search(
+            rf"\b(?:{recipe[column]})" if column == "gpu" else recipe[column], text(row, column).lower()
+        )
+        for column in ("model", "gpu", "precision")
+    )
+
+
+def _version(parts: Any) -> tuple[int, ...]:
+    return tuple(int(part or 0) for part in (*parts, None, None)[:3])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.measurements.training.columns import Row, number, switched_on, text, whole
+from topoopt.measurements.training.cells import Row, number, switched_on, text, whole
 from topoopt.workloads.transformer import (
     Shapes,
     TransformerModel,

@@ -12,11 +12,10 @@ import numpy as np
 from topoopt.base.door import shows_itself
 from topoopt.base.errors import TopoOptError
 from topoopt.base.frame import Frame, frame
-from topoopt.measurements.training.columns import Row, meaning, text
-from topoopt.measurements.training.errors import Error, dataset_errors
+from topoopt.measurements.training.cells import Row, meaning, text
+from topoopt.measurements.training.fit import Error, dataset_errors, timed_runs
 from topoopt.measurements.training.run import NotModelled, Run, Runs
-from topoopt.measurements.training.stack import run_attention, run_framework
-from topoopt.measurements.training.timed_runs import timed_runs
+from topoopt.measurements.training.software_stack import run_attention, run_framework
 from topoopt.transformers import (
     RECOMPUTATIONS,
     Calibration,

@@ -9,21 +9,29 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.catalog import find_accelerator
-from topoopt.measurements.training.columns import Row, degree, number, out_of_memory, switched_on, text, whole
-from topoopt.measurements.training.fields import rare_fields
-from topoopt.measurements.training.headings import columns_of
-from topoopt.measurements.training.measured import measured_bytes, measured_s
+from topoopt.measurements.training.cells import (
+    Row,
+    degree,
+    number,
+    out_of_memory,
+    precision,
+    recomputation,
+    switched_on,
+    text,
+    whole,
+    with_cells,
+    zero_stage,
+)
+from topoopt.measurements.training.fields import rare_fields, recipe_fields
+from topoopt.measurements.training.measured_time import measured_bytes, measured_s
 from topoopt.measurements.training.model import run_model
-from topoopt.measurements.training.recipes import recipe_fields
-from topoopt.measurements.training.stack import (
+from topoopt.measurements.training.software_stack import (
     run_framework,
     written_attention,
     written_gathers,
     written_unfused,
 )
-from topoopt.measurements.training.table import read_run_table
-from topoopt.measurements.training.together import with_cells
-from topoopt.measurements.training.words import precision, recomputation, zero_stage
+from topoopt.measurements.training.table import columns_of, read_run_table
 from topoopt.transformers import (
     LARGEST_SERVER,
     Configuration,

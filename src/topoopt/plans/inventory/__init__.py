@@ -1,23 +1,23 @@
 """Which server, interface, panel and panel port is which: names for what a wiring says in numbers."""
 
-from topoopt.plans.inventory.circuit import Circuit as Circuit
-from topoopt.plans.inventory.circuit import circuits as circuits
-from topoopt.plans.inventory.completed import completed as completed
+from topoopt.plans.inventory.default_names import completed as completed
 from topoopt.plans.inventory.file import GivenInventory as GivenInventory
+from topoopt.plans.inventory.file import fitting as fitting
 from topoopt.plans.inventory.file import given_inventory as given_inventory
 from topoopt.plans.inventory.file import inventory_mapping as inventory_mapping
+from topoopt.plans.inventory.file import inventory_schema as inventory_schema
 from topoopt.plans.inventory.file import inventory_text as inventory_text
 from topoopt.plans.inventory.file import read_inventory as read_inventory
-from topoopt.plans.inventory.file_model import inventory_schema as inventory_schema
-from topoopt.plans.inventory.fitting import fitting as fitting
 from topoopt.plans.inventory.inventory import PANEL_KINDS as PANEL_KINDS
 from topoopt.plans.inventory.inventory import Cable as Cable
+from topoopt.plans.inventory.inventory import Circuit as Circuit
 from topoopt.plans.inventory.inventory import Interface as Interface
 from topoopt.plans.inventory.inventory import Inventory as Inventory
 from topoopt.plans.inventory.inventory import Panel as Panel
 from topoopt.plans.inventory.inventory import Server as Server
+from topoopt.plans.inventory.inventory import circuits as circuits
+from topoopt.plans.inventory.moves import NAME_COLUMNS as NAME_COLUMNS
 from topoopt.plans.inventory.moves import Move as Move
+from topoopt.plans.inventory.moves import RewiringAnswer as RewiringAnswer
 from topoopt.plans.inventory.moves import moves as moves
-from topoopt.plans.inventory.rewiring_answer import NAME_COLUMNS as NAME_COLUMNS
-from topoopt.plans.inventory.rewiring_answer import RewiringAnswer as RewiringAnswer
-from topoopt.plans.inventory.rewiring_answer import named_patch_rows as named_patch_rows
+from topoopt.plans.inventory.moves import named_patch_rows as named_patch_rows

@@ -10,14 +10,13 @@ from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.transformers.communication.message import Communication, gradient_bytes, weight_bytes
 from topoopt.transformers.communication.passes import Passes
-from topoopt.transformers.communication.rank_adapters import trained_parameters
-from topoopt.transformers.communication.rank_parameters import rank_parameters
+from topoopt.transformers.communication.rank_parameters import rank_parameters, trained_parameters
 from topoopt.transformers.communication.ranks import ORDER, Ranks, rank_numbers
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_table import NF4_BYTES
 from topoopt.transformers.degrees import trained_layers
-from topoopt.transformers.experts.loads import ExpertLoads, expert_layers, uniform_loads
-from topoopt.transformers.software import is_apart
+from topoopt.transformers.expert_loads import ExpertLoads, expert_layers, uniform_loads
+from topoopt.transformers.system import is_apart
 from topoopt.workloads.transformer import TransformerModel
 
 

@@ -10,18 +10,65 @@ References
 """
 
 from dataclasses import dataclass, field
+from functools import cache
+from math import comb, prod
 
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import BYTES_PER_ELEMENT
-from topoopt.transformers.communication.routing import Routing
 from topoopt.transformers.configuration import Configuration
+from topoopt.workloads.transformer import Experts
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """A hierarchical all-to-all of the tokens of experts.
+
+    Attributes
+    ----------
+    experts : Experts
+    back : bool
+        Whether tokens come back from their experts.
+    """
+
+    experts: Experts
+    back: bool
+
+    def between_ranks(self, weights: Floats) -> Floats:
+        """Return the weights of an all-to-all in which every rank gets a token once."""
+        one = self.experts
+        shares, which = np.unique(weights, return_inverse=True)
+        copies = [
+            share
+            * expected_places(one.count, one.per_token, 1 / share, one.route_groups, one.groups_per_token)
+            if share > 0
+            else 0.0
+            for share in shares.tolist()
+        ]
+        return (np.array(copies) / one.per_token)[which].reshape(weights.shape)
+
+    def between_servers(self, weights: Floats, index: Ints) -> Floats:
+        """Return the same for servers, shape (servers, servers).
+
+        On the diagonal is what goes on inside: to each rank, but the one at which a token enters the server.
+
+        Parameters
+        ----------
+        index : int64 array, shape (ranks,)
+            On which of the servers each rank is.
+        """
+        there = weights.T if self.back else weights
+        inside = np.zeros((len(index), int(index.max()) + 1))
+        inside[np.arange(len(index)), index] = 1.0
+        between = inside.T @ self.between_ranks(there @ inside)
+        others = 1 - 1 / inside.sum(axis=0)
+        np.fill_diagonal(between, (self.between_ranks(there) @ inside).sum(axis=0) * others)
+        return between.T if self.back else between
+
 
 KINDS = ("tp", "cp", "ep", "pp", "dp", "embedding")
 """Why ranks communicate; ``dp`` includes the gradients of experts."""
-
-
 DISPATCH_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp8": 1 + 4 / 128}
 """Of an element of a token on its way to experts; in 8 bits with a scale of 4 bytes for each 128 (DeepSeek-V3, section
 3.3.1)."""
@@ -140,3 +187,59 @@ def wire_element_bytes(precision: str) -> int:
     Only the matrix products of ``fp8`` and ``fp4`` training are in fewer bits; what is sent has 16 at least.
     """
     return max(2, int(BYTES_PER_ELEMENT[precision]))
+
+
+@cache
+def expected_places(
+    experts: float, per_token: float, places: float, groups: float = 0, groups_per_token: float = 0
+) -> float:
+    """Return in how many of ``places`` equal parts of the experts those of a token lie, on average.
+
+    A token's experts are any ``k`` of ``n``: a part of ``n/p`` of them has none with a probability of
+    ``C(n - n/p, k)/C(n, k)``. With group-limited routing they are any ``k`` of the experts of ``g`` groups, which are
+    any of ``G``: DeepSeek-V3's 8 of 256 experts on 8 servers lie in 3.63 of them instead of 5.29.
+
+    Parameters
+    ----------
+    places : float
+        Servers or ranks, each with a block of the experts; a fraction where blocks are uneven.
+    groups, groups_per_token : float
+        Of group-limited routing; 0 for none.
+
+    References
+    ----------
+    .. [1] DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, sections 2.1.2 (node-limited routing) and 3.2.2.
+
+    Examples
+    --------
+    >>> round(expected_places(8, 2, 2), 4), round(expected_places(256, 8, 8, 8, 4), 2)
+    (1.5714, 3.63)
+    """
+    if places <= 1:
+        return 1.0
+    if not 0 < groups_per_token < groups:
+        return places * (1 - _none(experts, experts / places, per_token))
+    size = experts / groups
+    if places >= groups:  # a place has a part of a group
+        allowed = groups_per_token * size
+        return places * groups_per_token / groups * (1 - _none(allowed, experts / places, per_token))
+    held = max(round(groups / places), 1)  # a place has some groups
+    missed = sum(
+        _ways(held, few, int(groups), int(groups_per_token))
+        * _none(groups_per_token * size, few * size, per_token)
+        for few in range(min(held, int(groups_per_token)) + 1)
+    )
+    return places * (1 - missed)
+
+
+def _ways(held: int, few: int, groups: int, chosen: int) -> float:
+    """Return the probability that ``few`` of the ``held`` groups are among the chosen ones."""
+    return comb(held, few) * comb(groups - held, chosen - few) / comb(groups, chosen)
+
+
+def _none(count: float, here: float, chosen: float) -> float:
+    """Return the probability that ``chosen`` of ``count`` experts are all outside of ``here`` of them."""
+    outside = count - here
+    if outside < chosen:
+        return 0.0
+    return prod((outside - step) / (count - step) for step in range(int(chosen)))

@@ -1,4 +1,15 @@
-"""What goes with the passes of micro-batches through a chunk: tensor, context, expert and pipeline parallelism."""
+"""What goes with the passes of micro-batches through a chunk: tensor, context, expert and pipeline parallelism.
+
+How much of its activations each tensor-parallel rank sends to the next stage: one law, for times and for traffic.
+
+Every rank of a group has all activations of its tokens, unless the sequence is split. Megatron-LM of 2021 sends a slice
+from each, and puts the slices together again over the links inside a server [1]_, which is not counted. Other software
+sends all of them from each: it has the word ``sends`` of :data:`~topoopt.transformers.UNFUSED_PARTS`.
+
+References
+----------
+.. [1] D. Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC'21, section 4.1.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,16 +20,15 @@ from topoopt.base.arrays import Floats, Ints
 from topoopt.transformers.communication.message import (
     DISPATCH_BYTES,
     Communication,
+    Routing,
     no_weights,
     wire_element_bytes,
 )
 from topoopt.transformers.communication.ranks import Ranks
-from topoopt.transformers.communication.routing import Routing
-from topoopt.transformers.communication.sends import sent_slices
-from topoopt.transformers.configuration import Configuration
-from topoopt.transformers.experts.loads import ExpertLoads, experts_of, rank_shares, taken_shares
-from topoopt.transformers.recomputation import FULL, part_bit, recomputation_bits
-from topoopt.transformers.software import is_apart
+from topoopt.transformers.configuration import FULL, Configuration, part_bit, recomputation_bits
+from topoopt.transformers.configuration_table import Bools
+from topoopt.transformers.expert_loads import ExpertLoads, experts_of, rank_shares, taken_shares
+from topoopt.transformers.system import is_apart
 from topoopt.workloads.transformer import TransformerModel
 
 Times = tuple[int, int, int]
@@ -333,3 +343,23 @@ def _head_widths(model: TransformerModel) -> tuple[int, int]:
     if latent is None:
         return model.head_dim, model.head_dim
     return latent.nope_head_dim + latent.rope_head_dim, latent.value_head_dim
+
+
+def sent_slices(
+    tp: Floats | Ints | int, sequence_parallel: Bools | Ints | bool, whole: Bools | bool
+) -> Floats | Ints | int:
+    """Return how many ranks share what goes from stage to stage; all arguments may be columns.
+
+    Parameters
+    ----------
+    whole
+        Whether every rank sends all that it has.
+
+    Examples
+    --------
+    >>> sent_slices(8, False, False), int(sent_slices(8, False, True)), int(sent_slices(8, True, True))
+    (8, 1, 8)
+    """
+    if not np.any(whole):
+        return tp
+    return np.where(np.logical_and(whole, np.logical_not(sequence_parallel)), 1, tp)

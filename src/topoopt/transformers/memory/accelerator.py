@@ -19,9 +19,13 @@ import numpy as np
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import find_accelerator
-from topoopt.transformers.columns import Bools, blocks_of
-from topoopt.transformers.configuration_table import ConfigurationTable
-from topoopt.transformers.memory.adapters import adapted_activations, adapted_states
+from topoopt.transformers.configuration_table import Bools, ConfigurationTable, blocks_of
+from topoopt.transformers.memory.activations import (
+    ELEMENT_BYTES,
+    LayerActivations,
+    has_dropout,
+    layer_activations,
+)
 from topoopt.transformers.memory.frameworks import (
     FRAMEWORKS,
     Framework,
@@ -29,11 +33,12 @@ from topoopt.transformers.memory.frameworks import (
     find_framework,
     shared_by,
 )
-from topoopt.transformers.memory.layer import ELEMENT_BYTES, LayerActivations, has_dropout, layer_activations
-from topoopt.transformers.memory.moment import Moment, lost_bytes, moment_bytes, moment_of
-from topoopt.transformers.memory.stages import Stage, first_holds_most, stage_of, two_way
-from topoopt.transformers.memory.states import (
+from topoopt.transformers.memory.pipeline_stages import Stage, first_holds_most, stage_of, two_way
+from topoopt.transformers.memory.transient import Moment, lost_bytes, moment_bytes, moment_of
+from topoopt.transformers.memory.zero_model_states import (
     StateBytes,
+    adapted_activations,
+    adapted_states,
     cast_bytes,
     stage_parameters,
     stage_states,

@@ -11,12 +11,15 @@ from importlib import resources
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import check_known
 from topoopt.catalog import Accelerator
+from topoopt.jobs import TIGHT
 from topoopt.transformers.configuration_table import ConfigurationTable
 
+WORTH_HEADROOM = 1.01
+"""What is tight is ranked as if it took so many times as long: headroom that costs less is taken."""
 GIBIBYTE = 2.0**30
-
 USABLE = 79.14 / 80
 """Of the memory that a part is sold with: PyTorch's messages name 79.14 to 79.33 GiB as the capacity of an A100 or H100
 of 80, by its driver, 79.25 in github.com/wbfwonderful/Vad-R1/issues/11; the least of those."""
@@ -199,3 +202,15 @@ def capacity_bytes(accelerator: Accelerator) -> float:
     Makers write GB for binary gigabytes: an "80 GB" A100 has 81,920 MiB by nvidia-smi.
     """
     return USABLE * accelerator.memory_bytes / 1e9 * GIBIBYTE
+
+
+def weighed_s(seconds: Floats | float, needed_bytes: Floats | float, capacity_bytes: float) -> Floats:
+    """Return the times by which ways of training are ranked: what leaves no memory free has to be a percent faster.
+
+    Examples
+    --------
+    >>> weighed_s(10.0, 79e9, 80e9).item(), weighed_s(10.0, 70e9, 80e9).item()
+    (10.1, 10.0)
+    """
+    tight = (needed_bytes > TIGHT * capacity_bytes) & (needed_bytes <= capacity_bytes)
+    return np.asarray(np.where(tight, WORTH_HEADROOM, 1.0) * seconds)

@@ -5,20 +5,24 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.transformers.configuration import ZERO_STAGES
+from topoopt.base.limits import whole
+from topoopt.transformers.configuration import (
+    COUNTS,
+    COUNTS_FROM_ZERO,
+    RECOMPUTATIONS,
+    ZERO_STAGES,
+    Configuration,
+    recomputation_bits,
+)
 from topoopt.transformers.configuration_table import RARE_COLUMNS
 from topoopt.transformers.degrees import divisors
-from topoopt.transformers.recomputation import RECOMPUTATIONS, recomputation_bits
 from topoopt.workloads.transformer import TransformerModel
 
 Values = tuple[int, ...]
-
 TOKENS_PER_CONTEXT_RANK = 4096
 """A sequence is split by context parallelism into parts of at least so many tokens, unless a limit is given."""
-
 OF_LATENT = ("norms+latent",)
 """With latent attention, beside nothing, the core and everything (DeepSeek-V3, section 3.2.3)."""
-
 MAX_VPP = 12
 MAX_MICRO_BATCH = 16
 
@@ -132,3 +136,32 @@ def usual_choices(
 
 def _up_to(values: Iterable[int], most: int) -> Values:
     return tuple(value for value in values if value <= most)
+
+
+BESIDE = ("global_batch", "sequence", "precision")
+"""Fields that a request for a search has of its own."""
+
+
+def fixed_fields(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the words that fix a field of :class:`~topoopt.transformers.Configuration`, and leave out all others.
+
+    Of what no search varies only that is returned that is not usual.
+
+    Raises
+    ------
+    InvalidInput
+        For a value that the field cannot have.
+
+    Examples
+    --------
+    >>> fixed_fields({"tp": 8, "context": "ring", "accelerators": 64})
+    {'tp': 8}
+    """
+    usual = {column.name: column.default for column in fields(Configuration)}
+    searched = {column.name for column in fields(Choices)}
+    given = {name: words[name] for name in usual if name in words and name not in BESIDE}
+    for names, least in ((COUNTS, 1), (COUNTS_FROM_ZERO, 0)):
+        for name in filter(given.__contains__, names):
+            whole(name, given[name], least)
+    Configuration(**{"tp": 1, "pp": 1, "dp": 1, "global_batch": 1, "sequence": 1, **given})
+    return {name: value for name, value in given.items() if name in searched or value != usual[name]}

@@ -6,6 +6,7 @@ estimated iteration time.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import combinations
 from math import prod
 from time import process_time
 from typing import Any
@@ -13,22 +14,22 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.errors import InvalidInput
-from topoopt.catalog import find_accelerator
-from topoopt.transformers.check import check_configuration, nearest
-from topoopt.transformers.columns import Bools, take_rows
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.base.units import format_memory, format_time
+from topoopt.catalog import accelerators, find_accelerator
 from topoopt.transformers.configuration import Configuration
-from topoopt.transformers.configuration_table import RARE_COLUMNS, ConfigurationTable
+from topoopt.transformers.configuration_check import check_configuration, nearest
+from topoopt.transformers.configuration_table import RARE_COLUMNS, Bools, ConfigurationTable, take_rows
 from topoopt.transformers.memory.accelerator import MemoryColumns
-from topoopt.transformers.memory.frameworks import find_framework
-from topoopt.transformers.memory.headroom import weighed_s
-from topoopt.transformers.search.infeasible import infeasible
+from topoopt.transformers.memory.frameworks import capacity_bytes, find_framework, weighed_s
 from topoopt.transformers.search.request import SearchRequest
 from topoopt.transformers.search.result import SPLIT, ConfigurationSearch
+from topoopt.transformers.step_time.calibration import Calibration
 from topoopt.transformers.step_time.closed_form import estimate
 from topoopt.transformers.step_time.mfu import iteration_flops
-from topoopt.transformers.step_time.parameters import Calibration
 
+MORE = (2, 4, 8, 16, 32, 64)
+"""Times the accelerators that are tried for a remedy."""
 SAME_TIME = 1e-3
 """Configurations whose times differ by less than this share are ranked by memory, the smaller first."""
 
@@ -197,3 +198,79 @@ def _refusal(request: SearchRequest, one: Configuration) -> InvalidInput | None:
     except InvalidInput as error:
         return error
     return None
+
+
+def infeasible(
+    request: SearchRequest, table: ConfigurationTable, needed: MemoryColumns, calibration: Calibration
+) -> Infeasible:
+    """Return the error for configurations none of which fits."""
+    nearest = int(np.argmin(needed.total))
+    total, capacity = float(needed.total[nearest]), needed.capacity_bytes
+    part = find_accelerator(request.system.accelerator)
+    causes = needed.row(nearest)
+    cause = max(causes, key=causes.__getitem__)
+    return Infeasible(
+        f"{request.model.name} does not fit on {request.accelerators:,} {part.name}: the smallest of {len(table):,} "
+        f"configurations, {in_short(table.row(nearest))}, needs {format_memory(total)} of {format_memory(capacity)} "
+        f"an accelerator, {format_memory(total - capacity)} too much ({cause}: {format_memory(causes[cause])}); "
+        f"{_remedies(request, total, calibration)}"
+    )
+
+
+def in_short(one: Configuration) -> str:
+    """Return a configuration in a few words.
+
+    Examples
+    --------
+    >>> in_short(Configuration(tp=8, pp=4, dp=2, global_batch=16, sequence=64, zero=1, recompute="full"))
+    'tp 8, pp 4, dp 2, micro-batch 1, zero 1, recompute full'
+    """
+    degrees = [f"{name} {getattr(one, name)}" for name in ("tp", "pp", "dp")]
+    degrees += [
+        f"{name} {getattr(one, name)}" for name in ("cp", "ep", "etp", "vpp") if getattr(one, name) > 1
+    ]
+    rest = [f"micro-batch {one.micro_batch}", f"zero {one.zero}", f"recompute {one.recompute}"]
+    rest += [f"{name} {value}" for name, value in one.unusual.items()]
+    return ", ".join([*degrees, *rest])
+
+
+def _remedies(request: SearchRequest, total: float, calibration: Calibration) -> str:
+    """Name the cheapest change of what is fixed, and more accelerators, and other accelerators, that would do."""
+    remedies = [_infeasible_released(request, calibration)] if request.fixed else []
+    for scale in MORE:
+        table = request.enumerated(scale)
+        if len(table) and request.memory(table).fits.any():
+            remedies.append(f"{request.accelerators * scale:,} of them would do")
+            break
+    larger = sorted((part for part in accelerators() if capacity_bytes(part) >= total), key=capacity_bytes)
+    if larger:
+        remedies.append(f"as many {larger[0].name} ({format_memory(capacity_bytes(larger[0]))})")
+    searched = [name for name in request.fixed if name not in RARE_COLUMNS]
+    if searched:
+        remedies.append(f"let {', '.join(searched)} be searched, too")
+    return ", or ".join(filter(None, remedies)) or "give more accelerators, or ones with more memory"
+
+
+def _infeasible_released(request: SearchRequest, calibration: Calibration) -> str:
+    """Return the fastest configuration with one or two other values than are fixed, in words; nothing if none fits."""
+    for count in (1, 2):
+        ways = []
+        for names in combinations(request.fixed, count):
+            kept = {name: value for name, value in request.fixed.items() if name not in names}
+            freer = replace(request, fixed=kept)
+            table = freer.enumerated()
+            table = table.take(freer.memory(table).fits) if len(table) else table
+            if not len(table):
+                continue
+            seconds = estimate(
+                request.model, table, request.system, calibration, request.loads
+            ).iteration_time_s
+            best = int(np.argmin(seconds))
+            ways.append((float(seconds[best]), names, table.row(best)))
+        if ways:
+            seconds_s, names, one = min(ways, key=lambda way: way[0])
+            changed = " and ".join(
+                f"{name} {getattr(one, name)} instead of {request.fixed[name]}" for name in names
+            )
+            return f"the cheapest change is {changed} ({format_time(seconds_s)} an iteration)"
+    return ""

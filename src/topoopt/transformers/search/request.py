@@ -15,21 +15,20 @@ import numpy as np
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import PRECISIONS
-from topoopt.transformers.check import check_configuration
-from topoopt.transformers.columns import Bools
-from topoopt.transformers.configuration import CONTEXTS, SCHEDULES, Configuration
+from topoopt.transformers.configuration import CONTEXTS, FULL, SCHEDULES, Configuration, part_bit
+from topoopt.transformers.configuration_check import check_configuration
 from topoopt.transformers.configuration_table import (
     COLUMNS,
     RARE_COLUMNS,
+    Bools,
     ConfigurationTable,
     column_value,
     table_of_columns,
 )
 from topoopt.transformers.degrees import can_be_chunked, tensor_degrees, ulysses_degrees
-from topoopt.transformers.experts.loads import ExpertLoads
+from topoopt.transformers.expert_loads import ExpertLoads
 from topoopt.transformers.memory.accelerator import MemoryColumns, memory
 from topoopt.transformers.memory.frameworks import shared_by
-from topoopt.transformers.recomputation import FULL, part_bit
 from topoopt.transformers.search.choices import Choices, Limits, usual_choices
 from topoopt.transformers.system import System
 from topoopt.workloads.transformer import TransformerModel

@@ -12,20 +12,55 @@ from topoopt.base.frame import Frame, frame
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import PublishedLayout
 from topoopt.pricing import Ownership
-from topoopt.transformers.columns import Bools
-from topoopt.transformers.configuration_table import ConfigurationTable
+from topoopt.transformers.configuration_table import Bools, ConfigurationTable
 from topoopt.transformers.memory.accelerator import MemoryColumns
-from topoopt.transformers.owned_cluster import OwnedCluster
-from topoopt.transformers.search.not_searched import NotSearched
 from topoopt.transformers.search.request import SearchRequest
-from topoopt.transformers.step_time.parameters import Calibration
-from topoopt.transformers.step_time.times import StepTimes
+from topoopt.transformers.step_time.calibration import Calibration
+from topoopt.transformers.step_time.closed_form import StepTimes
+from topoopt.transformers.system import OwnedCluster
+
+
+@dataclass(frozen=True, slots=True)
+class NotSearched:
+    """A published way of training this model, which is not among the configurations that were ranked.
+
+    Attributes
+    ----------
+    name : str
+        Its degrees in short, with the replicas that there are accelerators for.
+    source : str
+        Who published it.
+    model, accelerator : str
+        What it was published for.
+    accelerators : int
+        How many it was published for.
+    precision : str
+        Of its matrix products, as published.
+    because : mapping
+        By cause (``batch``, ``accelerators``, ``sequence``, ``divisibility``, ``limits``, ``schedule``, ``recompute``,
+        ``zero``, ``words``, ``fixed``, ``memory``) what rules it out, in a line.
+    give : mapping
+        Words with which it is searched, and fits; empty where there are none.
+    """
+
+    name: str
+    source: str
+    model: str
+    accelerator: str
+    accelerators: int
+    precision: str
+    because: Mapping[str, str]
+    give: Mapping[str, Any]
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the fields as plain values."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {**fields, "because": dict(self.because), "give": dict(self.give)}
+
 
 SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
 """Rows that agree in these are variants of one another: they recompute, share out or store differently."""
-
 VARIANT = ("zero", "recompute", "sequence_parallel", "schedule", "overlap_experts")
-
 DOLLARS = ("usd_per_hour", "usd_per_run", "usd_per_token", "usd_per_sample")
 """What training costs with a configuration, by the names of :class:`~topoopt.pricing.Ownership`."""
 

@@ -23,11 +23,10 @@ import numpy as np
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import BYTES_PER_ELEMENT, PRECISIONS, find_accelerator
-from topoopt.transformers.columns import Bools
 from topoopt.transformers.communication.message import wire_element_bytes
 from topoopt.transformers.configuration import SCHEDULES
-from topoopt.transformers.configuration_table import ConfigurationTable
-from topoopt.transformers.step_time.times import StepTimes
+from topoopt.transformers.configuration_table import Bools, ConfigurationTable
+from topoopt.transformers.step_time.closed_form import StepTimes
 from topoopt.transformers.system import System
 from topoopt.workloads.transformer import TransformerModel, count_parameters
 

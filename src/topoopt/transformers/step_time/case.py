@@ -7,16 +7,14 @@ import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import PRECISIONS
-from topoopt.transformers.columns import Bools, take_rows
 from topoopt.transformers.communication.message import SUMMED_IN_32_BITS, wire_element_bytes
-from topoopt.transformers.configuration_table import STORED_BYTES, ConfigurationTable
-from topoopt.transformers.experts.loads import ExpertLoads, experts_of, hottest_rank, taken_shares
-from topoopt.transformers.software import GATHERS, UNFUSED_PARTS, unfused_bits
+from topoopt.transformers.configuration_table import STORED_BYTES, Bools, ConfigurationTable, take_rows
+from topoopt.transformers.expert_loads import ExpertLoads, experts_of, hottest_rank, taken_shares
+from topoopt.transformers.step_time.calibration import ATTENTIONS_OF_RUNS, Calibration
 from topoopt.transformers.step_time.collective_time import Links
 from topoopt.transformers.step_time.machine import Machine, machine_of
-from topoopt.transformers.step_time.parameters import ATTENTIONS_OF_RUNS, Calibration
 from topoopt.transformers.step_time.shapes import Shapes, shapes_of
-from topoopt.transformers.system import System
+from topoopt.transformers.system import GATHERS, UNFUSED_PARTS, System, unfused_bits
 from topoopt.workloads.transformer import TransformerModel
 
 _WIRE_BYTES = np.array([wire_element_bytes(name) for name in PRECISIONS], np.float64)
@@ -36,7 +34,7 @@ class Case:
         Place in :data:`~topoopt.transformers.ATTENTIONS_OF_RUNS` of how attention ran; ``auto`` for as the
         calibration has it.
     unfused : array of shape () or (configurations,)
-        Bits of :mod:`topoopt.transformers.software` of what runs operation by operation; -1 for as the calibration
+        Bits of :mod:`topoopt.transformers.system` of what runs operation by operation; -1 for as the calibration
         has it.
     gathers : array of shape () or (configurations,)
         Place in :data:`~topoopt.transformers.GATHERS`; -1 for as the calibration has it.

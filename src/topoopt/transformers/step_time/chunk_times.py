@@ -6,21 +6,17 @@ from dataclasses import replace
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.transformers.configuration import Configuration
+from topoopt.transformers.configuration import Configuration, part_bit, recomputation_bits
 from topoopt.transformers.configuration_table import configuration_table
 from topoopt.transformers.degrees import ends_count_as_layers, trained_layers
-from topoopt.transformers.experts.loads import ExpertLoads
-from topoopt.transformers.recomputation import part_bit, recomputation_bits
+from topoopt.transformers.expert_loads import ExpertLoads
+from topoopt.transformers.step_time.calibration import Calibration
 from topoopt.transformers.step_time.case import Case, case_of
-from topoopt.transformers.step_time.closed_form import combined_s, slowest_stages, straggle
-from topoopt.transformers.step_time.context_time import key_round_s
+from topoopt.transformers.step_time.closed_form import ChunkTimes, combined_s, slowest_stages, straggle
+from topoopt.transformers.step_time.data_parallel_time import hidden_share, optimizer_step_s
 from topoopt.transformers.step_time.expert_exchange import forwarding_s_per_byte, overlaps
 from topoopt.transformers.step_time.layer_time import layer_kernels
-from topoopt.transformers.step_time.micro_batch import MicroBatch, micro_batch
-from topoopt.transformers.step_time.parameters import Calibration
-from topoopt.transformers.step_time.replica_time import optimizer_step_s
-from topoopt.transformers.step_time.sharded import hidden_share
-from topoopt.transformers.step_time.times import ChunkTimes
+from topoopt.transformers.step_time.micro_batch import MicroBatch, key_round_s, micro_batch
 from topoopt.transformers.system import LARGEST_SERVER, System
 from topoopt.workloads.transformer import TransformerModel
 

@@ -6,32 +6,102 @@ shape, kernels cannot start faster than the host launches them, the last stage h
 servers, and communication hides behind computation.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import PRECISIONS
-from topoopt.transformers.columns import Bools, blocks_of, join_rows, take_rows
 from topoopt.transformers.communication.message import wire_element_bytes
-from topoopt.transformers.communication.sends import sent_slices
-from topoopt.transformers.configuration_table import ConfigurationTable
-from topoopt.transformers.experts.loads import ExpertLoads
+from topoopt.transformers.communication.passes import sent_slices
+from topoopt.transformers.configuration_table import (
+    Bools,
+    ConfigurationTable,
+    blocks_of,
+    join_rows,
+    take_rows,
+)
+from topoopt.transformers.expert_loads import ExpertLoads
 from topoopt.transformers.step_time.adapter_time import adapter_flops_per_token
+from topoopt.transformers.step_time.attention_time import allowed_tokens, tokens_seen
+from topoopt.transformers.step_time.calibration import Calibration
 from topoopt.transformers.step_time.case import Case, case_of
-from topoopt.transformers.step_time.documents import tokens_seen
+from topoopt.transformers.step_time.data_parallel_time import optimizer_step_s, replica_waits_s
 from topoopt.transformers.step_time.micro_batch import MicroBatch, micro_batch
-from topoopt.transformers.step_time.parameters import Calibration
-from topoopt.transformers.step_time.replica_time import optimizer_step_s, replica_waits_s
-from topoopt.transformers.step_time.schedules import StagePasses, hidden_transfers, split_bubble_s
+from topoopt.transformers.step_time.pipeline_bubbles import StagePasses, hidden_transfers, split_bubble_s
 from topoopt.transformers.step_time.shapes import Shapes
-from topoopt.transformers.step_time.times import StepTimes
-from topoopt.transformers.step_time.windows import allowed_tokens
 from topoopt.transformers.system import System
 from topoopt.workloads.transformer import TransformerModel
 
-ACTIVATION_BYTES = np.array([wire_element_bytes(name) for name in PRECISIONS], np.float64)
+STEP_PARTS = ("compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s")
+"""Parts of an iteration's time; they add up to it."""
+_ROW = ("iteration_time_s", *STEP_PARTS, "exposed_communication_s")
 
+
+@dataclass(frozen=True, eq=False)
+class StepTimes:
+    """The parts of one iteration, each a float64 array of shape (configurations,), in seconds.
+
+    ``iteration_time_s`` is the sum of the others without ``communication_s`` and ``exposed_communication_s``.
+
+    Attributes
+    ----------
+    compute_s : array
+        Kernels of the slowest stage with recomputation, logits and the optimizer's step.
+    tp_s, cp_s, ep_s, pp_s, dp_s : array
+        What the slowest stage waits for tensor, context, expert, pipeline and data parallel communication.
+    bubble_s : array
+        What the slowest stage waits for others while the pipeline fills and drains.
+    exposed_communication_s : array
+        Sum of the five waits.
+    model_flops : array
+        FLOPs per accelerator and iteration without recomputation, embedding lookups or work of no use.
+    """
+
+    iteration_time_s: Floats
+    compute_s: Floats
+    tp_s: Floats
+    cp_s: Floats
+    ep_s: Floats
+    pp_s: Floats
+    dp_s: Floats
+    bubble_s: Floats
+    exposed_communication_s: Floats
+    model_flops: Floats
+
+    def __len__(self) -> int:
+        return len(self.iteration_time_s)
+
+    def row(self, index: int) -> dict[str, float]:
+        """Return the seconds of one configuration: the whole, its parts, and the waits together."""
+        return {name: float(getattr(self, name)[index]) for name in _ROW}
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkTimes:
+    """Durations of one micro-batch in every chunk (virtual stage), in the order in which it passes through them.
+
+    Attributes
+    ----------
+    forward_s, backward_s : float64 array, shape (pp · vpp,)
+        With all that stays inside a server: kernels, recomputation (in ``backward_s``), and tensor, context and
+        expert parallel collectives whose group fits into a server.
+    step_s : float
+        After the last micro-batch, on every accelerator: the optimizer and what is fixed.
+    inside_s : float64 array, shape (pp · vpp,)
+        Of both passes together: those collectives.
+    weights_s : float64 array, shape (pp · vpp,)
+        Of ``backward_s``: the gradients of weights, which no other chunk waits for.
+    """
+
+    forward_s: Floats
+    backward_s: Floats
+    step_s: float
+    inside_s: Floats
+    weights_s: Floats = field(default_factory=lambda: np.zeros(()))
+
+
+ACTIVATION_BYTES = np.array([wire_element_bytes(name) for name in PRECISIONS], np.float64)
 SLOW_NETWORK_BYTES_PER_S = 12.5e9
 """Below 100 Gb/s an accelerator waiting for others grows, to the calibrated ``slow_straggling`` at half of it: the two
 rates of the clusters with pipelines that calibrations are fitted to."""

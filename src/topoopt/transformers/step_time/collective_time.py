@@ -9,10 +9,10 @@ Apache-2.0); beyond a few servers NCCL takes double binary trees, whose steps gr
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.transformers.columns import Bools
-from topoopt.transformers.communication.server_groups import ServerGroup
+from topoopt.transformers.communication.ranks import ServerGroup
+from topoopt.transformers.configuration_table import Bools
+from topoopt.transformers.step_time.calibration import Calibration
 from topoopt.transformers.step_time.machine import Machine
-from topoopt.transformers.step_time.parameters import Calibration
 from topoopt.transformers.system import LARGEST_SERVER
 from topoopt.workloads.pipelined_step import SWEEPS
 

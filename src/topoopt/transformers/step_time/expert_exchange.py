@@ -3,11 +3,10 @@
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.transformers.columns import Bools
-from topoopt.transformers.communication.message import DISPATCH_BYTES
+from topoopt.transformers.communication.message import DISPATCH_BYTES, expected_places
 from topoopt.transformers.configuration import STORED_PRECISIONS
-from topoopt.transformers.experts.loads import rank_shares
-from topoopt.transformers.experts.spread import expected_places
+from topoopt.transformers.configuration_table import Bools
+from topoopt.transformers.expert_loads import rank_shares
 from topoopt.transformers.step_time.case import Case
 
 COMBINE_BYTES = 2.0

@@ -15,7 +15,7 @@ from functools import partial
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_table import configuration_table
-from topoopt.transformers.step_time.documents import tokens_seen
+from topoopt.transformers.step_time.attention_time import tokens_seen
 from topoopt.workloads.transformer import (
     TransformerModel,
     adapter_parameters,

@@ -18,7 +18,7 @@ from topoopt.transformers import (
     find_calibration,
     usual_system,
 )
-from topoopt.transformers.software import unfused_bits
+from topoopt.transformers.system import unfused_bits
 from topoopt.workloads.transformer import find_transformer
 
 MODEL, SYSTEM = find_transformer("llama2-7b"), usual_system("a100-80gb")

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from topoopt.base.kernel import compiled, drop_top, entry, stamp, stamped
-from topoopt.inference.simulator.kernel.law import step_under_way
 from topoopt.inference.simulator.kernel.layout import (
     ANSWERING,
     CHANGED,
@@ -31,7 +30,7 @@ from topoopt.inference.simulator.kernel.layout import (
 )
 from topoopt.inference.simulator.kernel.pages import forget, give_back, tokens_after
 from topoopt.inference.simulator.kernel.queue import come, join, known_tokens, leave, load_of, take_first
-from topoopt.inference.simulator.kernel.rows import schedule
+from topoopt.inference.simulator.kernel.rows import schedule, step_under_way
 from topoopt.inference.simulator.kernel.steps import account, begin_step, end_row
 from topoopt.inference.simulator.kernel.transfers import change_link, drop_flow, end_flows, share_links
 

@@ -1,7 +1,6 @@
 """Queues before replicas, and who is asked: a request comes to a replica, waits there, and leaves it."""
 
 from topoopt.base.kernel import compiled
-from topoopt.inference.simulator.kernel.law import step_under_way
 from topoopt.inference.simulator.kernel.layout import (
     IDLE,
     NETWORK_AWARE,
@@ -19,7 +18,7 @@ from topoopt.inference.simulator.kernel.layout import (
     State,
 )
 from topoopt.inference.simulator.kernel.pages import matched, tokens_after
-from topoopt.inference.simulator.kernel.rows import commit, shorten
+from topoopt.inference.simulator.kernel.rows import commit, shorten, step_under_way
 from topoopt.inference.simulator.kernel.transfers import crossing_s, has_fabric
 
 MOST_GROUP = 99

@@ -1,7 +1,6 @@
 """A step of a replica: who is in it, how long it takes, and what comes of it."""
 
 from topoopt.base.kernel import compiled
-from topoopt.inference.simulator.kernel.law import end_of_row, lag_s, looked_up
 from topoopt.inference.simulator.kernel.layout import (
     ANSWERING,
     CHUNKED,
@@ -13,7 +12,9 @@ from topoopt.inference.simulator.kernel.layout import (
     NEVER,
     NEVER_YET,
     READING,
+    SENT,
     STEPPING,
+    TRANSFERRED,
     TURNED,
     TURNS,
     Clock,
@@ -38,10 +39,24 @@ from topoopt.inference.simulator.kernel.pages import (
     tokens_after,
     use,
 )
-from topoopt.inference.simulator.kernel.queue import aim, known_tokens, leave, put_first, take_first
-from topoopt.inference.simulator.kernel.rows import affordable_row, commit, schedule
-from topoopt.inference.simulator.kernel.sending import send, send_layers
-from topoopt.inference.simulator.kernel.transfers import has_fabric
+from topoopt.inference.simulator.kernel.queue import (
+    aim,
+    choose,
+    known_tokens,
+    leave,
+    put_first,
+    sent_at,
+    take_first,
+)
+from topoopt.inference.simulator.kernel.rows import (
+    affordable_row,
+    commit,
+    end_of_row,
+    lag_s,
+    looked_up,
+    schedule,
+)
+from topoopt.inference.simulator.kernel.transfers import begin_flow, has_fabric
 
 
 @compiled
@@ -364,3 +379,51 @@ def finish(s: State, q: int, end: float) -> None:
         s.tally[Count.COME] += 1
         s.arrival_s[following] = end
         schedule(s, end, COMES, following)
+
+
+@compiled
+def send_layers(s: State, r: int, now: float) -> None:
+    """Send the layers of prompts that this step reads to their end, one after the other, meanwhile."""
+    end = s.clock[r, Clock.END] + lag_s(s, r, 1, s.clock[r, Clock.END])
+    for i in range(s.replica[r, Replica.RUNNING]):
+        q = s.running[r, i]
+        begun = s.request[q, Request.BEGUN]
+        ends = s.request[q, Request.READ] + s.request[q, Request.PIECE] == s.request[q, Request.TARGET]
+        over = s.request[q, Request.STEPS] + begun >= s.request[q, Request.TOTAL]
+        if s.request[q, Request.PIECE] > 0 and ends and not over:
+            tokens = known_tokens(s, q) + s.number[Number.ACCEPTED] * begun
+            _begin_way(s, r, q, tokens, end, now)
+
+
+@compiled
+def send(s: State, r: int, q: int, end: float) -> None:
+    """Send a cache, if its layers are not under way yet; its pages here are in use until it is there."""
+    if s.request[q, Request.BOUND] == 0:
+        _begin_way(s, r, q, known_tokens(s, q), end, s.clock[r, Clock.END])
+    s.request[q, Request.STATE] = SENT
+    leave(s, r, q)
+
+
+@compiled
+def _begin_way(s: State, r: int, q: int, tokens: float, end: float, now: float) -> None:
+    """Choose a replica that answers for a prompt that is read at ``end``, and let its cache be on the way there."""
+    to = choose(s, 1, q, r, end, now)
+    s.request[q, Request.SOURCE] = r
+    s.request[q, Request.REPLICA] = to
+    s.request[q, Request.SOURCE_EPOCH] = s.replica[r, Replica.EPOCH]
+    s.request[q, Request.EPOCH] = s.replica[to, Replica.EPOCH]
+    s.request[q, Request.BOUND] = 1
+    s.clock[to, Clock.LOAD] += tokens
+    if has_fabric(s):
+        starts = end
+        if (
+            s.request[q, Request.STATE] == READING
+            and s.tally[Count.LAYERS] > 1
+            and now < s.clock[r, Clock.END]
+        ):
+            starts = now + (end - now) / s.tally[Count.LAYERS]
+        begin_flow(s, q, s.number[Number.CACHE_BYTES] * tokens, starts, end, now)
+    else:
+        ready = sent_at(s, r, to, q, end)
+        s.clock[r, Clock.SENDING] = s.clock[to, Clock.RECEIVING] = ready - s.setup_s[r, to]
+        schedule(s, ready, TRANSFERRED, q)

@@ -1,0 +1,282 @@
+"""A served model on every fabric, each with the deployment that suits it best, and what that costs."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from topoopt.base.errors import Infeasible, TopoOptError
+from topoopt.base.units import format_time
+from topoopt.inference.deployment import Deployment, EngineSettings, Parallelism
+from topoopt.inference.fabric_deployments import Contender, SplitRates, contenders, split_rates, splits
+from topoopt.inference.fabric_evaluation import (
+    FabricQuestion,
+    OnFabric,
+    ServingStack,
+    best_on,
+    prepared,
+    share_left,
+    table_without_network,
+)
+from topoopt.inference.network.latency import NetworkWorth, PoolLaws, network_worth
+from topoopt.inference.network.reach import Served
+from topoopt.inference.weights import cache_element_bytes
+from topoopt.pricing import NetworkPrice, OwnershipTerms, Pricing, network_bill, network_price, ownership
+from topoopt.workloads.transformer import TransformerModel
+
+MOST_TRIED = 40
+"""Deployments that are tried on a fabric, after which the best so far is taken, though another's bound is higher."""
+CLOSE = 2e-3
+"""Rates that differ by less are equal."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ServedFabric:
+    """A row of the comparison.
+
+    Attributes
+    ----------
+    name : str
+    deployment : Deployment
+    on : OnFabric
+    worth : NetworkWorth
+        How much the network matters.
+    served : Served
+    laws : PoolLaws
+    network_usd : float or None
+        Price of the network; None where a part of it has none.
+    usd_per_hour : float or None
+        Servers, network and electricity.
+    tried : int
+        Deployments that were tried on this fabric.
+    """
+
+    name: str
+    deployment: Deployment
+    on: OnFabric
+    worth: NetworkWorth
+    served: Served
+    laws: PoolLaws
+    network_usd: float | None
+    usd_per_hour: float | None
+    tried: int = 1
+
+    @property
+    def usd_per_million_tokens(self) -> float | None:
+        """Dollars for a million tokens of answers at the rate of its figures; None where unknown, or not in time."""
+        rate = self.on.load.requests_per_s
+        if self.usd_per_hour is None or not rate or not self.on.in_time:
+            return None
+        return self.usd_per_hour / 3600 / (rate * self.on.load.answer_tokens) * 1e6
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Priced:
+    """How networks and servers are priced."""
+
+    pricing: Pricing
+    terms: OwnershipTerms
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Tried:
+    """A deployment on a fabric.
+
+    Attributes
+    ----------
+    row : ServedFabric
+    promised_per_s : float
+        What it could do without a network, by the share that is left of it here.
+    """
+
+    row: ServedFabric
+    promised_per_s: float
+
+
+class Trying:
+    """Deployments that are tried on fabrics: each is made ready once for all of them.
+
+    Parameters
+    ----------
+    candidates
+        With what they could do on a network that takes no time, the largest first.
+    """
+
+    def __init__(
+        self,
+        model: TransformerModel,
+        question: FabricQuestion,
+        candidates: Sequence[Contender],
+        priced: Priced,
+        stack: ServingStack,
+    ) -> None:
+        self.candidates = candidates
+        self._asked = model, question, priced, stack
+        self._made: dict[int, tuple[Served, PoolLaws] | str] = {}
+
+    def on(self, name: str, index: int) -> Tried | str:
+        """Return a deployment on a fabric with the wiring that is best for it, or why it cannot be there."""
+        model, question, priced, stack = self._asked
+        one = self.candidates[index]
+        if index not in self._made:
+            try:
+                self._made[index] = prepared(model, one.deployment, question.cluster, question.load, stack)
+            except TopoOptError as error:
+                self._made[index] = str(error)
+        ready = self._made[index]
+        if isinstance(ready, str):
+            return ready
+        try:
+            on = best_on(name, *ready, question)
+        except TopoOptError as error:
+            return str(error)
+        price = _price(name, question, priced)
+        per_hour = ownership(priced.terms, question.cluster.servers, price).usd_per_hour
+        worth = network_worth(*ready, on.reach, on.load, question.cluster)
+        row = ServedFabric(name, one.deployment, on, worth, *ready, price.usd, per_hour)
+        return Tried(row, one.bound_per_s * share_left(on, *ready, question))
+
+
+def compared(
+    model: TransformerModel,
+    question: FabricQuestion,
+    candidates: Sequence[Contender],
+    fabrics: Sequence[str],
+    priced: Priced,
+    stack: ServingStack,
+    on_progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
+) -> tuple[tuple[ServedFabric, ...], tuple[tuple[str, str], ...]]:
+    """Return the best deployment on each fabric in closed form, and fabrics that were left out with the reason.
+
+    Contenders come with what they could do on a network that takes no time, the largest first. On each fabric they are
+    tried in this order until none that is left could be better than what was found.
+
+    Raises
+    ------
+    Infeasible
+        If no deployment can be on any fabric.
+    """
+    trying = Trying(model, question, candidates, priced, stack)
+    rows: list[ServedFabric] = []
+    skipped: list[tuple[str, str]] = []
+    for done, name in enumerate(fabrics):
+        on_progress("fabrics", done, len(fabrics))
+        best, reason, tried = None, "", 0
+        for index, one in enumerate(candidates):
+            if best is not None and (
+                one.bound_per_s <= best.promised_per_s * (1 + CLOSE) or tried >= MOST_TRIED
+            ):
+                break
+            found = trying.on(name, index)
+            if isinstance(found, str):
+                reason = reason or found
+                continue
+            tried += 1
+            if best is None or found.promised_per_s > best.promised_per_s * (1 + CLOSE):
+                best = found
+        if best is None:
+            skipped.append((name, reason))
+        else:
+            rows.append(replace(best.row, tried=tried))
+    if not rows:
+        raise Infeasible(f"serving: no fabric is left: {'; '.join(': '.join(one) for one in skipped)}")
+    return tuple(rows), tuple(skipped)
+
+
+def _price(name: str, question: FabricQuestion, priced: Priced) -> NetworkPrice:
+    cluster = question.cluster
+    try:
+        bill = network_bill(name, cluster.servers, cluster.degree, cluster.link_bandwidth_bps, priced.pricing)
+    except TopoOptError as error:
+        return NetworkPrice(None, None, (str(error),))
+    return network_price(bill)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ServingComparison:
+    """A served model on several fabrics.
+
+    Attributes
+    ----------
+    fabrics : tuple of ServedFabric
+    skipped : tuple of (fabric, reason)
+    deployments : int
+        That were looked at; 1 where it was given.
+    """
+
+    fabrics: tuple[ServedFabric, ...]
+    skipped: tuple[tuple[str, str], ...]
+    deployments: int
+
+
+MOST_KEPT = 400
+"""Deployments that are kept by what they could do without a network."""
+
+
+def compare_serving(
+    model: TransformerModel,
+    question: FabricQuestion,
+    settings: EngineSettings,
+    fabrics: Iterable[str],
+    priced: Priced,
+    stack: ServingStack,
+    deployments: Sequence[Contender] | int,
+    on_progress: Callable[[str, int, int], None],
+) -> ServingComparison:
+    """Return a model on every fabric, each with the deployment that suits it best.
+
+    Parameters
+    ----------
+    deployments
+        Those that are tried; or, where they are searched, the requests that a copy of attention answers at once.
+
+    Raises
+    ------
+    Infeasible
+        If the model does not fit, or no split answers in time: with the best that there is.
+    """
+    cluster = question.cluster
+    cache_element_bytes(settings.kv_precision)  # an unknown format or engine is no split that does not fit
+    table_without_network(
+        model, cluster.accelerator, Parallelism(), settings, stack.engine, cluster.accelerators_per_server
+    )
+    if isinstance(deployments, int):
+        on_progress("splits", 0, 0)
+        candidates, looked_at = _searched(model, question, settings, stack, deployments)
+    else:
+        candidates, looked_at = list(deployments), len(deployments)
+        for one in candidates:
+            prepared(model, one.deployment, cluster, question.load, stack)  # says what is wrong with it
+    rows, skipped = compared(model, question, candidates, tuple(fabrics), priced, stack, on_progress)
+    return ServingComparison(rows, skipped, looked_at)
+
+
+def _searched(
+    model: TransformerModel,
+    question: FabricQuestion,
+    settings: EngineSettings,
+    stack: ServingStack,
+    batch: int,
+) -> tuple[list[Contender], int]:
+    cluster = question.cluster
+    objectives_s = question.ttft_s, question.tpot_s
+    total = cluster.total_accelerators
+    rates: list[SplitRates] = []
+    for split in splits(model, total):
+        one = split_rates(model, split, settings, cluster, question.load, objectives_s, stack.engine, batch)
+        if one is not None:
+            rates.append(one)
+    if not rates:
+        raise Infeasible(
+            f"{model.name}: no split over {total} accelerators of {cluster.accelerator} has room for its "
+            f"{settings.weight_precision} weights and a request of {question.load.prompt_tokens:g} + "
+            f"{question.load.answer_tokens:g} tokens; take more servers, or a smaller weight_precision"
+        )
+    found, looked_at = contenders(rates, total, settings, MOST_KEPT)
+    if not found:
+        first_s = min(one.prompt_s for one in rates)
+        token_s = min(one.token_s for one in rates)
+        raise Infeasible(
+            f"{model.name}: no split answers even a single request in time; the best first token comes after "
+            f"{format_time(first_s)} (slo_ttft {format_time(question.ttft_s)}), the best token takes "
+            f"{format_time(token_s)} (slo_tpot {format_time(question.tpot_s)})"
+        )
+    return found, looked_at

@@ -1,0 +1,272 @@
+"""What a deployment sends from server to server in a second, by kind: experts, stages, keys and values, AllReduces."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.base.arrays import Floats, Ints
+from topoopt.inference.deployment import Deployment, Pool
+from topoopt.inference.network.pass_traffic import PassBytes, pass_bytes
+from topoopt.inference.network.placement import Placement, on_servers
+from topoopt.inference.requests import RequestLoad
+from topoopt.transformers import ExpertLoads, expected_places, rank_shares, taken_shares
+from topoopt.workloads import AllReduceGroup, Traffic, Transfers, merged_traffic
+from topoopt.workloads.transformer import Experts, TransformerModel
+
+FIXED = ("experts", "stages")
+"""Kinds of transfers that the split of the model fixes; where keys and values go is chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentBy:
+    """How what is sent depends on more than the deployment.
+
+    Attributes
+    ----------
+    relays_prefill, relays_decode : bool
+        Whether a token goes to a server once and is handed on inside it, however many of its experts are there. Kernels
+        for prompts do so; those for decoding send each copy by itself, which begins sooner (DeepEP).
+    dispatch : str
+        Format of tokens on their way to experts: ``fp8`` with scales, or ``bf16``.
+    loads : ExpertLoads or None
+        Even loads where there are none.
+    """
+
+    relays_prefill: bool = True
+    relays_decode: bool = False
+    dispatch: str = "fp8"
+    loads: ExpertLoads | None = None
+
+
+USUAL = SentBy()
+"""Kernels as engines have them, even loads."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ServingTraffic:
+    """Bytes a second between servers.
+
+    Attributes
+    ----------
+    kinds : mapping of kind to float64 array, shape (servers, servers)
+        ``experts``, ``stages`` and ``kv``; nothing on the diagonal.
+    reduces : tuple of AllReduceGroup
+        Of tensor parallelism over several servers; bytes are those of a second.
+    """
+
+    servers: int
+    kinds: Mapping[str, Floats]
+    reduces: tuple[AllReduceGroup, ...]
+
+    @property
+    def transfers(self) -> Floats:
+        """All but AllReduces, shape (servers, servers)."""
+        return np.asarray(sum(self.kinds.values(), np.zeros((self.servers, self.servers))))
+
+    @property
+    def bytes_per_s(self) -> float:
+        """All of it on the wire."""
+        return float(self.transfers.sum()) + sum(group.wire_bytes for group in self.reduces)
+
+    def as_traffic(self) -> Traffic:
+        """Return what a second moves, as a job has it; an "iteration" is then a second."""
+        src, dst = np.nonzero(self.transfers)
+        sizes = np.maximum(np.rint(self.transfers[src, dst]), 1).astype(np.int64)
+        return merged_traffic(self.servers, self.reduces, (), Transfers(src, dst, sizes))
+
+
+def at_rate(per_request: ServingTraffic, requests_per_s: float) -> ServingTraffic:
+    """Return what so many requests a second send, from what one sends."""
+    kinds = {kind: matrix * requests_per_s for kind, matrix in per_request.kinds.items()}
+    reduces = tuple(
+        AllReduceGroup(group.members, round(group.size_bytes * requests_per_s))
+        for group in per_request.reduces
+    )
+    return ServingTraffic(per_request.servers, kinds, reduces)
+
+
+def serving_traffic(
+    model: TransformerModel,
+    deployment: Deployment,
+    placement: Placement,
+    load: RequestLoad,
+    kv: Floats,
+    sent: SentBy = USUAL,
+) -> ServingTraffic:
+    """Return what a load sends.
+
+    Parameters
+    ----------
+    kv : float64 array, shape (prefill replicas, decode replicas)
+        Bytes a second of keys and values from each to each.
+    """
+    n = placement.servers
+    rates = token_rates(deployment, load)
+    parts = [
+        pool_traffic(model, deployment, placement, prefill, rate, sent)
+        for prefill, rate in zip((True, False), rates, strict=True)
+        if rate > 0
+    ]
+    kinds = {kind: np.asarray(sum((part.kinds[kind] for part in parts), np.zeros((n, n)))) for kind in FIXED}
+    moved = _between_servers(placement, kv)
+    np.fill_diagonal(moved, 0.0)
+    reduces = merged_traffic(n, [group for part in parts for group in part.reduces]).allreduce
+    return ServingTraffic(n, {**kinds, "kv": moved}, reduces)
+
+
+def token_rates(deployment: Deployment, load: RequestLoad) -> tuple[float, float]:
+    """Return the tokens a second that go through the pool of prompts, and through that of answers.
+
+    With drafts more tokens go through than come out. Where one pool does both, all of it is the second's.
+    """
+    settings = deployment.settings
+    prompts = load.requests_per_s * load.prompt_tokens
+    drafts = (1 + settings.drafted_tokens) / settings.accepted_tokens
+    answers = load.requests_per_s * load.answer_tokens * drafts
+    return (0.0, prompts + answers) if deployment.prefill is None else (prompts, answers)
+
+
+def pool_traffic(
+    model: TransformerModel,
+    deployment: Deployment,
+    placement: Placement,
+    prefill: bool,
+    tokens_per_s: float,
+    sent: SentBy,
+) -> ServingTraffic:
+    """Return what a pool sends inside itself when so many tokens a second go through all of its replicas."""
+    n = placement.servers
+    pool, ranks = deployment.decode, placement.decode
+    if prefill:
+        assert deployment.prefill is not None
+        pool, ranks = deployment.prefill, placement.prefill
+    one = pass_bytes(model, pool.parallelism, sent.dispatch)
+    relayed = sent.relays_prefill if prefill else sent.relays_decode
+    experts, stages = np.zeros((2, n, n))
+    reduces: list[AllReduceGroup] = []
+    for replica in ranks:
+        rate = tokens_per_s / pool.replicas
+        reduces += _reduced(pool, replica, rate, one)
+        stages += _handed_on(pool, replica, rate * one.boundary_bytes, n)
+        for group in _expert_groups(pool, replica) if one.expert_layers else ():
+            passes = rate * one.expert_layers / pool.parallelism.pipeline / pool.parallelism.expert_tensor
+            experts += _exchanged(model, group, passes, one, n, relayed, sent.loads)
+    for matrix in (experts, stages):
+        np.fill_diagonal(matrix, 0.0)
+    return ServingTraffic(n, {"experts": experts, "stages": stages}, merged_traffic(n, reduces).allreduce)
+
+
+def _by_stage(pool: Pool, replica: Ints) -> Ints:
+    """Return the server of each rank, shape (stages, copies of attention, tensor ranks)."""
+    split = pool.parallelism
+    return replica.reshape(split.pipeline, split.attention_data, split.tensor)
+
+
+def _reduced(pool: Pool, replica: Ints, tokens_per_s: float, one: PassBytes) -> list[AllReduceGroup]:
+    split = pool.parallelism
+    each = tokens_per_s * one.reduced_bytes / split.pipeline
+    groups: list[AllReduceGroup] = []
+    for stage in _by_stage(pool, replica):
+        groups += [_group(copy, each * one.tensor_reduces / split.attention_data) for copy in stage]
+        groups.append(_group(stage, each * one.stage_reduces))
+    return groups
+
+
+def _handed_on(pool: Pool, replica: Ints, bytes_per_s: float, servers: int) -> Floats:
+    """Return what goes from each stage to the next, rank to rank."""
+    stages = _by_stage(pool, replica).reshape(pool.parallelism.pipeline, -1)
+    moved = np.zeros((servers, servers))
+    np.add.at(moved, (stages[:-1].ravel(), stages[1:].ravel()), bytes_per_s / stages.shape[1])
+    return moved
+
+
+def _expert_groups(pool: Pool, replica: Ints) -> Ints:
+    """Return the server of each rank of every expert group, shape (groups, expert); split experts lie on neighbors."""
+    split = pool.parallelism
+    stages = _by_stage(pool, replica).reshape(split.pipeline, split.expert, split.expert_tensor)
+    return stages.transpose(0, 2, 1).reshape(-1, split.expert)
+
+
+def _group(ranks: Ints, size_bytes: float) -> AllReduceGroup:
+    return AllReduceGroup(tuple(np.unique(ranks).tolist()), round(size_bytes))
+
+
+def _exchanged(
+    model: TransformerModel,
+    group: Ints,
+    passes_per_s: float,
+    one: PassBytes,
+    servers: int,
+    relayed: bool,
+    loads: ExpertLoads | None,
+) -> Floats:
+    """Return the bytes a second that tokens take to the experts of a group and back, by pair of servers.
+
+    Parameters
+    ----------
+    group : int64 array, shape (expert,)
+        The server of each rank.
+    passes_per_s : float
+        Tokens a second times layers.
+    """
+    assert model.experts is not None
+    there = server_copies(model.experts, group, servers, relayed, loads)
+    from_server = np.bincount(group, minlength=servers) / len(group)
+    copies = passes_per_s * np.outer(from_server, there)
+    return np.asarray(copies * one.dispatch_bytes + copies.T * one.combine_bytes)
+
+
+def _between_servers(placement: Placement, kv: Floats) -> Floats:
+    """Return bytes a second by pair of servers: every server of a replica has its share of keys and values."""
+    if not len(placement.prefill):
+        return np.zeros((placement.servers, placement.servers))
+    sources = on_servers(placement.prefill, placement.servers)
+    ends = on_servers(placement.decode, placement.servers)
+    return np.asarray(sources.T @ kv @ ends)
+
+
+def server_copies(
+    experts: Experts, servers_of_ranks: Ints, servers: int, relayed: bool, loads: ExpertLoads | None = None
+) -> Floats:
+    """Return the copies of a token that reach the experts on each server, shape (servers,).
+
+    Averages over layers. Where tokens are relayed inside servers, one copy goes to a server however many of a token's
+    experts are there; then what counts is how often at least one of them is.
+
+    Parameters
+    ----------
+    servers_of_ranks : int64 array, shape (expert,)
+        The server of each rank of an expert group; rank j holds the j-th block of experts.
+    loads : ExpertLoads, optional
+        Even where not given.
+
+    Examples
+    --------
+    Of DeepSeek-V3's 8 experts a token, on 8 servers of 8 ranks, 3.63 servers have some.
+
+    >>> from topoopt.workloads.transformer import find_transformer
+    >>> experts, ranks = find_transformer("deepseek-v3").experts, np.repeat(np.arange(8), 8)
+    >>> server_copies(experts, ranks, 8, True).sum().round(2), server_copies(experts, ranks, 8, False).sum()
+    (np.float64(3.63), np.float64(8.0))
+    """
+    ranks = len(servers_of_ranks)
+    even = np.full((1, ranks), 1.0 / ranks)
+    by_rank = even if loads is None else rank_shares(taken_shares(loads, experts), ranks)
+    by_server = np.zeros((len(by_rank), servers))
+    np.add.at(by_server.T, servers_of_ranks, by_rank.T)
+    if not relayed:
+        return np.asarray(experts.per_token * by_server.mean(axis=0))
+    shares, place = np.unique(by_server, return_inverse=True)
+    visits = np.array([_visits(experts, share) for share in shares.tolist()])
+    return np.asarray(visits[place].reshape(by_server.shape).mean(axis=0))
+
+
+def _visits(experts: Experts, share: float) -> float:
+    """Return how often a token goes to a server that has such a share of the experts."""
+    if share <= 0:
+        return 0.0
+    if share >= 1:
+        return 1.0
+    groups = experts.route_groups, experts.groups_per_token
+    return share * expected_places(experts.count, experts.per_token, 1 / share, *groups)

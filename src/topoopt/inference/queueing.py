@@ -1,0 +1,163 @@
+"""How long requests wait: for a prompt to be read (M/D/c), and for a place in a batch (Erlang's C).
+
+A pool that reads prompts, which arrive by themselves: the queue M/D/1, and what splitting the model does to it.
+
+All prompts take ``duration_s`` on one accelerator, and arrive at random at ``rate`` a second (DistServe, section 3.1).
+"""
+
+import math
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.base.errors import InvalidInput
+
+_HALVINGS = 24
+
+
+def waiting_share(servers: int, offered: float) -> float:
+    """Return the share of those that come who find all servers busy, of which so many are on average (Erlang's C).
+
+    Examples
+    --------
+    >>> waiting_share(1, 0.25), round(waiting_share(2, 1.0), 6)
+    (0.25, 0.333333)
+    """
+    if offered <= 0:
+        return 0.0
+    blocked = 1.0
+    for one in range(1, servers + 1):
+        blocked = offered * blocked / (one + offered * blocked)
+    return blocked / (1 - offered / servers * (1 - blocked))
+
+
+def prompt_wait_s(rate_per_s: float, service_s: float, stages: int = 1, readers: int = 1) -> float:
+    """Return the mean wait for replicas that read prompts of equal length, one after the other; inf if too many.
+
+    A router that knows who is free makes one queue of them: waits are half of those with services of random length,
+    which is exact of one replica. A pipeline takes the next prompt after a stage's share of the time.
+
+    Parameters
+    ----------
+    rate_per_s
+        Of requests that come to all of them, as a Poisson process.
+    service_s
+        Of a prompt, through all stages.
+
+    Examples
+    --------
+    At 80 % a prompt of a second waits two; in two stages one of half of that; before two replicas less.
+
+    >>> round(prompt_wait_s(0.8, 1.0), 6), round(1 + prompt_wait_s(0.8, 1.0, 2), 6)
+    (2.0, 1.166667)
+    >>> round(prompt_wait_s(1.6, 1.0, readers=2), 4)
+    0.8889
+    """
+    each_s = service_s / stages
+    busy = rate_per_s * each_s / readers
+    if busy >= 1:
+        return math.inf
+    return waiting_share(readers, busy * readers) * each_s / (2 * readers * (1 - busy))
+
+
+def late_wait_s(
+    rate_per_s: float, service_s: float, stages: int = 1, readers: int = 1, share: float = 0.9
+) -> float:
+    """Return what a share of the prompts wait at most, where :func:`prompt_wait_s` is the mean.
+
+    Those that wait at all do so about exponentially, as the exact tail of M/D/1 has it in heavy traffic.
+
+    Examples
+    --------
+    >>> round(late_wait_s(0.8, 1.0), 3), late_wait_s(0.05, 1.0)
+    (5.199, 0.0)
+    """
+    each_s = service_s / stages
+    busy = rate_per_s * each_s / readers
+    if busy >= 1:
+        return math.inf
+    waiting = waiting_share(readers, busy * readers)
+    if waiting <= 1 - share:
+        return 0.0
+    return each_s / (2 * readers * (1 - busy)) * math.log(waiting / (1 - share))
+
+
+def busy_limits(slack: Floats, readers: int, share: float = 0.9) -> Floats:
+    """Return how busy so many readers may be for a share of the prompts to wait no longer than ``slack``.
+
+    Parameters
+    ----------
+    slack : float64 array
+        Waits in units of a prompt's service; below 0 there is none, and the answer is 0.
+    """
+    low, high = np.zeros(slack.shape), np.ones(slack.shape)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        offered, blocked = middle * readers, np.ones(slack.shape)
+        for one in range(1, readers + 1):
+            blocked = offered * blocked / (one + offered * blocked)
+        waiting = blocked / (1 - middle * (1 - blocked))
+        beyond = np.log(np.maximum(waiting / (1 - share), 1.0))
+        fits = beyond / (2 * readers * (1 - middle)) <= slack
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    return np.where(slack < 0, 0.0, low)
+
+
+def place_wait_s(places: float, busy_places: float, holding_s: float) -> float:
+    """Return the mean wait for one of so many places, of which so many are taken on average (Erlang's C).
+
+    Examples
+    --------
+    One place that is taken half of the time is waited for as long as it is held.
+
+    >>> round(place_wait_s(1, 0.5, 3.0), 9)
+    3.0
+    """
+    count = max(int(places), 1)
+    if busy_places >= count:
+        return math.inf
+    return waiting_share(count, busy_places) * holding_s / (count - busy_places)
+
+
+def single_s(duration_s: float, rate: float) -> float:
+    """Return the mean time to the first token: reading, and waiting of an M/D/1 queue.
+
+    Raises
+    ------
+    InvalidInput
+        If more prompts arrive than are read, with the largest rate that is stable.
+
+    Examples
+    --------
+    >>> round(single_s(0.1, 8.0), 6)  # at a load of 0.8 three times the reading
+    0.3
+    """
+    load = _load(duration_s, rate)
+    return duration_s + load * duration_s / (2 * (1 - load))
+
+
+def pipelined_s(duration_s: float, rate: float, stages: int = 2) -> float:
+    """Return the same over pipeline stages: a prompt takes as long, the next one starts after a stage's share.
+
+    Examples
+    --------
+    >>> pipelined_s(0.1, 8.0) == 0.1 + 8 * 0.1**2 / (4 * (2 - 8 * 0.1))
+    True
+    """
+    slot = duration_s / stages
+    load = _load(slot, rate)
+    return duration_s + load * slot / (2 * (1 - load))
+
+
+def tensor_parallel_s(duration_s: float, rate: float, speed_up: float) -> float:
+    """Return the same with tensor parallelism that reads a prompt so many times as fast."""
+    return single_s(duration_s / speed_up, rate)
+
+
+def _load(slot_s: float, rate: float) -> float:
+    load = slot_s * rate
+    if not 0 <= load < 1:
+        raise InvalidInput(
+            f"rate {rate:g}: prompts arrive faster than they are read; stable below {1 / slot_s:.4g} a second"
+        )
+    return load

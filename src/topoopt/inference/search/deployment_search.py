@@ -1,0 +1,179 @@
+"""From a question to an answer: screen every deployment in closed form, simulate the best, put them on fabrics."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from topoopt.base.errors import Infeasible
+from topoopt.inference.fabric_comparison import ServedFabric
+from topoopt.inference.requests import Objectives
+from topoopt.inference.search.answer import ServingAnswer
+from topoopt.inference.search.candidates import Candidate, candidates, pareto_front
+from topoopt.inference.search.closed_form import splits_of
+from topoopt.inference.search.fabric_choice import OnOneFabric, on_fabric, on_fabrics
+from topoopt.inference.search.goodput import (
+    EXACT,
+    MOST_BISECTED,
+    Binding,
+    Evaluated,
+    FleetAt,
+    evaluated,
+    first_requests,
+    goodput,
+    stable_rate,
+    what_binds,
+)
+from topoopt.inference.search.question import Question
+from topoopt.inference.search.sensitivity import RELIEFS, Relief, faster_network, relieved
+from topoopt.inference.simulator import Fleet, ServingRun, simulate_serving
+from topoopt.inference.simulator.kernel.layout import Clock
+
+BINDS = 0.03
+"""Of the goodput, from which on more of a resource is told from the 1 % up to which goodputs are found."""
+Progress = Callable[[str, int, int], None]
+NOISE = 1.02
+"""Of a rate that is found by simulation."""
+
+
+def serve(question: Question, on_progress: Progress) -> ServingAnswer:
+    """Return the best deployments, and of several servers the best on each fabric.
+
+    Raises
+    ------
+    Infeasible
+        If nothing fits, no deployment meets the objectives, or none keeps up with the rate; with what is possible.
+    """
+    demand, machine, limits = question.demand, question.machine, question.limits
+    answerers = splits_of(machine, question.fixed, demand.most_tokens)
+    readers = splits_of(machine, question.fixed_prefill, demand.most_tokens)
+    if question.fixed_prefill == question.fixed:
+        readers = answerers
+    found = candidates(readers, answerers, demand, question.objectives, machine.settings, limits)
+    front = pareto_front(readers, answerers, demand, machine.settings, limits)
+    chosen = _promising(found, question.top)
+    simulated = []
+    for place, one in enumerate(chosen):
+        on_progress("simulating deployments", place, len(chosen))
+        simulated.append(evaluated(demand, question.objectives, one, _always(question.fleet(one))))
+    simulated.sort(key=lambda one: (-one.goodput_per_s, -one.output_tokens_per_s))
+    _check_rate(question, simulated)
+    rows: tuple[OnOneFabric, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    if question.network is not None:
+        rows, skipped = on_fabrics(question, question.network, found, simulated, on_progress)
+    answer = ServingAnswer(question, tuple(simulated), front, len(answerers), len(found), rows, skipped)
+    on_progress("what binds", 0, 1)
+    return _with_gains(answer)
+
+
+def _with_gains(answer: ServingAnswer) -> ServingAnswer:
+    """Return an answer with what twice as much of each resource is worth: of several servers where the best is."""
+    question, winner = answer.question, answer.winner
+    if winner is not None:
+        known = replace(winner, evaluated=measured(question, winner.evaluated, winner.served))
+        return replace(answer, fabrics=tuple(known if row is winner else row for row in answer.fabrics))
+    first: dict[str, Evaluated] = {}
+    for one in answer.deployments:
+        first.setdefault(one.candidate.deployment.mode, one)
+    best = list(first.values())
+    return replace(
+        answer,
+        deployments=tuple(measured(question, one) if one in best else one for one in answer.deployments),
+    )
+
+
+def _always(fleet: Fleet) -> Callable[[float], Fleet]:
+    return lambda rate_per_s: fleet
+
+
+def _promising(found: list[Candidate], top: int) -> list[Candidate]:
+    """Return the best of each mode."""
+    modes = dict.fromkeys(one.deployment.mode for one in found)
+    return [one for mode in modes for one in [one for one in found if one.deployment.mode == mode][:top]]
+
+
+def _check_rate(question: Question, simulated: Sequence[Evaluated]) -> None:
+    """Refuse a rate that no deployment keeps up with, whatever the network."""
+    best = max(simulated, key=lambda one: one.stable_per_s)
+    rate, stable = question.demand.rate_per_s, best.stable_per_s
+    if rate is not None and rate > NOISE * stable:
+        raise Infeasible(
+            f"rate {rate:g}/s: more than {question.limits.accelerators} accelerators keep up with; the largest that is "
+            f"stable is {stable:.3g}/s, with {best.words}"
+        )
+    if simulated[0].goodput_per_s == 0:
+        near = max(simulated, key=lambda one: one.run.attainment(question.objectives))
+        at = "" if rate is None else f"at {rate:g}/s "
+        raise Infeasible(
+            f"slo_share {question.objectives.share:g}: at no rate do so many requests meet both objectives; "
+            f"{at}{near.run.attainment(question.objectives):.1%} do, with {near.words}"
+        )
+
+
+def measured(question: Question, found: Evaluated, row: ServedFabric | None = None) -> Evaluated:
+    """Return a deployment, on a fabric or in a server, with what twice as much of each resource is worth."""
+    demand, best = question.demand, found.goodput_per_s
+    if best <= 0:
+        return found
+    few, one = first_requests(demand, MOST_BISECTED), found.candidate
+
+    def gain(more: FleetAt) -> float:
+        if demand.requests.clients:
+            run = simulate_serving(more(best), demand.at(best))
+            return len(run.requests) / run.end_s / best - 1
+        at = best * (1 + 2 * EXACT)
+        if simulate_serving(more(at), few.at(at)).attainment(question.objectives) < question.objectives.share:
+            return 0.0
+        rate = goodput(more, few, question.objectives, at)
+        return (min(rate, stable_rate(one, more, few)) if rate > found.stable_per_s else rate) / best - 1
+
+    fleets = {relief.what: _fleet_at(question, found, row, relief) for relief in RELIEFS}
+    return replace(found, binding=measured_binding(found.at_goodput, question.objectives, fleets, gain))
+
+
+def _fleet_at(question: Question, found: Evaluated, row: ServedFabric | None, relief: Relief) -> FleetAt:
+    fleet = relieved(question, found.candidate, relief)
+    if row is None:
+        return lambda rate_per_s: fleet
+    way = faster_network(row) if relief.sent > 1 else row
+    return partial(_on, fleet, way, question)
+
+
+def _on(fleet: Fleet, row: ServedFabric, question: Question, rate_per_s: float) -> Fleet:
+    return on_fabric(fleet, row, rate_per_s, question.router, question.server_failures)
+
+
+def measured_binding(
+    run: ServingRun,
+    objectives: Objectives,
+    fleet_of: Mapping[str, FleetAt],
+    gain_of: Callable[[FleetAt], float],
+) -> Binding:
+    """Return what binds: that of which twice as much raises the goodput most; a queue where nothing does.
+
+    Parameters
+    ----------
+    run
+        At the goodput.
+    fleet_of
+        The deployment with twice as much, by resource.
+    gain_of
+        Says by what share more the goodput of a fleet is.
+    """
+    gains = {
+        what: 0.0 if what == "KV capacity" and not _short_of_pages(run) else max(gain_of(fleet), 0.0)
+        for what, fleet in fleet_of.items()
+    }
+    why = what_binds(run, objectives)
+    words = {relief.what: relief.words for relief in RELIEFS}
+    most = max(gains, key=lambda what: gains[what])
+    if gains[most] < BINDS:
+        because = why.words if why.what == "queue" else "requests wait for each other"
+        return Binding("queue", f"{because}; twice as much of no resource is worth {BINDS:.0%}", gains)
+    because = f"; {why.words}" if why.what == most else ""
+    return Binding(most, f"{words[most]} would be {gains[most]:.0%} more{because}", gains)
+
+
+def _short_of_pages(run: ServingRun) -> bool:
+    """Return whether caches have ever filled a memory; else more of it changes nothing."""
+    return run.seconds(Clock.NO_PAGE) > 0 or bool(run.preempted.any())

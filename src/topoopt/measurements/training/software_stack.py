@@ -1,0 +1,156 @@
+"""The software of a row of a table of runs: its framework, how attention and kernels around it ran, its gathers."""
+
+import re
+
+from topoopt.base.errors import check_known, unknown_name
+from topoopt.measurements.training.cells import Row, meaning, switched_on, text, zero_stage
+from topoopt.transformers import ATTENTION_KERNELS, FRAMEWORKS, GATHERS, find_framework, unfused_bits
+
+ATTENTION_COLUMNS = ("attention", "attention_kernel", "attn", "kernel", "flash_attention", "flash_attn")
+"""Columns that may say how attention ran, by a word or, where the name has ``flash``, by yes or no."""
+
+EAGER_WORDS = (
+    r"\beager\b|\bunfused\b|\b(no|not|without|before) flash"
+    r"|\b(torch|megatron) (attention|softmax|kernel)|\bkernels?[:= ]+(torch|megatron|fused)\b"
+)
+"""In notes; a fused kernel beside Megatron's and PyTorch's is its softmax, which reads and writes all scores."""
+
+KERNEL_LIST = r"\bkernels?="
+"""In notes, before kernels that are named one by one: what is not among them was not fused."""
+
+KERNELS_OF_PARTS = {"norms": r"rms|norm", "rotary": r"rotary|rope", "activation": r"swiglu|silu|glu\b"}
+
+LATE_STACKS = r"mosaic|llm-foundry|composer"
+DEEPSPEED_OF_2021 = r"\b20(20|21)\b|\b0\.[34]\.\d"
+
+KERNEL_NAMES = {
+    "flash1": r"flash[-_ ]?(attention)?[-_ ]?v?1(\.\d+)*|fa1",
+    "flash2": r"flash[-_ ]?(attention)?[-_ ]?2|fa2",
+    "cudnn": r"te|cudnn|flash[-_ ]?(attention)?[-_ ]?3|fa3",
+}
+"""Of fused kernels, as a column may name them."""
+
+OLD_FLASH = r"\bflash[-_ ]?attention[-_ ]?v?1\b"
+"""In notes."""
+
+FLASH_WORD = "flash"
+PLACES = ("note", "recompute", "source", "dataset", "zero")
+
+
+def run_framework(row: Row) -> str:
+    """Return the framework of a row: its column ``framework``, or what its note or source says, or megatron.
+
+    Raises
+    ------
+    InvalidInput
+        If the column has an unknown name.
+    """
+    framework = text(row, "framework").lower()
+    if framework:
+        if framework not in FRAMEWORKS:
+            framework = meaning("framework", framework) or framework
+        find_framework(framework)
+        return framework
+    return meaning("framework", _words(row)) or "megatron"
+
+
+def written_attention(row: Row) -> str:
+    """Return how a row says that attention ran, or nothing where it does not say.
+
+    ``fused`` or ``eager``; ``flash1``, ``flash2`` or ``cudnn`` where its column names a fused kernel, or its note the
+    first of them.
+
+    Raises
+    ------
+    InvalidInput
+        If a column about it has an unknown word.
+    """
+    for column in ATTENTION_COLUMNS:
+        if text(row, column):
+            return _kernel(row, column)
+    words = _words(row)
+    if re.search(EAGER_WORDS, words):
+        return "eager"
+    if re.search(OLD_FLASH, words):
+        return "flash1"
+    return "fused" if FLASH_WORD in words else ""
+
+
+def written_unfused(row: Row) -> str:
+    """Return which of :data:`~topoopt.transformers.UNFUSED_PARTS` a row says to have run operation by operation.
+
+    Joined by ``+``, ``none`` or ``all``; nothing where the row does not say.
+
+    Raises
+    ------
+    InvalidInput
+        If its column ``unfused`` has an unknown word.
+    """
+    word = text(row, "unfused").lower()
+    if word:
+        unfused_bits(word)
+        return word
+    known = find_framework(run_framework(row)).unfused
+    if known:
+        return known
+    words = _words(row)
+    if not re.search(KERNEL_LIST, words):
+        return ""
+    apart = (part for part, kernel in KERNELS_OF_PARTS.items() if not re.search(kernel, words))
+    return "+".join(apart) or "none"
+
+
+def written_gathers(row: Row) -> str:
+    """Return how ZeRO-3 gathered, one of :data:`~topoopt.transformers.GATHERS`; nothing where a row does not say.
+
+    MosaicML's stack gathers late, DeepSpeed of 2020 and 2021 every parameter by itself. PaddlePaddle and
+    DeepSpeed scatter gradients with ZeRO 2 while nothing computes.
+
+    Raises
+    ------
+    InvalidInput
+        If its column ``gathers`` has an unknown word.
+    """
+    word = text(row, "gathers").lower()
+    if word:
+        check_known("gathers", word, GATHERS)
+        return word
+    words = _words(row)
+    if re.search(LATE_STACKS, words):
+        return "after"
+    if zero_stage(row) == 2 and (run_framework(row) == "deepspeed" or "paddle" in words):
+        return "alone"
+    old = run_framework(row) == "deepspeed" and re.search(DEEPSPEED_OF_2021, words)
+    return "each" if old else ""
+
+
+def run_attention(row: Row) -> str:
+    """Return what attention keeps: as the row says; else as eager with DeepSpeed, as fused without.
+
+    The published runs with Megatron-DeepSpeed are from before FlashAttention.
+
+    Raises
+    ------
+    InvalidInput
+        If a column about it has an unknown word.
+    """
+    written = written_attention(row) or ("eager" if run_framework(row) == "deepspeed" else "fused")
+    return written if written in ATTENTION_KERNELS else "fused"
+
+
+def _kernel(row: Row, column: str) -> str:
+    word = text(row, column).lower()
+    for kernel, names in KERNEL_NAMES.items():
+        if re.fullmatch(names, word):
+            return kernel
+    if "flash" in word or word in ("fused", "sdpa"):
+        return "fused"
+    if word in ("eager", "unfused", "torch", "megatron", "math") or "softmax" in word:
+        return "eager"
+    if "flash" in column:
+        return "fused" if switched_on(row, column, True) else "eager"
+    raise unknown_name(column, word, (*ATTENTION_KERNELS, "flash", "torch"))
+
+
+def _words(row: Row) -> str:
+    return " ".join(text(row, place) for place in PLACES).lower()

@@ -1,0 +1,352 @@
+"""A plan to a JSON document and back."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.base.errors import InvalidInput
+from topoopt.base.provenance import Provenance
+from topoopt.finder import STRIDES, FinderRules
+from topoopt.jobs import Job, Work
+from topoopt.plans import file_model as model
+from topoopt.plans.comparison import compared_fabrics, standings_of
+from topoopt.plans.plan import Baseline, ChosenWiring, Outcome, Plan, RoutingGap, SearchRecord
+from topoopt.plans.work_parts import (
+    operators_from_file,
+    operators_to_mapping,
+    traffic_from_file,
+    traffic_to_mapping,
+    transformer_from_file,
+    transformer_to_mapping,
+)
+from topoopt.routing import Fabric, routes_from_mapping, routes_to_mapping
+from topoopt.schema.files import noun_from, read_json, validated, write_atomically
+from topoopt.schema.words import checked_arguments
+from topoopt.topologies import Ring, Topology, hop_metrics
+from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
+
+EMPTY: Mapping[str, Any] = {
+    "strategy": [],
+    "profiles": [],
+    "device_profiles": [],
+    "fixed_traffic": [],
+    "fixed_allreduce": [],
+    "fixed_compute_s": 0.0,
+    "fixed_hidden_share": 0.0,
+    "training": None,
+}
+"""Keys of a plan file that are of one kind of work, where it is another."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPart:
+    """How the work of a plan becomes keys of its file, and is made of them again."""
+
+    to_mapping: Callable[[Plan], Mapping[str, Any]]
+    from_file: Callable[[model.PlanFile], Work]
+
+
+WORK_PARTS: Mapping[str, WorkPart] = {
+    "operators": WorkPart(operators_to_mapping, operators_from_file),
+    "traffic": WorkPart(traffic_to_mapping, traffic_from_file),
+    "transformer": WorkPart(transformer_to_mapping, transformer_from_file),
+}
+
+
+def plan_to_mapping(plan: Plan) -> dict[str, Any]:
+    """Return the plan as the JSON document of ``topoopt plan --json`` and of a plan file."""
+    job, fabric, traffic = plan.job, plan.fabric, plan.traffic()
+    hops = hop_metrics(fabric.topology)
+    beside = compared_fabrics(plan)
+    own, *others = (row.ownership for row in beside)
+    groups = sorted(fabric.rings, key=lambda members: (-len(members), members))
+    standing, *standings = standings_of(beside)
+    document = {
+        "schema": model.SCHEMA,
+        "fabric": fabric.name,
+        "model": job.name,
+        "servers": job.cluster.servers,
+        "degree": job.cluster.degree,
+        "bandwidth_bps": job.cluster.link_bandwidth_bps,
+        "strides": plan.strides,
+        "wiring": plan.wiring,
+        "rings": [
+            _ring(index, ring) for index, members in enumerate(groups) for ring in fabric.rings[members]
+        ],
+        "groups": groups,
+        "diameter": hops.diameter,
+        "average_hops": hops.average_hops,
+        "hop_histogram": {distance: int(count) for distance, count in enumerate(hops.histogram) if count},
+        **plan.outcome.to_json(),
+        "data_parallel": plan.data_parallel,
+        "allreduce_bytes": traffic.allreduce_bytes,
+        "mp_bytes": traffic.mp_bytes,
+        "lower_bound_s": plan.bounds.lower_bound_s,
+        "gap": plan.gap,
+        "bounds": plan.bounds,
+        "gap_parts": plan.gap_parts,
+        "routing": plan.routing_gap,
+        "proposals": plan.search.proposals,
+        "proposals_per_s": plan.search.proposals_per_s,
+        "stopped_because": plan.search.stopped_because,
+        "search": {
+            "options": plan.options,
+            "rules": asdict(plan.rules),
+            "seed_times_s": plan.search.seed_times_s,
+            "convergence": plan.search.convergence,
+            "cpu_s": plan.search.cpu_s,
+            "left_out": plan.search.left_out,
+        },
+        "baselines": [
+            {
+                **_baseline_to_mapping(row, plan.outcome.iteration_time_s),
+                **asdict(its),
+                "ownership": owned,
+            }
+            for row, its, owned in zip(plan.baselines, standings, others, strict=True)
+        ],
+        "skipped_fabrics": plan.skipped_fabrics,
+        "cost_usd": plan.price.get("cost_usd"),
+        **asdict(standing),
+        "price": plan.price,
+        "terms": plan.terms,
+        "served": plan.served,
+        "ownership": own,
+        "gradients": plan.gradients,
+        "cluster": job.cluster,
+        "settings": job.settings,
+        **work_to_mapping(plan),
+        "topology": _topology(fabric.topology),
+        "routes": routes_to_mapping(fabric.routes),
+        "provenance": plan.provenance,
+    }
+    return model.PlanFile.model_validate(document, from_attributes=True).model_dump(
+        by_alias=True, mode="json"
+    )
+
+
+def _baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
+    """Return one row of the comparison."""
+    mapping = {
+        **vars(row),
+        "label": row.label,
+        **row.outcome.to_json(),
+        "relative_time": row.outcome.iteration_time_s / plan_time_s,
+        "strategy": [(s.batch_degree, s.start, s.channel_degree, s.channel_dim) for s in row.strategy.splits],
+        "layout": row.strategy.layout,
+    }
+    del mapping["outcome"]
+    return mapping
+
+
+@checked_arguments
+def write_plan(path: str | Path, plan: Plan) -> None:
+    """Write a plan file, whole or not at all."""
+    write_atomically(path, json.dumps(plan_to_mapping(plan), indent=1) + "\n")
+
+
+@checked_arguments
+def read_plan(path: str | Path) -> Plan:
+    """Return the plan of a file.
+
+    Raises
+    ------
+    InvalidInput
+        In one line, if the file is not JSON, truncated, or not a plan.
+    """
+    return plan_from_mapping(read_json(path, "expected a plan file"), str(path))
+
+
+def plan_from_mapping(document: Any, place: str = "plan") -> Plan:
+    """Return the plan that a JSON document describes; errors as :func:`read_plan`."""
+    if isinstance(document, dict) and document.get("schema") != model.SCHEMA:
+        got = document.get("schema", "no schema")
+        raise InvalidInput(f"{place}: expected a plan file with schema {model.SCHEMA}, got {got}")
+    try:
+        return _plan(validated(model.PlanFile, document, place))
+    except InvalidInput as error:
+        reason = str(error).removeprefix(f"{place}: ")
+        raise InvalidInput(f"{place}: {reason}") from None
+
+
+def plan_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a plan file."""
+    return model.PlanFile.model_json_schema(by_alias=True)
+
+
+def _check_repeats(file: model.PlanFile) -> None:
+    """Refuse a file that says one thing in two ways."""
+    for name, short, full in (
+        ("model", file.model, file.graph.name),
+        ("servers", file.servers, file.cluster.servers),
+        ("degree", file.degree, file.cluster.degree),
+        ("bandwidth_bps", file.bandwidth_bps, file.cluster.link_bandwidth_bps),
+        ("topology: servers", file.topology.servers, file.cluster.servers),
+        ("cost_usd", file.cost_usd, file.price.cost_usd),
+    ):
+        if short != full:
+            raise InvalidInput(f"{name}: {short} here, {full} elsewhere in the file")
+
+
+def _plan(file: model.PlanFile) -> Plan:
+    _check_repeats(file)
+    job = Job(work_from_file(file), file.cluster, file.settings)
+    splits = [noun_from(OperatorSplit, row) for row in file.strategy]
+    topology = _topology_of(file.topology)
+    rings = _rings(file, topology)
+    if file.wiring is not None and file.wiring.family != STRIDES:
+        topology = replace(topology, rings=rings.get(tuple(range(topology.servers)), ()))
+    fabric = Fabric(file.fabric, topology, routes_from_mapping(file.routes, topology), rings)
+    plan = Plan(
+        job,
+        _strategy(job, splits, 0 if file.training is None else file.training.chosen),
+        fabric,
+        noun_from(Outcome, file),
+        file.bounds,
+        noun_from(RoutingGap, file.routing),
+        noun_from(SearchRecord, file.search, proposals=file.proposals, stopped_because=file.stopped_because),
+        noun_from(Provenance, file.provenance),
+        noun_from(Outcome, file.data_parallel),
+        file.search.options,
+        tuple(_baseline(row, job) for row in file.baselines),
+        file.price.model_dump(exclude_unset=True),
+        file.skipped_fabrics,
+        _finder_rules(file.search.options if file.search.rules is None else file.search.rules),
+        wiring=None if file.wiring is None else noun_from(ChosenWiring, file.wiring),
+        gap_parts=file.gap_parts,
+        gradients=file.gradients,
+        terms=file.terms,
+        served=file.served,
+    )
+    _check_rings(plan)
+    return plan
+
+
+def _check_rings(plan: Plan) -> None:
+    """Refuse a plan in which a group has nothing to reduce on."""
+    for group in plan.traffic().allreduce:
+        if not plan.fabric.rings.get(group.members):
+            raise InvalidInput(f"rings: none joins the group of {len(group.members)} servers {group.members}")
+
+
+def _finder_rules(options: Mapping[str, Any]) -> FinderRules:
+    """Return the rules of the finder among others; the usual ones where none are named."""
+    names = {rule.name: options[rule.name] for rule in fields(FinderRules) if options.get(rule.name)}
+    for key, name in names.items():
+        if not isinstance(name, str):
+            raise InvalidInput(f"search: options: {key}: expected a name, got {str(name)[:80]}")
+    return FinderRules(**names)
+
+
+def _strategy(job: Job, splits: Sequence[OperatorSplit], layout: int) -> ParallelStrategy:
+    servers = job.cluster.servers
+    expected = len(job.work.plain_strategy(servers).splits)
+    if len(splits) != expected:
+        raise InvalidInput(f"strategy: expected a row for each of {expected} operators, got {len(splits)}")
+    return ParallelStrategy(servers, tuple(splits), layout)
+
+
+def _baseline(row: model.BaselinePart, job: Job) -> Baseline:
+    layouts = max(len(job.work.choices(job.cluster.servers)), 1)
+    if row.layout >= layouts:
+        raise InvalidInput(f"baselines: {row.fabric}: layouts are 0..{layouts - 1}, got {row.layout}")
+    splits = [OperatorSplit(*split) for split in row.strategy]
+    return noun_from(
+        Baseline, row, outcome=noun_from(Outcome, row), strategy=_strategy(job, splits, row.layout)
+    )
+
+
+def _ring(group: int, ring: Ring) -> dict[str, Any]:
+    walk = None if ring.walk == ring.members else list(ring.walk)
+    return {"group": group, "stride": ring.stride, "members": list(ring.members), "walk": walk}
+
+
+def _rings(file: model.PlanFile, topology: Topology) -> dict[tuple[int, ...], tuple[Ring, ...]]:
+    rings: dict[tuple[int, ...], tuple[Ring, ...]] = {tuple(members): () for members in file.groups}
+    for index, row in enumerate(file.rings):
+        ring = Ring(row.stride, tuple(row.walk or row.members), tuple(row.members))
+        nodes = [*ring.walk, *ring.members]
+        if not nodes or not 0 <= min(nodes) <= max(nodes) < topology.nodes:
+            raise InvalidInput(f"rings[{index}]: nodes must be in 0..{topology.nodes - 1}")
+        src, dst = ring.edges()
+        missing = np.flatnonzero(topology.link_ids(src, dst) < 0)
+        if len(missing):
+            raise InvalidInput(
+                f"rings[{index}]: no link {src[missing[0]]}->{dst[missing[0]]} in the topology"
+            )
+        if not 0 <= row.group < len(file.groups):
+            raise InvalidInput(f"rings[{index}]: group must be in 0..{len(file.groups) - 1}, got {row.group}")
+        key = tuple(file.groups[row.group])
+        rings[key] = (*rings[key], ring)
+    return rings
+
+
+def _topology(topology: Topology) -> dict[str, Any]:
+    return {
+        "family": topology.family,
+        "servers": topology.servers,
+        "nodes": topology.nodes,
+        "offsets": list(topology.offsets),
+        "links": {
+            "src": topology.src.tolist(),
+            "dst": topology.dst.tolist(),
+            "ports": topology.ports.tolist(),
+            "bandwidth_bps": _column(topology.bandwidth_bps),
+            "latency_s": _column(topology.latency_s),
+        },
+    }
+
+
+def _topology_of(part: model.TopologyPart) -> Topology:
+    links = part.links
+    count = len(links.src)
+    if not len(links.dst) == len(links.ports) == count:
+        raise InvalidInput("topology: links: src, dst and ports must be of one length")
+    for name in ("bandwidth_bps", "latency_s"):
+        column = getattr(links, name)
+        if isinstance(column, list) and len(column) != count:
+            raise InvalidInput(f"topology: links: {name}: expected {count} values, got {len(column)}")
+    if max([*links.src, *links.dst], default=0) >= part.nodes or part.nodes < part.servers:
+        raise InvalidInput(f"topology: links: nodes must be in 0..{part.nodes - 1}, servers first")
+    ends = list(zip(links.src, links.dst, strict=True))
+    if ends != sorted(set(ends)) or any(src == dst for src, dst in ends):
+        raise InvalidInput(
+            "topology: links: must be in order of src and dst, each once, none from a node to itself"
+        )
+    topology = Topology(
+        part.family,
+        part.servers,
+        part.nodes,
+        np.array(links.src, np.int32),
+        np.array(links.dst, np.int32),
+        np.array(links.ports, np.int32),
+        np.broadcast_to(np.array(links.bandwidth_bps, np.float64), (count,)).copy(),
+        np.broadcast_to(np.array(links.latency_s, np.float64), (count,)).copy(),
+        tuple(part.offsets),
+    )
+    server = np.repeat(np.arange(part.servers), len(part.offsets))
+    ahead = (server + np.tile(np.array(part.offsets, np.int64), part.servers)) % part.servers
+    if part.offsets and (count != len(server) or (topology.link_ids(server, ahead) < 0).any()):
+        raise InvalidInput("topology: offsets: every server must have a link along each, and no other")
+    return topology
+
+
+def _column(values: NDArray[np.float64]) -> float | list[float]:
+    return float(values[0]) if len(values) and (values == values[0]).all() else values.tolist()
+
+
+def work_to_mapping(plan: Plan) -> dict[str, Any]:
+    """Return the keys of a plan file that say what the work is, and what its memory."""
+    return {**EMPTY, **WORK_PARTS[plan.job.work.kind].to_mapping(plan)}
+
+
+def work_from_file(file: model.PlanFile) -> Work:
+    """Return the work that a plan file describes."""
+    kind = "traffic" if file.fixed_traffic or file.fixed_allreduce else "operators"
+    kind = kind if file.training is None else "transformer"
+    return WORK_PARTS[kind].from_file(file)

@@ -1,0 +1,273 @@
+"""The noun Candidate: a strategy on a fabric that is wired for it, simulated; and how the finder wires one."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.base.errors import Infeasible
+from topoopt.finder import STRIDES, USUAL_RULES, FinderRules, find_topology, lay_rings
+from topoopt.jobs import Job, JobSettings, TransformerWork, job_traffic, transformer_of
+from topoopt.plans import Bounds, Outcome, RoutingGap
+from topoopt.routing import Fabric, link_loads, max_load_s, optimal_max_load
+from topoopt.schema.files import noun_from
+from topoopt.search.bounds.demands import demands
+from topoopt.search.bounds.lower_bound import lower_bounds
+from topoopt.search.bounds.transfer_windows import windows
+from topoopt.search.candidates.task_graphs import task_graph_of
+from topoopt.simulation import (
+    AtLeast,
+    SimResult,
+    SimulationOptions,
+    TaskGraph,
+    analytic_step,
+    collective_options,
+    simulate,
+)
+from topoopt.workloads import Traffic
+from topoopt.workloads.strategy import ParallelStrategy
+
+DEFAULT = SimulationOptions()
+LARGEST_FOR_ROUTING = 4096
+"""Servers above which the bytes of each pair are not weighed against each other: n² of them."""
+LARGEST_AFRESH = 512
+"""Servers up to which the best routing is looked for from the beginning; above, from that of the plan."""
+LARGEST_TO_KEEP = 256
+"""Servers up to which the simulation of a strategy of operators is kept with it. Of 1,024 that is 250 MB each."""
+WHOLE = "all-to-allreduce"
+"""The degree split that gives every interface to the wiring of all servers."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Candidate:
+    """What may become the plan.
+
+    Attributes
+    ----------
+    fabric : Fabric
+        With rings of exactly the groups that the strategy has.
+    time_s : float
+        The simulated iteration time.
+    rules : FinderRules
+        By which the fabric was wired.
+    job : Job
+        As which it was simulated.
+    kept : SimResult, optional
+        Of that simulation. Of many servers it is not kept, for the times of all tasks take a hundred bytes each.
+    """
+
+    strategy: ParallelStrategy
+    fabric: Fabric
+    time_s: float
+    rules: FinderRules
+    job: Job
+    kept: SimResult | None
+
+    @property
+    def result(self) -> SimResult:
+        """What was simulated, once more where it is not kept."""
+        return self.kept or simulated(self.job, self.strategy, self.fabric)
+
+    def time_again_s(self, job: Job) -> float:
+        """Return the time as a job with other settings; that which is known where these are no others."""
+        if self._runs_alike(job):
+            return self.time_s
+        return _time_again_s(self, job) if self.kept is None else self.result_again(job).iteration_time_s
+
+    def result_again(self, job: Job) -> SimResult:
+        """Return the same with all that was simulated."""
+        return self.result if self._runs_alike(job) else simulated(job, self.strategy, self.fabric)
+
+    def _runs_alike(self, job: Job) -> bool:
+        return job.work is self.job.work and _as_run(job) == _as_run(self.job)
+
+    def with_result(self, result: SimResult, job: Job, fabric: Fabric | None = None) -> "Candidate":
+        """Return it as it was simulated as a job, or on another fabric."""
+        time_s = result.iteration_time_s
+        return replace(self, fabric=fabric or self.fabric, time_s=time_s, job=job, kept=result)
+
+    def whole(self) -> "Candidate":
+        """Return it with its simulation."""
+        return self if self.kept is not None else replace(self, kept=self.result)
+
+
+@lru_cache(maxsize=4)
+def _time_again_s(candidate: Candidate, job: Job) -> float:
+    """Return the time of a long simulation, once: strides are compared with the answer, and named beside it."""
+    return simulated(job, candidate.strategy, candidate.fabric).iteration_time_s
+
+
+def _as_run(job: Job) -> JobSettings:
+    """Return the settings of which a simulation knows."""
+    return replace(job.settings, bucket_bytes=job.settings.usual_bucket_bytes)
+
+
+def fabric_for(
+    job: Job, strategy: ParallelStrategy, rules: FinderRules = USUAL_RULES, seed: int = 0
+) -> Fabric:
+    """Run the topology finder on a strategy's traffic.
+
+    Where the degree split leaves all servers too few interfaces for the wiring of the rules, they get all of them.
+    """
+    try:
+        return _found(job, strategy, rules, seed)
+    except Infeasible:
+        if rules.wiring == STRIDES or rules.degree_split == WHOLE:
+            raise
+        return _found(job, strategy, replace(rules, degree_split=WHOLE), seed)
+
+
+def _found(job: Job, strategy: ParallelStrategy, rules: FinderRules, seed: int) -> Fabric:
+    cluster = job.cluster
+    return find_topology(
+        _traffic(job, strategy) if cluster.servers <= LARGEST_TO_KEEP else job_traffic(job, strategy),
+        degree=cluster.degree,
+        bandwidth_bps=cluster.link_bandwidth_bps,
+        latency_s=cluster.link_latency_s,
+        links=cluster.links,
+        rules=rules,
+        seed=seed,
+    )
+
+
+@lru_cache(maxsize=4)
+def _traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
+    """Return what is wired for, once for all rules."""
+    return job_traffic(job, strategy)
+
+
+def wired_candidate(job: Job, strategy: ParallelStrategy, rules: FinderRules, seed: int) -> Candidate:
+    """Return a strategy on the fabric that the finder wires for it."""
+    return candidate_on(job, strategy, fabric_for(job, strategy, rules, seed), rules, seed)
+
+
+def candidate_on(
+    job: Job, strategy: ParallelStrategy, fabric: Fabric, rules: FinderRules, seed: int
+) -> Candidate:
+    """Return a strategy on a fabric that was wired by the rules for it or for one like it."""
+    ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, seed)
+    found = simulated_candidate(job, strategy, ready, rules, simulated(job, strategy, ready))
+    large = job.cluster.servers > LARGEST_TO_KEEP and job.work.kind == "operators"
+    return replace(found, kept=None) if large else found
+
+
+def simulated_candidate(
+    job: Job, strategy: ParallelStrategy, fabric: Fabric, rules: FinderRules, result: SimResult
+) -> Candidate:
+    """Return what was simulated, and keep that."""
+    return Candidate(strategy, fabric, result.iteration_time_s, rules, job, result)
+
+
+def same_links(a: Fabric, b: Fabric) -> bool:
+    """Return whether two fabrics are wired alike, parallel links included."""
+    return all(
+        np.array_equal(getattr(a.topology, column), getattr(b.topology, column))
+        for column in ("src", "dst", "ports")
+    )
+
+
+def with_rings(fabric: Fabric, traffic: Traffic, degree: int, seed: int) -> Fabric:
+    """Return the fabric with rings of exactly the groups in the traffic; circuits that change have none."""
+    if fabric.reconfiguration is not None:
+        return fabric
+    rings = {
+        group.members: fabric.rings.get(group.members)
+        or lay_rings(fabric.topology, fabric.routes, group.members, degree, seed)
+        for group in traffic.allreduce
+    }
+    return replace(fabric, rings=rings)
+
+
+def simulated(
+    job: Job,
+    strategy: ParallelStrategy,
+    fabric: Fabric,
+    simulator: str = "analytic",
+    options: SimulationOptions | None = None,
+) -> SimResult:
+    """Simulate one iteration; of many micro-batches in a pipeline as many as are needed to know all of them.
+
+    Without options collectives run as the job's settings say.
+    """
+    options = options or options_of(job)
+    if isinstance(job.work, TransformerWork) and (simulator, options) == ("analytic", DEFAULT):
+        result = raced(job, strategy, fabric, np.inf)
+        assert isinstance(result, SimResult)
+        return result
+    return simulate(simulator, task_graph_of(job, strategy), fabric, options)
+
+
+def options_of(job: Job) -> SimulationOptions:
+    """Return the options by which collectives run as a job's settings say."""
+    return collective_options(job.settings.collective)
+
+
+def raced(job: Job, strategy: ParallelStrategy, fabric: Fabric, to_beat_s: float) -> SimResult | AtLeast:
+    """Simulate one iteration of a transformer until it shows that it does not take less than ``to_beat_s``."""
+    result = analytic_step(transformer_of(job).layout(strategy).step, fabric, to_beat_s)
+    return simulate("analytic", task_graph_of(job, strategy), fabric, DEFAULT) if result is None else result
+
+
+def outcome(result: SimResult) -> Outcome:
+    """Return the figures of a simulation that a plan keeps."""
+    count: Counter[str] = Counter()
+    for row in result.algorithms:
+        count[row.algorithm] += row.count
+    return noun_from(Outcome, result, algorithms=dict(count))
+
+
+def bounds(job: Job, strategy: ParallelStrategy, result: SimResult) -> Bounds:
+    """Return the lower bounds of the simulated strategy on the job's cluster.
+
+    Micro-batches that were left out add what the last round of those simulated adds: bounds are sums of what rounds
+    take, or the largest of such sums, which grows no slower. What it adds is not overrated, for the round before is
+    taken at the most that its bounds can be. That of hops is tried for some sets only, and grows by what computing
+    takes at most.
+    """
+    cluster, left = job.cluster, result.left_out
+    graph = asked_for(job, strategy, result)
+    found = windows(graph, cluster)
+    here = lower_bounds(cluster, found, demands(graph, cluster, found))
+    if left is None:
+        return here
+    earlier = windows(left.shorter, cluster)
+    late, early = demands(graph, cluster, found, True), demands(left.shorter, cluster, earlier, True)
+    most = replace(early, grid=early.grid.undercut_by_none)
+    last, before = lower_bounds(cluster, found, late), lower_bounds(cluster, earlier, most)
+    more_s = {
+        name: left.rounds * max(getattr(last, name) - getattr(before, name), 0.0) for name in asdict(here)
+    }
+    computing_s = left.rounds * (here.compute_s - before.compute_s)
+    return Bounds(
+        here.compute_s + computing_s,
+        max(here.injection_s, last.injection_s + more_s["injection_s"]),
+        max(here.average_hop_s, last.average_hop_s + min(more_s["average_hop_s"], max(computing_s, 0.0))),
+        here.critical_path_s + more_s["critical_path_s"],
+    )
+
+
+def asked_for(job: Job, strategy: ParallelStrategy, result: SimResult) -> TaskGraph:
+    """Return the graph that was to be simulated, its collectives as such and not yet as transfers of an algorithm."""
+    return task_graph_of(job, strategy) if result.algorithms else result.graph
+
+
+def background(fabric: Fabric, demand: Floats, result: SimResult) -> Floats:
+    """Return the bytes on each link that are not transfers: those of AllReduce rings."""
+    return np.maximum(result.link_bytes - link_loads(fabric.topology, fabric.routes, demand), 0.0)
+
+
+def routing_gap(fabric: Fabric, traffic: Traffic, result: SimResult, *, compute: bool = True) -> RoutingGap:
+    """Compare the busiest link with the best routing of the same transfers beside the same rings.
+
+    Loads are in seconds of link time; the rings' bytes stay where they are. On clusters of more than
+    :data:`LARGEST_FOR_ROUTING` servers, or without ``compute``, the optimum is not looked for, and its bound is 0.
+    """
+    busiest = max_load_s(fabric.topology, result.link_bytes)
+    if not compute or fabric.topology.servers > LARGEST_FOR_ROUTING:
+        return RoutingGap(busiest, 0.0, False, "not computed")
+    demand = traffic.mp_matrix()
+    known = result.link_bytes if fabric.topology.servers > LARGEST_AFRESH else None
+    best = optimal_max_load(fabric.topology, demand, background(fabric, demand, result), known)
+    return RoutingGap(busiest, min(best.lower_bound_s, busiest), best.exact, best.method)

@@ -1,0 +1,170 @@
+"""Which wirings are worth simulating for a strategy: families × degree splits, by the load that they leave.
+
+The load is a proxy, cheap and blind to when bytes are sent: what the fullest link carries of the AllReduces, and what
+all carry on the average of the rest. The choice among the few that are left is the simulation's.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from topoopt.base.errors import Infeasible, NoRoute
+from topoopt.catalog import ClusterSpec
+from topoopt.finder import LAYOUT_SPLITS, STRIDES, FinderRules, is_wiring_file, wirings_of
+from topoopt.jobs import Job, job_traffic
+from topoopt.plans import ChosenWiring
+from topoopt.routing import Fabric
+from topoopt.search.candidates.candidate import WHOLE, Candidate, fabric_for, same_links, with_rings
+from topoopt.search.options import SearchOptions
+from topoopt.topologies import hops_from
+from topoopt.workloads import Traffic
+from topoopt.workloads.strategy import ParallelStrategy
+
+GROUPS = "group rings"
+"""Name of what is wired group by group: replicas of parts of layers, each group for itself, and what joins them."""
+MOST_KEPT, FEWER_KEPT, MANY = 4, 2, 256
+"""Wirings of a strategy that are simulated, and fewer of more than so many servers."""
+FOR_ALL = ("proportional", WHOLE)
+"""Degree splits by which the group of all servers always gets interfaces."""
+LARGEST_FOR_OTHERS = 512
+"""Servers of a transformer or of a traffic matrix above which all servers are joined along strides only: laying the
+rings of its many groups over relays takes long, and gains nothing there."""
+SLACK = 1.1
+"""Times the load of the best strides, up to which another wiring is simulated."""
+_LARGEST_MATRIX = 2048
+
+
+def splits_to_try(options: SearchOptions, splits: Iterable[str]) -> tuple[str, ...]:
+    """Return the degree splits, that of the options first.
+
+    Where one wiring of all servers is asked for, others must not leave it out: they give all servers interfaces. A
+    wiring file leaves nothing to split.
+    """
+    if is_wiring_file(options.wiring):
+        return (options.degree_split,)
+    all_of_them = dict.fromkeys((options.degree_split, *splits))
+    named = options.wiring not in ("", STRIDES)
+    return tuple(
+        split for split in all_of_them if split in FOR_ALL or split == options.degree_split or not named
+    )
+
+
+def rules_to_try(cluster: ClusterSpec, options: SearchOptions, splits: tuple[str, ...]) -> list[FinderRules]:
+    """Return the rules by which a strategy may be wired: those asked for first, and strides before all others."""
+    usual = [replace(options.rules, degree_split=split) for split in splits_to_try(options, splits)]
+    if not options.any_wiring:
+        return usual
+    names = wirings_of(cluster.servers, cluster.degree, cluster.links)
+    return usual + [replace(rules, wiring=name) for name in names for rules in usual]
+
+
+def most_kept(job: Job) -> int:
+    """Return how many wirings of a strategy of operators are simulated."""
+    return MOST_KEPT if job.cluster.servers <= MANY else FEWER_KEPT
+
+
+def kept_wirings(
+    job: Job, strategy: ParallelStrategy, rules: list[FinderRules], seed: int, most: int
+) -> list[tuple[FinderRules, Fabric]]:
+    """Return what a strategy is to be simulated on, with its rings: the first rules, and those of least load.
+
+    Of wirings that are the same only the first is kept.
+    """
+    first, *others = _loaded(job, strategy, rules, seed)
+    return [(one, fabric) for _, one, fabric in (first, *sorted(others, key=_load)[: most - 1])]
+
+
+def other_wirings(
+    job: Job, strategy: ParallelStrategy, best: Fabric, options: SearchOptions, most: int
+) -> list[tuple[FinderRules, Fabric]]:
+    """Return the wirings, not of strides, that may be faster for a strategy than the best one of strides."""
+    if not options.any_wiring or job.cluster.servers > LARGEST_FOR_OTHERS:
+        return []
+    rules = rules_to_try(job.cluster, options, tuple(LAYOUT_SPLITS))
+    rows = _loaded(job, strategy, [one for one in rules if one.wiring != STRIDES], options.seed)
+    limit_s = SLACK * load_s(best, job_traffic(job, strategy))
+    return [(one, fabric) for load, one, fabric in sorted(rows, key=_load)[:most] if load < limit_s]
+
+
+_Loaded = tuple[float, FinderRules, Fabric]
+
+
+def _load(row: _Loaded) -> float:
+    return row[0]
+
+
+def _loaded(job: Job, strategy: ParallelStrategy, rules: list[FinderRules], seed: int) -> list[_Loaded]:
+    """Return the different fabrics that the rules wire for a strategy, with their loads."""
+    traffic = job_traffic(job, strategy)
+    rows: list[_Loaded] = []
+    for one in rules:
+        try:
+            fabric = with_rings(fabric_for(job, strategy, one, seed), traffic, job.cluster.degree, seed)
+        except (Infeasible, NoRoute):
+            if one.wiring == STRIDES:
+                raise
+            continue
+        if not any(same_links(fabric, other) for _, _, other in rows):
+            rows.append((load_s(fabric, traffic), one, fabric))
+    return rows
+
+
+def load_s(fabric: Fabric, traffic: Traffic) -> float:
+    """Return the seconds of the fullest link's AllReduces, and those of all links' other bytes on the average."""
+    topology = fabric.topology
+    reduced = np.zeros(len(topology))
+    for group in traffic.allreduce:
+        rings = fabric.rings[group.members]
+        each_bytes = group.wire_bytes / len(group.members) / len(rings)
+        for ring in rings:
+            reduced += each_bytes * np.bincount(topology.link_ids(*ring.edges()), minlength=len(topology))
+    crossed = _bytes_times_hops(fabric, traffic)
+    fullest = float((reduced / topology.bandwidth_bps).max())
+    return 8.0 * (fullest + crossed / float(topology.bandwidth_bps.sum()))
+
+
+def _bytes_times_hops(fabric: Fabric, traffic: Traffic) -> float:
+    topology, servers = fabric.topology, traffic.servers
+    if not traffic.mp_bytes:
+        return 0.0
+    sources = np.arange(servers)
+    if servers <= _LARGEST_MATRIX:
+        return float((traffic.mp_matrix() * hops_from(topology, sources)[:, :servers]).sum())
+    some = sources[:: servers // 64]
+    return traffic.mp_bytes * float(hops_from(topology, some)[:, :servers].mean())
+
+
+def by_groups(row: Candidate) -> bool:
+    """Return whether groups got their interfaces by a family of wirings, and not along strides."""
+    return row.rules.lifts_groups and not row.fabric.topology.offsets
+
+
+def best_strides(candidates: Iterable[Candidate]) -> Candidate | None:
+    """Return the fastest of those in which all servers are joined along strides; None where there is none."""
+    along = [row for row in candidates if row.fabric.wiring is None and not by_groups(row)]
+    return min(along, key=lambda row: row.time_s, default=None)
+
+
+def wiring_name(row: Candidate) -> str:
+    """Return the family of wirings that a candidate is of."""
+    if row.fabric.wiring is not None:
+        return row.fabric.wiring.family
+    return GROUPS if by_groups(row) else STRIDES
+
+
+def chosen_wiring(job: Job, best: Candidate, looked_at: Iterable[Candidate]) -> ChosenWiring:
+    """Return it; ``looked_at`` is what was simulated before gradient buckets were settled, as they are in ``job``."""
+    made, topology = best.fabric.wiring, best.fabric.topology
+    along = made is None and not by_groups(best)
+    strides, time_s = best_strides(looked_at), best.time_s if along else None
+    if time_s is None and strides is not None:
+        time_s = strides.time_again_s(job)
+    over = None if time_s is None else time_s / best.time_s - 1
+    if made is not None:
+        return ChosenWiring(made.family, made.group, made.recipe, time_s, over)
+    if not along:
+        return ChosenWiring(GROUPS, 1, {"degree_split": best.rules.degree_split}, time_s, over)
+    group = topology.servers if topology.offsets else 1
+    recipe = {"offsets": list(topology.offsets)} if topology.offsets else {}
+    return ChosenWiring(STRIDES, group, recipe, time_s, over)

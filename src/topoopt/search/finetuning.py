@@ -1,0 +1,340 @@
+"""The noun TunedWay: one way of fine-tuning, how it is split, what it takes, and what every fabric makes of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from topoopt.base.door import shows_itself
+from topoopt.base.frame import Frame, frame
+from topoopt.catalog import BYTES_PER_ELEMENT, largest_degree
+from topoopt.jobs import transformer_of
+from topoopt.plans import ComparedFabric, Plan, compared_fabrics
+from topoopt.pricing import Ownership
+from topoopt.transformers import Configuration, ConfigurationSearch, OwnedCluster, System, trained_parameters
+from topoopt.workloads.transformer import TransformerModel
+
+USUAL_BATCH = 128
+"""Sequences of a step: pre-training's millions of tokens would leave a data set of a few million no steps."""
+USUAL_SEQUENCE = 4096
+LARGEST_DEGREE = 8
+"""Interfaces of a server: one for each accelerator, of larger servers fewer and faster ones."""
+KINDS = ("lora", "qlora", "full")
+"""Adapters beside frozen weights in 16 bits (Hu 2021), or in 4 (Dettmers 2023); or all weights."""
+NAMES = {"lora": "LoRA", "qlora": "QLoRA", "full": "full"}
+GRADIENTS = "bf16"
+"""Of sums and of what is sent: with weights in 16 bits and Adam 16 bytes of a trained parameter, as PEFT and ZeRO have
+it (Rajbhandari 2020, section 3.1)."""
+HARDLY = 0.02
+"""A network whose doubling saves less than this share of a step hardly matters."""
+DEGREES = ("tp", "pp", "dp", "cp", "ep", "micro_batch", "recompute", "zero")
+
+
+@dataclass(frozen=True, slots=True)
+class TunedFabric:
+    """A way of fine-tuning on one network.
+
+    Attributes
+    ----------
+    step_s, exposed_s : float
+        Of a step, and of it what waits for communication between servers.
+    bandwidth_tax : float
+        Bytes on all links over those that have to move.
+    network_usd : float or None
+        None where the price of a part is not known.
+    hours, usd : float or None
+        Of the data set: servers, network and electricity.
+    """
+
+    fabric: str
+    server_bandwidth_bps: float
+    step_s: float
+    exposed_s: float
+    bandwidth_tax: float
+    network_usd: float | None
+    hours: float | None
+    usd: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class TunedWay:
+    """One way of fine-tuning.
+
+    Attributes
+    ----------
+    kind : str
+        One of :data:`KINDS`.
+    trained : int
+        Parameters that have gradients.
+    failure : str
+        Why it cannot be done; nothing below is known then.
+    split : mapping
+        Degrees, micro-batch, recomputation, ZeRO.
+    name : str
+        The same in short.
+    step_s, compute_s, exposed_s : float
+        Of a step on the first network: all of it, with free communication between servers, and what waits for these.
+    tokens_per_s : float
+    memory_bytes : mapping
+        By cause, on the fullest accelerator; ``capacity_bytes`` is what it has.
+    network_bytes : float
+        That all servers send in a step; 0 of one server.
+    ownership : Ownership or None
+        On the first network.
+    fabrics : tuple of TunedFabric
+        The first is the one that was planned; none of one server.
+    plan : Plan or None
+        What ``topoopt report`` and all else read; None of one server.
+    """
+
+    kind: str
+    trained: int
+    failure: str = ""
+    split: Mapping[str, int | str] = field(default_factory=dict)
+    name: str = ""
+    step_s: float = 0.0
+    compute_s: float = 0.0
+    exposed_s: float = 0.0
+    tokens_per_s: float = 0.0
+    memory_bytes: Mapping[str, float] = field(default_factory=dict)
+    capacity_bytes: float = 0.0
+    network_bytes: float = 0.0
+    ownership: Ownership | None = None
+    fabrics: tuple[TunedFabric, ...] = ()
+    plan: Plan | None = None
+
+    @property
+    def gradient_bytes(self) -> float:
+        """Of all gradients once, which replicas reduce in every step."""
+        return BYTES_PER_ELEMENT[GRADIENTS] * self.trained
+
+    @property
+    def network_hardly_matters(self) -> bool:
+        """Whether a network of twice the bandwidth would save next to nothing, if all that waits were halved."""
+        return not self.failure and self.exposed_s / 2 < HARDLY * self.step_s
+
+    @property
+    def hours(self) -> float | None:
+        """Of the data set."""
+        return None if self.ownership is None else self.ownership.run_hours
+
+    @property
+    def usd(self) -> float | None:
+        """Of the data set: servers, network and electricity."""
+        return None if self.ownership is None else self.ownership.usd_per_run
+
+    @property
+    def memory_total_bytes(self) -> float:
+        """All causes together."""
+        return sum(self.memory_bytes.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the way as plain values."""
+        head = {"kind": self.kind, "trained_parameters": self.trained, "gradient_bytes": self.gradient_bytes}
+        if self.failure:
+            return {**head, "failure": self.failure}
+        names = ("step_s", "compute_s", "exposed_s", "tokens_per_s", "capacity_bytes", "network_bytes")
+        rows = TunedFabric.__dataclass_fields__
+        return {
+            **head,
+            "failure": "",
+            "split": dict(self.split),
+            **{name: getattr(self, name) for name in names},
+            "memory_bytes": {**self.memory_bytes, "total": self.memory_total_bytes},
+            "hours": self.hours,
+            "usd": self.usd,
+            "network_hardly_matters": self.network_hardly_matters,
+            "fabrics": [{name: getattr(row, name) for name in rows} for row in self.fabrics],
+        }
+
+
+def failed_way(kind: str, model: TransformerModel, words: Mapping[str, Any], failure: str) -> TunedWay:
+    """Return a way that cannot be done, with the reason."""
+    return TunedWay(kind, _trained(model, words), failure)
+
+
+def way_of_plan(kind: str, words: Mapping[str, Any], plan: Plan) -> TunedWay:
+    """Return the way that a plan has: its figures are those of ``topoopt plan`` with the same words."""
+    training, outcome = transformer_of(plan.job), plan.outcome
+    layout, rows = training.layout(plan.strategy), compared_fabrics(plan)
+    return TunedWay(
+        kind,
+        _trained(training.model, words),
+        split={name: layout.configuration[name] for name in DEGREES},
+        name=layout.name,
+        step_s=outcome.iteration_time_s,
+        compute_s=outcome.compute_time_s,
+        exposed_s=outcome.exposed_communication_s,
+        tokens_per_s=training.tokens_per_s(outcome.iteration_time_s),
+        memory_bytes=layout.memory_bytes,
+        capacity_bytes=training.capacity_bytes,
+        network_bytes=_wire_bytes(plan),
+        ownership=rows[0].ownership,
+        fabrics=tuple(_fabric(row) for row in rows),
+        plan=plan,
+    )
+
+
+def way_of_search(kind: str, words: Mapping[str, Any], found: ConfigurationSearch) -> TunedWay:
+    """Return the way of one server, of the fastest configuration in closed form: no network is needed."""
+    row, one = found.row(0), found.table.row(0)
+    memory_bytes = {name: size for name, size in row["memory_bytes"].items() if name != "total"}
+    time_s = float(found.times.iteration_time_s[0])
+    return TunedWay(
+        kind,
+        _trained(found.request.model, words),
+        split={name: getattr(one, name) for name in DEGREES},
+        name=" ".join(f"{name}{getattr(one, name)}" for name in ("tp", "pp", "dp")) + f" mb{one.micro_batch}",
+        step_s=time_s,
+        compute_s=time_s,
+        tokens_per_s=row["tokens_per_s"],
+        memory_bytes=memory_bytes,
+        capacity_bytes=found.memory.capacity_bytes,
+        ownership=found.ownership(0),
+    )
+
+
+def _trained(model: TransformerModel, words: Mapping[str, Any]) -> int:
+    """Return the parameters that have gradients on a single accelerator, which holds all of them once."""
+    rare = {name: words[name] for name in ("adapter_rank", "adapters") if name in words}
+    one = Configuration(tp=1, pp=1, dp=1, global_batch=1, sequence=1, **rare)
+    return trained_parameters(model, one, 0).total
+
+
+def _wire_bytes(plan: Plan) -> float:
+    traffic = plan.traffic()
+    rings = sum(group.wire_bytes for group in traffic.allreduce)
+    return float(rings + traffic.mp_bytes)
+
+
+def _fabric(row: ComparedFabric) -> TunedFabric:
+    owned = row.ownership
+    return TunedFabric(
+        row.label,
+        row.server_bandwidth_bps,
+        row.outcome.iteration_time_s,
+        row.outcome.exposed_communication_s,
+        row.outcome.bandwidth_tax,
+        row.cost_usd,
+        None if owned is None else owned.run_hours,
+        None if owned is None else owned.usd_per_run,
+    )
+
+
+def kind_words(kind: str, rank: int, adapters: str) -> dict[str, Any]:
+    """Return the words by which a kind is planned like any other training.
+
+    Examples
+    --------
+    >>> kind_words("qlora", 16, "every-matrix")
+    {'gradients': 'bf16', 'adapter_rank': 16, 'adapters': 'every-matrix', 'weights': 'nf4'}
+    """
+    words: dict[str, Any] = {"gradients": GRADIENTS}
+    if kind == "full":
+        return words
+    words |= {"adapter_rank": rank, "adapters": adapters}
+    return {**words, "weights": "nf4"} if kind == "qlora" else words
+
+
+def usual_scale(model: TransformerModel, accelerators: int) -> tuple[int, int]:
+    """Return sequences of a step, the same for each accelerator, and tokens of a sequence.
+
+    Examples
+    --------
+    >>> from topoopt.workloads.transformer import find_transformer
+    >>> usual_scale(find_transformer("llama3-70b"), 24)
+    (144, 4096)
+    """
+    batch = accelerators * -(-USUAL_BATCH // accelerators)
+    return batch, min(model.sequence, USUAL_SEQUENCE)
+
+
+def usual_degree(system: System, servers: int) -> tuple[int, float]:
+    """Return the interfaces of a server and the bandwidth of one, so that all accelerators have theirs together."""
+    degree = min(system.accelerators_per_server, LARGEST_DEGREE, largest_degree(servers))
+    return degree, system.network_bandwidth_bps * system.accelerators_per_server / degree
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False)
+class FineTuning:
+    """Ways of fine-tuning a model, the one that was asked for first.
+
+    Attributes
+    ----------
+    model, accelerator : str
+    accelerators, servers : int
+    sequences, sequence : int
+        Of a step, and tokens of each.
+    tokens : float
+        Of the data set, all epochs.
+    rank : int
+        Of adapters.
+    adapters : str
+        Which matrices have one.
+    cluster : OwnedCluster or None
+        What one server costs; of several the plans know it.
+    """
+
+    model: str
+    accelerator: str
+    accelerators: int
+    servers: int
+    sequences: int
+    sequence: int
+    tokens: float
+    rank: int
+    adapters: str
+    ways: tuple[TunedWay, ...]
+    cluster: OwnedCluster | None = None
+
+    @property
+    def asked(self) -> TunedWay:
+        """The way that was asked for."""
+        return self.ways[0]
+
+    @property
+    def steps(self) -> float:
+        """Of the whole data set."""
+        return self.tokens / (self.sequences * self.sequence)
+
+    @property
+    def full_over_adapters(self) -> float | None:
+        """How often full fine-tuning sends the gradients of adapters; None where one of the two is not there."""
+        trained = {way.kind: way.trained for way in self.ways}
+        adapters = trained.get("lora") or trained.get("qlora")
+        return trained["full"] / adapters if adapters and "full" in trained else None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each way on each network; of one server for each way."""
+        rows = []
+        for way in self.ways:
+            head = {"kind": way.kind, "trained_parameters": way.trained, "failure": way.failure}
+            shared = {**head, "split": way.name, "memory_bytes": way.memory_total_bytes}
+            names = ("fabric", "step_s", "exposed_s", "bandwidth_tax", "network_usd", "hours", "usd")
+            if way.fabrics:
+                rows += [{**shared, **{name: getattr(one, name) for name in names}} for one in way.fabrics]
+            else:
+                alone = {"fabric": "", "step_s": way.step_s, "exposed_s": 0.0, "bandwidth_tax": None}
+                rows.append({**shared, **alone, "network_usd": 0.0, "hours": way.hours, "usd": way.usd})
+        return rows
+
+    def to_frame(self) -> Frame:
+        """Return the rows as a pandas table.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is not installed.
+        """
+        return frame(self.rows())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        names = ("model", "accelerator", "accelerators", "servers", "sequences", "sequence", "tokens", "rank")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "adapters": self.adapters,
+            "steps": self.steps,
+            "full_over_adapter_gradients": self.full_over_adapters,
+            "ways": [way.to_json() for way in self.ways],
+        }

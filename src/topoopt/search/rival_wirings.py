@@ -1,0 +1,165 @@
+"""What may still be faster than the answer once its gradient buckets are settled: strides, and what baselines teach.
+
+A plan is never slower than a baseline that its own ports can be plugged into: then it is that baseline.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from topoopt.catalog import ClusterSpec
+from topoopt.collectives import QUICKEST
+from topoopt.jobs import Job
+from topoopt.plans import Baseline, GradientChoice
+from topoopt.routing import EcmpRoutes, Fabric
+from topoopt.search.candidates.candidate import WHOLE, Candidate, candidate_on, simulated, simulated_candidate
+from topoopt.search.candidates.wiring_choice import best_strides, by_groups
+from topoopt.search.fidelity_comparison import fabric_of_baseline
+from topoopt.search.gradient_buckets import job_of_baseline, with_gradients_settled
+from topoopt.search.options import SearchOptions
+from topoopt.topologies import Topology, topology_from_arrays, wiring_of_arcs
+
+_WHOLE_NUMBER = 1e-9
+LARGEST_TO_RETRY = 256
+"""Servers up to which strategies that were found on baselines are tried on the plan's fabric."""
+NEAR = 1.03
+"""Times the answer, up to which another one has buckets and algorithms of its own tried."""
+MOST_FINALISTS = 2
+"""Other families of wirings that are looked at once more."""
+ALIKE = 1e-9
+"""Of the iteration time: what is not a difference."""
+_FAMILY = {"full-mesh": "circulant"}
+"""Baselines that the finder wires by the family of another name."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SettledAnswer:
+    """A candidate with its gradient buckets and algorithms, and the job that has these as its settings."""
+
+    job: Job
+    candidate: Candidate
+    gradients: GradientChoice
+
+    @property
+    def time_s(self) -> float:
+        """The simulated iteration time."""
+        return self.candidate.time_s
+
+
+def settled_answer(job: Job, asked: Job, candidate: Candidate) -> SettledAnswer:
+    """Return the candidate with the fastest buckets and algorithms; jobs as it was searched for, and asked for."""
+    return SettledAnswer(*with_gradients_settled(job, asked, candidate))
+
+
+def preference_s(answer: SettledAnswer) -> float:
+    """Return the time by which answers are compared: of equally fast ones, strides are the easiest to wire."""
+    row = answer.candidate
+    along = row.fabric.wiring is None and not by_groups(row)
+    return answer.time_s * (1.0 if along else 1.0 + ALIKE)
+
+
+def rivals(
+    job: Job,
+    asked: Job,
+    answer: SettledAnswer,
+    looked_at: Sequence[Candidate],
+    baselines: Sequence[Baseline],
+    options: SearchOptions,
+) -> Iterator[SettledAnswer]:
+    """Yield what is faster than the answer: strategies of baselines on its fabric, baselines themselves, strides.
+
+    Parameters
+    ----------
+    job, asked : Job
+        As it was searched for, and as it was asked for.
+    """
+    best = answer.candidate
+    if job.work.kind == "operators" and job.cluster.servers <= LARGEST_TO_RETRY:
+        for strategy in dict.fromkeys(row.strategy for row in baselines):
+            if strategy == best.strategy:
+                continue
+            other = candidate_on(answer.job, strategy, best.fabric, best.rules, options.seed)
+            if other.time_s < answer.time_s:
+                again = simulated(job, strategy, other.fabric)
+                yield settled_answer(job, asked, other.with_result(again, job))
+    for other in _finalists(best, looked_at):
+        if other.time_again_s(answer.job) < NEAR * answer.time_s:
+            yield settled_answer(job, asked, other)
+    for row in baselines:
+        if row.outcome.iteration_time_s < answer.time_s:
+            fabric = plugged(fabric_of_baseline(job, row, options.seed), job.cluster)
+            if fabric is not None:
+                rules = replace(options.rules, degree_split=WHOLE, wiring=_FAMILY.get(row.fabric, row.fabric))
+                result = simulated(job, row.strategy, fabric)
+                chosen = settled_answer(
+                    job, asked, simulated_candidate(job, row.strategy, fabric, rules, result)
+                )
+                yield chosen
+                too_slow = chosen.time_s > (1.0 + ALIKE) * row.outcome.iteration_time_s
+                if asked.settings.collective == QUICKEST and too_slow:
+                    yield _as_on_baseline(answer.job, row, chosen.candidate)
+
+
+def _as_on_baseline(job: Job, row: Baseline, plugged_in: Candidate) -> SettledAnswer:
+    """Return a baseline as a plan, with the buckets and algorithms that it has itself.
+
+    What chooses for itself leaves algorithms that save less than :data:`~topoopt.search.gradient_buckets.WORTH_ALGORITHMS`
+    with the buckets that are the best for rings.
+    """
+    own = job_of_baseline(job, row)
+    collective = QUICKEST if row.outcome.algorithms else "stepped"
+    own = replace(own, settings=replace(own.settings, collective=collective))
+    return SettledAnswer(own, plugged_in.with_result(plugged_in.result_again(own), own), GradientChoice())
+
+
+def _finalists(best: Candidate, looked_at: Sequence[Candidate]) -> list[Candidate]:
+    """Return the fastest of each other family of wirings, and the best strides: buckets may suit them better.
+
+    Of many servers only the strides.
+    """
+    of_each: dict[str, Candidate] = {}
+    for row in sorted(looked_at, key=lambda row: row.time_s):
+        of_each.setdefault(_kind(row), row)
+    of_each.pop(_kind(best), None)
+    few = MOST_FINALISTS if len(best.strategy.splits) and best.strategy.servers <= LARGEST_TO_RETRY else 0
+    rows, strides = list(of_each.values())[:few], best_strides(looked_at)
+    return rows if strides is None or strides in rows or strides is best else [*rows, strides]
+
+
+def _kind(row: Candidate) -> str:
+    made = row.fabric.wiring
+    return row.rules.degree_split if made is None else made.family
+
+
+def plugged(fabric: Fabric, cluster: ClusterSpec) -> Fabric | None:
+    """Return a fabric of direct links as the ports of the cluster make it; None where they cannot."""
+    topology = fabric.topology
+    cables = topology.bandwidth_bps / cluster.link_bandwidth_bps
+    whole = np.rint(cables)
+    if (
+        topology.nodes > topology.servers
+        or fabric.reconfiguration is not None
+        or (np.abs(cables - whole) > _WHOLE_NUMBER * cables).any()
+        or np.bincount(topology.src, whole, topology.servers).max() > cluster.degree
+    ):
+        return None
+    ports = whole.astype(np.int64)
+    arcs = np.repeat(topology.src, ports).astype(np.int64), np.repeat(topology.dst, ports).astype(np.int64)
+    wiring = wiring_of_arcs(fabric.name, "duplex", topology.servers, cluster.degree, arcs)
+    made = _with_ports(topology, arcs, cluster)
+    # equal splits are exact on the links that the routes know; on others paths are listed, and not all of them
+    routes = replace(fabric.routes, topology=made) if isinstance(fabric.routes, EcmpRoutes) else fabric.routes
+    return replace(fabric, name="topoopt", topology=made, routes=routes, wiring=wiring)
+
+
+def _with_ports(topology: Topology, arcs: tuple[np.ndarray, np.ndarray], cluster: ClusterSpec) -> Topology:
+    """Return the same links, each of as many ports as it takes."""
+    return topology_from_arrays(
+        topology.family,
+        topology.servers,
+        *arcs,
+        cluster.link_bandwidth_bps,
+        float(topology.latency_s[0]),
+        offsets=topology.offsets,
+    )

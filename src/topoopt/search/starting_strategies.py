@@ -1,0 +1,181 @@
+"""Where a search starts: data parallel as the authors do, split only as far as memory makes it necessary."""
+
+from collections.abc import Mapping, Sequence
+
+from topoopt.base.errors import Infeasible
+from topoopt.base.units import format_bytes
+from topoopt.catalog import find_accelerator
+from topoopt.jobs import Job, operators_of
+from topoopt.search.proposals.problem_tables import MAX_CHANNEL_DEGREE
+from topoopt.workloads.strategy import MemoryUse, OperatorSplit, ParallelStrategy, data_parallel, memory_use
+
+COLUMNS = (2, 4, 8, 16)
+"""Parts of a table."""
+DEGREES = (2, 4, 8)
+"""Parts of a layer."""
+LAYER_DIMS = ("in", "out")
+START_CHANNEL_DEGREES = (2, 4, 8)
+
+
+def starting_strategy(job: Job) -> ParallelStrategy:
+    """Return data parallelism with round-robin tables; with memory enforced, the least split that fits.
+
+    Tables are then split by rows and linear layers on output channels, over ever more servers.
+
+    Raises
+    ------
+    Infeasible
+        If memory is enforced and not even the widest split fits.
+    """
+    servers = job.cluster.servers
+    start = job.work.plain_strategy(servers)
+    if job.settings.memory_check != "enforce":
+        return start
+    available = find_accelerator(job.cluster.accelerator).memory_bytes
+    degrees = [k for k in range(1, MAX_CHANNEL_DEGREE + 1) if servers % k == 0]
+    fullest = fullest_server(job, start)
+    for layers in degrees:
+        for tables in degrees:
+            candidate = _split(job, start, tables, layers)
+            fullest = fullest_server(job, candidate)
+            if fullest.total_bytes <= available:
+                return candidate
+    raise Infeasible(
+        f"memory: even split over {degrees[-1]} servers, server {fullest.server} needs "
+        f"{format_bytes(fullest.total_bytes)} on an accelerator ({_causes(fullest)}); "
+        f"{job.cluster.accelerator} has {format_bytes(available)}; use memory_check=warn, "
+        f"a smaller batch or another accelerator"
+    )
+
+
+def tensor_parallel_starts(job: Job) -> tuple[ParallelStrategy, ...]:
+    """Return uniform tensor-parallel strategies, which single moves from data parallelism do not reach.
+
+    Each needs a topology of its own to be worth anything: AllReduce groups of every k-th server, and
+    activations between neighbors.
+    """
+    servers = job.cluster.servers
+    start = data_parallel(operators_of(job).graph, servers)
+    rows = []
+    for dim in ("in", "out"):
+        if any(dim in op.splits for op in operators_of(job).graph.operators):
+            rows += [_tensor_parallel(job, start, k, dim) for k in START_CHANNEL_DEGREES if servers % k == 0]
+    return tuple(rows)
+
+
+def _tensor_parallel(job: Job, start: ParallelStrategy, degree: int, dim: str) -> ParallelStrategy:
+    splits = [
+        OperatorSplit(max(split.batch_degree // degree, 1), 0, degree, dim) if dim in op.splits else split
+        for op, split in zip(operators_of(job).graph.operators, start.splits, strict=True)
+    ]
+    return ParallelStrategy(start.servers, tuple(splits))
+
+
+def fits(job: Job, strategy: ParallelStrategy) -> bool:
+    """Return whether a strategy may be used: it fits in memory, or memory is not enforced."""
+    available = find_accelerator(job.cluster.accelerator).memory_bytes
+    enforced = job.settings.memory_check == "enforce"
+    return not enforced or fullest_server(job, strategy).total_bytes <= available
+
+
+def fullest_server(job: Job, strategy: ParallelStrategy) -> MemoryUse:
+    """Return the memory of the server whose fullest accelerator holds most."""
+    per_server = job.cluster.accelerators_per_server
+    use = memory_use(operators_of(job).graph, strategy, job.global_batch, per_server, job.settings.optimizer)
+    return max(use, key=lambda row: row.total_bytes)
+
+
+def _split(job: Job, start: ParallelStrategy, tables: int, layers: int) -> ParallelStrategy:
+    servers, splits, placed = start.servers, [], 0
+    for op, split in zip(operators_of(job).graph.operators, start.splits, strict=True):
+        if op.is_embedding:
+            dim = next((d for d in ("rows", "columns") if d in op.splits), "none")
+            degree = tables if dim != "none" else 1
+            dim = dim if degree > 1 else "none"
+            splits.append(OperatorSplit(1, placed % (servers // degree), degree, dim))
+            placed += 1
+        elif "out" in op.splits and layers > 1:
+            splits.append(OperatorSplit(max(split.batch_degree // layers, 1), 0, layers, "out"))
+        else:
+            splits.append(split)
+    return ParallelStrategy(servers, tuple(splits))
+
+
+def _causes(use: MemoryUse) -> str:
+    return ", ".join(f"{name} {format_bytes(size)}" for name, size in use.by_cause.items() if size)
+
+
+def split_tables(job: Job, start: ParallelStrategy, columns: int) -> ParallelStrategy:
+    """Return the strategy with tables in so many columns, round-robin from the first server on."""
+    splits, placed = list(start.splits), 0
+    for index, op in enumerate(operators_of(job).graph.operators):
+        if op.is_embedding and "columns" in op.splits and columns > 1:
+            splits[index] = OperatorSplit(1, placed % (start.servers // columns), columns, "columns")
+            placed += 1
+    return ParallelStrategy(start.servers, tuple(splits))
+
+
+def split_layers(
+    job: Job, start: ParallelStrategy, degree: int, dim: str, layers: Sequence[int]
+) -> ParallelStrategy:
+    """Return the strategy with these data-parallel layers split in so many parts, where they can be on this dim."""
+    splits, operators = list(start.splits), operators_of(job).graph.operators
+    for index in layers:
+        if dim in operators[index].splits:
+            splits[index] = OperatorSplit(max(splits[index].batch_degree // degree, 1), 0, degree, dim)
+    return ParallelStrategy(start.servers, tuple(splits))
+
+
+def layers_of(job: Job) -> tuple[int, ...]:
+    """Return the operators that can be split on input or output channels."""
+    operators = operators_of(job).graph.operators
+    return tuple(index for index, op in enumerate(operators) if op.splits & set(LAYER_DIMS))
+
+
+def parts_of(layers: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return parts of the layers: three quarters and half of them from either end, and every other one.
+
+    Examples
+    --------
+    >>> parts_of((0, 1, 2, 3))
+    ((0, 1, 2), (1, 2, 3), (0, 1), (2, 3), (0, 2), (1, 3))
+    """
+    count, rows = len(layers), list[Sequence[int]]()
+    for share in (3 * count // 4, count // 2):
+        rows += [layers[:share], layers[count - share :]]
+    rows += [layers[::2], layers[1::2]]
+    return tuple(dict.fromkeys(tuple(row) for row in rows if 0 < len(row) < count))
+
+
+def has_columns(job: Job) -> bool:
+    """Return whether there are tables that can be split in columns."""
+    return any(op.is_embedding and "columns" in op.splits for op in operators_of(job).graph.operators)
+
+
+FEW_COLUMNS = 2
+"""Parts of a table; more of them take longer to simulate and gain little beyond."""
+PARTS = (2, 4)
+"""Parts of a layer, on its input channels."""
+
+
+def few_strategies(job: Job) -> Mapping[str, ParallelStrategy]:
+    """Return data parallelism, with tables in columns, and with layers split in a few parts, by what they are called.
+
+    Raises
+    ------
+    Infeasible
+        If memory is enforced and nothing fits.
+    """
+    servers = job.cluster.servers
+    columns = has_columns(job) and servers % FEW_COLUMNS == 0
+    tables = f", tables in {FEW_COLUMNS} columns" if columns else ""
+    plain = data_parallel(operators_of(job).graph, servers)
+    base = split_tables(job, plain, FEW_COLUMNS) if columns else plain
+    found = {"data parallel": starting_strategy(job)}
+    if columns:
+        found[f"data parallel{tables}"] = base
+    layers = layers_of(job)
+    for parts in PARTS:
+        if layers and servers % parts == 0:
+            found[f"layers in {parts} parts{tables}"] = split_layers(job, base, parts, "in", layers)
+    return {name: one for name, one in found.items() if name == "data parallel" or fits(job, one)}

@@ -1,0 +1,96 @@
+"""What is taken where nothing is given, alike in every verb: replicas, the batch of an iteration, the precision."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from topoopt.base.errors import InvalidInput
+from topoopt.base.limits import whole
+from topoopt.transformers.configuration import Configuration
+from topoopt.transformers.configuration_check import check_configuration
+from topoopt.transformers.step_time.calibration import peak_rates
+from topoopt.workloads.transformer import TransformerModel
+
+TOKENS = 2**22
+"""Of an iteration where no batch is asked for; Llama 3 was trained with 4 to 16 million."""
+
+DEGREES = ("tp", "pp", "cp", "ep", "etp", "vpp", "micro_batch")
+
+
+def usual_configuration(
+    model: TransformerModel,
+    settings: Mapping[str, Any],
+    accelerators: int | None = None,
+    accelerator: str = "h100",
+    uneven_stages: bool = False,
+) -> Configuration:
+    """Return the configuration of what is given, checked against the model and the number of accelerators.
+
+    Without ``dp`` the replicas are what the other degrees leave of the accelerators; without ``accelerators`` there
+    are as many as the degrees multiply to. Batch and precision are the usual ones where none is given; the latter
+    depends on the ``accelerator``.
+
+    Parameters
+    ----------
+    settings : mapping
+        Fields of :class:`~topoopt.transformers.Configuration`; the sequence is the model's.
+
+    Raises
+    ------
+    InvalidInput
+        With the nearest valid values, see :func:`~topoopt.transformers.check_configuration`.
+    """
+    degrees = {name: whole(name, settings.get(name, 1), 1) for name in DEGREES}
+    if accelerators is not None:
+        whole("accelerators", accelerators, 1)
+    inside = degrees["tp"] * degrees["pp"] * degrees["cp"]
+    if "dp" in settings:
+        dp = whole("dp", settings["dp"], 1)
+    elif accelerators is None:
+        raise InvalidInput("accelerators: say how many accelerators there are, or how many replicas with dp")
+    else:
+        dp = max(accelerators // inside, 1)
+    rounds = degrees["pp"] if degrees["vpp"] > 1 else 1  # interleaving needs multiples of the stages
+    step = dp * degrees["micro_batch"] * rounds
+    batch = settings.get("global_batch")
+    configuration = Configuration(
+        **{
+            **settings,
+            **degrees,
+            "dp": dp,
+            "global_batch": usual_batch(model.sequence, inside * dp, step)
+            if batch is None
+            else whole("global_batch", batch, 1),
+            "sequence": model.sequence,
+            "precision": settings.get("precision") or usual_precision(accelerator),
+        }
+    )
+    check_configuration(model, configuration, accelerators or configuration.accelerators, uneven_stages)
+    return configuration
+
+
+def usual_batch(sequence: int, accelerators: int, step: int = 1) -> int:
+    """Return the sequences of an iteration that has about :data:`TOKENS` tokens, at least one an accelerator.
+
+    Parameters
+    ----------
+    step
+        What the batch has to be a multiple of, because of a configuration.
+
+    Examples
+    --------
+    >>> usual_batch(8192, 512), usual_batch(2048, 48), usual_batch(2048, 48, step=36)
+    (512, 2064, 2052)
+    """
+    batch = accelerators * max(1, round(TOKENS / sequence / accelerators))
+    return batch if batch % step == 0 else step * max(1, round(batch / step))
+
+
+def usual_precision(accelerator: str) -> str:
+    """Return bf16, or fp16 where an accelerator does not have that.
+
+    Examples
+    --------
+    >>> usual_precision("h100"), usual_precision("v100")
+    ('bf16', 'fp16')
+    """
+    return "bf16" if "bf16" in peak_rates(accelerator) else "fp16"

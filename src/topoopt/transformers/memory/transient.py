@@ -1,0 +1,146 @@
+"""What is there for a moment: the loss with its logits, or a layer in its backward pass, whichever is more.
+
+The two never meet: logits are gone when the backward pass reaches the last layer.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.transformers.configuration_table import Bools, ConfigurationTable
+from topoopt.transformers.memory.activations import ELEMENT_BYTES, context_buffers, widest_gradients
+from topoopt.transformers.memory.frameworks import Framework
+from topoopt.transformers.memory.pipeline_stages import Stage
+from topoopt.transformers.memory.zero_model_states import dense_parameters
+from topoopt.workloads.transformer import TransformerModel, layer_parameters
+
+LOSS_BYTES = 4.0
+"""Of a logit in the loss, where that is in fp32."""
+
+REDUCED_BYTES = 4.0
+"""Of a gradient while FSDP scatters it: in fp32, from a buffer beside the gradient."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """Bytes that every stage has at its fullest moment beside what it keeps, each of shape (configurations,).
+
+    Attributes
+    ----------
+    layer : float array
+        Per token: gradients of a layer's backward pass, and what arrives from other ranks.
+    hidden : float array
+        Per token: what enters the output layer, and its gradient.
+    logits : float array
+        Per token, with what the loss makes of them.
+    weights : float array
+        Weights and gradients of whole layers while they are at work.
+    outside : float array
+        The same of embeddings and output layer, through all of the step.
+    output : float array
+        Of the output layer alone, on the last stage.
+    block : float array
+        Per token: a block of logits in fp32, where smaller tensors settle in one that the loss has freed.
+    """
+
+    layer: Floats
+    hidden: Floats
+    logits: Floats
+    weights: Floats
+    outside: Floats
+    output: Floats
+    block: Floats
+
+
+def moment_of(
+    model: TransformerModel, table: ConfigurationTable, fused: Bools, framework: Framework
+) -> Moment:
+    """Return what is there for a moment, whatever the stage."""
+    element = ELEMENT_BYTES[table.precision]
+    split = table.sequence_parallel > 0
+    arriving = np.where(table.pp > 1, 2.0, 0.0) * np.where(split, 1.0 / table.tp, 1.0) + split
+    ranks = 1.0 if framework.whole_logits else table.tp
+    others: Floats | float = 0.0
+    if framework.keeps_logits:
+        others = np.where(table.pp > 1, table.global_batch // (table.dp * table.micro_batch) - 1.0, 0.0)
+    weights, outside, output = _whole_weights(model, table, framework)
+    return Moment(
+        layer=widest_gradients(model, table, fused)
+        + element * (model.hidden * arriving + context_buffers(model, table)),
+        hidden=2 * element * model.hidden,
+        logits=(element * (1 + others) + framework.logit_bytes)
+        * (1 + model.mtp_layers)
+        * model.vocabulary
+        / ranks,
+        weights=weights,
+        outside=outside,
+        output=output,
+        block=np.asarray(LOSS_BYTES * framework.splits_blocks * model.vocabulary / ranks, np.float64),
+    )
+
+
+def moment_bytes(moment: Moment, stage: Stage, again: Floats, tokens: Floats) -> tuple[Floats, Floats]:
+    """Return the logits of a stage, and what its fullest moment needs beside them."""
+    logits = np.where(stage.is_last, moment.logits, 0.0) * tokens
+    always = moment.outside + np.where(stage.is_last, moment.output, 0.0)
+    loss = logits + np.where(stage.is_last, moment.hidden, 0.0) * tokens
+    layer = (again + moment.layer) * tokens
+    return logits, np.maximum(loss, layer) - logits + always + moment.weights
+
+
+def lost_bytes(moment: Moment, stage: Stage, settled: Floats, tokens: Floats) -> Floats | float:
+    """Return what is left of a block that the loss had, once gradients and inputs that stay have settled in it.
+
+    PyTorch's caching allocator gives the smallest free block that is large enough, splits it, and can give it again as
+    a whole only when all parts are free: the next loss needs another one. This is the least that is lost.
+    """
+    if not np.any(moment.block):
+        return 0.0
+    return np.where(stage.is_last, np.maximum(moment.block * tokens - settled, 0.0), 0.0)
+
+
+def _whole_weights(
+    model: TransformerModel, table: ConfigurationTable, framework: Framework
+) -> tuple[Floats, Floats, Floats]:
+    """Return bytes of weights and gradients that are whole for a moment: of layers, outside of them, of the output."""
+    element = ELEMENT_BYTES[table.precision]
+    none, trained = np.zeros(len(table)), table.adapter_rank == 0  # frozen weights have no gradients
+    shared = (table.dp * table.cp > 1) & (table.zero > 1)
+    if not framework.dummy_gradients and not np.any(shared):
+        return none, none, none
+    kinds = [
+        dense_parameters(model, table, is_moe) for is_moe in {model.is_moe(0), model.is_moe(model.layers - 1)}
+    ]
+    layer, table_entries = np.max(kinds, axis=0), model.vocabulary * model.hidden / table.tp
+    experts = layer_parameters(model, True) if model.experts is not None else None
+    weights, outside, output = none, none, none
+    if framework.dummy_gradients:
+        one = layer + (experts.one_expert / table.etp if experts else 0.0)
+        weights, output = trained * element * one, trained * element * table_entries
+    if not np.any(shared):
+        return weights, outside, output
+    whole = layer + (experts.experts / (table.ep * table.etp) if experts else 0.0)
+    sharded = table.zero > 2
+    if framework.gathers:
+        summed = REDUCED_BYTES * _layers_of_a_turn(model, table)
+        one = whole * (element * (sharded * framework.gathers + trained) + summed * trained)
+        ends = table_entries * (1.0 if model.tied else 2.0)
+        return (
+            weights + shared * one,
+            shared * sharded * element * ends,
+            output + shared * trained * element * table_entries,
+        )
+    unit = np.maximum(whole, table_entries)
+    gradients = np.maximum(unit, whole * _layers_of_a_turn(model, table))
+    return weights + shared * element * (2.0 * sharded * unit + trained * gradients), outside, output
+
+
+def _layers_of_a_turn(model: TransformerModel, table: ConfigurationTable) -> Floats:
+    """Return the layers whose whole gradients are summed up before they are scattered.
+
+    One, but in interleaved pipelines of ZeRO 2 those of a chunk, through which several micro-batches go one after the
+    other (:mod:`topoopt.transformers.step_time.data_parallel_time`).
+    """
+    in_turns = (table.zero == 2) & (table.pp > 1) & (table.vpp > 1)
+    return np.where(in_turns, np.ceil(model.layers / (table.pp * table.vpp)), 1.0)

@@ -1,0 +1,264 @@
+"""Published ways of training that a search does not look at: which rule leaves each out, and what to give for it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from topoopt.base.errors import InvalidInput
+from topoopt.base.units import format_memory
+from topoopt.catalog import accelerators, find_accelerator
+from topoopt.jobs import layout_name
+from topoopt.transformers.configuration import Configuration, recomputation_bits
+from topoopt.transformers.configuration_check import check_configuration
+from topoopt.transformers.configuration_table import configuration_table
+from topoopt.transformers.memory.frameworks import capacity_bytes
+from topoopt.transformers.search.choices import Limits
+from topoopt.transformers.search.published_practice import (
+    MOST,
+    MOST_SCALED,
+    NEAR_SEQUENCES,
+    OTHER_ARCHITECTURE,
+    Publication,
+    configuration_of,
+    distance,
+    kind_of,
+    publications,
+    times_apart,
+    words_of,
+)
+from topoopt.transformers.search.ranking import MORE
+from topoopt.transformers.search.request import SearchRequest
+from topoopt.transformers.search.result import NotSearched
+
+_SEARCHED = (
+    *("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch"),
+    *("zero", "recompute", "sequence_parallel"),
+)
+_SCHEDULES = ("schedule", "overlap_experts")
+_USUAL = {column.name: column.default for column in fields(Configuration)}
+Reason = tuple[str, str, dict[str, Any]]
+"""A cause in a word, a line that says it, and the words to give."""
+
+
+@dataclass(slots=True)
+class _Reasons:
+    """A published way as far as it goes with the job, the job that it goes with, and what was in the way."""
+
+    request: SearchRequest
+    because: dict[str, str]
+    give: dict[str, Any]
+
+
+def left_out(request: SearchRequest) -> tuple[NotSearched, ...]:
+    """Return the nearest published ways of training this very model that are not searched, at most :data:`MOST`.
+
+    Those for an accelerator of another architecture are left to who has it.
+    """
+    rows = [row for row in publications() if row.model.name == request.model.name]
+    rows = sorted(
+        (row for row in rows if kind_of(request, row) < OTHER_ARCHITECTURE),
+        key=lambda row: (
+            times_apart(request.sequence, row.sequence) > NEAR_SEQUENCES,
+            *distance(request, row),
+        ),
+    )
+    found: dict[str, NotSearched] = {}
+    for row in rows:
+        one, reasons = _reasons(request, row)
+        name = layout_name(words_of(one))
+        if name not in found:
+            origin = (row.source, row.model.name, row.accelerator, row.accelerators, row.words["precision"])
+            found[name] = NotSearched(name, *origin, reasons.because, reasons.give)
+    return tuple(one for one in list(found.values())[:MOST] if one.because)
+
+
+def _reasons(request: SearchRequest, row: Publication) -> tuple[Configuration, _Reasons]:
+    """Return the configuration that would be searched, and what had to be changed for it, one cause after the other."""
+    reasons = _Reasons(request, {}, {})
+    _near(reasons, row)
+    one = _valid(reasons, row)
+    for cause, line, give in not_chosen(reasons.request, one):
+        reasons.because[cause] = f"{reasons.because[cause]}; {line}" if cause in reasons.because else line
+        reasons.give |= give
+    _fitting(reasons, one, row)
+    return one, reasons
+
+
+def _near(reasons: _Reasons, row: Publication) -> None:
+    """Take the numbers of a publication that is too far from what is asked for."""
+    request = reasons.request
+    if times_apart(request.accelerators, row.accelerators) > MOST_SCALED:
+        reasons.because["accelerators"] = (
+            f"published for {row.accelerators:,}, more than {MOST_SCALED:.0f} times as "
+            f"{'many' if row.accelerators > request.accelerators else 'few'}"
+        )
+        _give(reasons, accelerators=row.accelerators)
+    if times_apart(request.sequence, row.sequence) > NEAR_SEQUENCES:
+        reasons.because["sequence"] = (
+            f"published for {row.sequence:,} tokens a sequence, not within a factor of {NEAR_SEQUENCES:.0f}"
+        )
+        reasons.give["seq"] = row.sequence
+        reasons.request = replace(reasons.request, sequence=row.sequence)
+
+
+def _give(reasons: _Reasons, **words: int) -> None:
+    reasons.give |= words
+    changed: dict[str, Any] = dict(words)
+    reasons.request = replace(reasons.request, **changed)
+
+
+def _valid(reasons: _Reasons, row: Publication) -> Configuration:
+    """Return the configuration, with more accelerators or another batch where it needs them."""
+    request = reasons.request
+    one = configuration_of(request, row)
+    error = _error(request, one)
+    if error is None:
+        return one
+    changed = _other_batch(request, row)
+    if changed is not None:
+        reasons.because["batch"] = error
+        _give(reasons, global_batch=changed.global_batch)
+        return configuration_of(reasons.request, row)
+    for count in _other_accelerators(request, row):
+        there = replace(request, accelerators=count)
+        if _error(there, configuration_of(there, row)) and _other_batch(there, row) is None:
+            continue
+        reasons.because["accelerators" if error.startswith("accelerators") else "divisibility"] = error
+        _give(reasons, accelerators=count)
+        if _error(there, configuration_of(there, row)):
+            return _valid(reasons, row)
+        return configuration_of(there, row)
+    reasons.because["divisibility"] = error
+    return one
+
+
+def _error(request: SearchRequest, one: Configuration) -> str | None:
+    """Return why a configuration cannot be run, if it cannot."""
+    try:
+        check_configuration(request.model, one, request.accelerators, uneven_stages=True)
+    except InvalidInput as error:
+        return str(error)
+    return None
+
+
+def _other_batch(request: SearchRequest, row: Publication) -> Configuration | None:
+    """Return the configuration with the nearest batch that it goes with, of larger ones first."""
+    one = configuration_of(request, row)
+    step = one.dp * one.micro_batch
+    first = -(-request.global_batch // step)
+    for count in (*range(first, first + 4 * one.pp + 2), *range(first - 1, 0, -1)):
+        other = replace(one, global_batch=count * step)
+        if _error(request, other) is None:
+            return other
+    return None
+
+
+def _other_accelerators(request: SearchRequest, row: Publication) -> Iterator[int]:
+    """Yield numbers of accelerators to try: multiples of what a replica takes, then those of the publication."""
+    inside = row.words["tp"] * row.words["pp"] * row.words.get("cp", 1)
+    first = -(-request.accelerators // inside)
+    yield from (inside * first * scale for scale in (1, *MORE))
+    yield row.accelerators
+
+
+def _fitting(reasons: _Reasons, one: Configuration, row: Publication) -> None:
+    """Say by how much a configuration is too large, and look for the least change with which it is not."""
+    request = reasons.request
+    if "divisibility" in reasons.because and _error(request, one):
+        return
+    needed = request.memory(configuration_table([one]))
+    if needed.fits[0]:
+        return
+    total = float(needed.total[0])
+    reasons.because["memory"] = (
+        f"needs {format_memory(total)} of {format_memory(needed.capacity_bytes)} an accelerator"
+    )
+    precision = row.words["precision"]
+    tried = replace(request, precision=precision)
+    if precision != request.precision and _fits(tried, replace(one, precision=precision)):
+        reasons.give["precision"] = precision
+        return
+    for scale in MORE:
+        batch, count = request.global_batch * scale, request.accelerators * scale
+        larger = replace(request, accelerators=count, global_batch=batch)
+        if _fits(larger, replace(one, dp=one.dp * scale, global_batch=batch)):
+            reasons.give |= {"accelerators": count, "global_batch": batch}
+            return
+    here = find_accelerator(request.system.accelerator).architecture
+    parts = [
+        part
+        for part in accelerators()
+        if part.architecture == here and request.precision in part.peaks and capacity_bytes(part) >= total
+    ]
+    if parts:
+        reasons.give["accelerator"] = min(parts, key=capacity_bytes).name
+
+
+def _fits(request: SearchRequest, one: Configuration) -> bool:
+    return bool(request.memory(configuration_table([one])).fits[0])
+
+
+def not_chosen(request: SearchRequest, one: Configuration) -> Iterator[Reason]:
+    """Yield why a valid configuration is not among those of a search; nothing if it is."""
+    yield from _beyond(request, one)
+    if not request.choices(request.accelerators).zero_in_pipelines and one.zero > 1 and one.pp > 1:
+        yield "zero", f"zero {one.zero} is not tried in pipelines", {"zero": one.zero, "pp": one.pp}
+    if not request.limits.uneven_stages:
+        try:
+            check_configuration(request.model, one, request.accelerators)
+        except InvalidInput as error:
+            yield "divisibility", str(error), {"uneven_stages": True}
+    yield from _never_varied(request, one)
+
+
+def _beyond(request: SearchRequest, one: Configuration) -> Iterator[Reason]:
+    """Yield what is searched, but not as far."""
+    choices = request.choices(request.accelerators)
+    for name in _SEARCHED:
+        value, among = getattr(one, name), getattr(choices, name)
+        number = recomputation_bits(value) if name == "recompute" else int(value)
+        if not among or number in among:
+            continue
+        if name in request.fixed:
+            yield _fixed(request, one, name)
+        elif name == "recompute":
+            yield "recompute", f"recompute {value} is not among those tried", {name: value}
+        else:
+            yield "limits", f"{name} {value} is above what is tried, {max(among)}", _limit(name, value)
+
+
+def _never_varied(request: SearchRequest, one: Configuration) -> Iterator[Reason]:
+    """Yield what all rows have as it was given, or as usual."""
+    alone: dict[str, Any] = {}
+    for name in dict.fromkeys((*one.unusual, *request.fixed)):
+        value = getattr(one, name)
+        if name in _SEARCHED or value == request.fixed.get(name, _USUAL[name]):
+            continue
+        if name in request.fixed:
+            yield _fixed(request, one, name)
+        elif name not in _SCHEDULES or not request.limits.any_schedule:
+            alone[name] = value
+    for cause, names in (("schedule", _SCHEDULES), ("words", tuple(set(alone) - set(_SCHEDULES)))):
+        words = {name: value for name, value in alone.items() if name in names}
+        if words:
+            said = ", ".join(f"{name} {_word(value)}" for name, value in words.items())
+            yield cause, f"{said}: not tried unless given", words
+
+
+def _fixed(request: SearchRequest, one: Configuration, name: str) -> Reason:
+    value = getattr(one, name)
+    return (
+        "fixed",
+        f"{name} is {_word(value)} there, and {_word(request.fixed[name])} was given",
+        {name: value},
+    )
+
+
+def _word(value: object) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
+
+
+def _limit(name: str, value: int) -> dict[str, Any]:
+    """Return the limit to raise, or the value to give where there is none."""
+    limit = f"max_{name}"
+    return {limit: value} if limit in {column.name for column in fields(Limits)} else {name: value}
