@@ -57,13 +57,13 @@ def test_a_compiled_program_starts_no_second_process(worker: pytest.MonkeyPatch,
     worker.setattr(ahead, "_second_process", lambda: started.append("process"))
     ahead.start_compiling_ahead()
     assert started == ["process"]
-    (tmp_path / "markov_chain_kernel.run_chain.nbi").write_bytes(b"")
+    (tmp_path / "mcmc_kernel.run_chain.nbi").write_bytes(b"")
     ahead.start_compiling_ahead()
     assert started == ["process"]
 
 
 def test_a_cache_older_than_the_kernel_is_none(worker: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    index = tmp_path / "markov_chain_kernel.run_chain.nbi"
+    index = tmp_path / "mcmc_kernel.run_chain.nbi"
     index.write_bytes(b"")
     os.utime(index, (0, 0))
     assert not ahead._is_compiled()

@@ -68,13 +68,13 @@ def _listen(process: "subprocess.Popen[str]", done: dict[str, Event]) -> None:
 
 def _is_compiled() -> bool:
     """Return whether a cache of Numba's holds the search's kernel, and is newer than the kernel's files."""
-    folder = Path(__file__).parents[1] / "search"
+    folder = Path(__file__).parents[1] / "search" / "proposals"
     written_s = max(path.stat().st_mtime for path in folder.glob("*_kernel.py"))
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
-        indices = Path(chosen).rglob("markov_chain_kernel.*.nbi")
+        indices = Path(chosen).rglob("mcmc_kernel.*.nbi")
     elif os.access(folder, os.W_OK):
-        indices = folder.rglob("markov_chain_kernel.*.nbi")
+        indices = folder.rglob("mcmc_kernel.*.nbi")
     else:
-        indices = (Path.home() / ".cache" / "numba").rglob("markov_chain_kernel.*.nbi")
+        indices = (Path.home() / ".cache" / "numba").rglob("mcmc_kernel.*.nbi")
     return any(index.stat().st_mtime >= written_s for index in indices)

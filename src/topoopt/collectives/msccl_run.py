@@ -42,7 +42,7 @@ class Block(Protocol):
     done: int
 
 
-class _msccl_slots_machine:
+class _SlotMachine:
     def __init__(self, blocks: Sequence[Block], buffers: Buffers) -> None:
         self.buffers = buffers
         self.by_number = {(block.rank, block.number): block for block in blocks}
@@ -279,7 +279,7 @@ def run_fused(blocks: Sequence[Block], buffers: Buffers) -> None:
     InvalidInput
         For another type of step or buffer, or a chunk that comes to another place than it was sent from.
     """
-    machine = _msccl_slots_machine(blocks, buffers)
+    machine = _SlotMachine(blocks, buffers)
     ready = deque(blocks)
     while ready:
         block = ready.popleft()

@@ -1,4 +1,4 @@
-"""A job that serves a model, from a file: the words of ``topoopt serving`` under ``serving``."""
+"""Sources of a job: a model of the zoo, or a file of any kind, also one that serves a model."""
 
 import os
 from collections.abc import Mapping

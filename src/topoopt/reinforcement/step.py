@@ -1,4 +1,4 @@
-"""The noun RlStep: one step of reinforcement learning, its phases, pools, weights on their way, and what it costs."""
+"""One step of reinforcement learning (GRPO or PPO): phases, pools, weights on their way, and cost."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""The noun TunedWay: one way of fine-tuning, how it is split, what it takes, and what every fabric makes of it."""
+"""Fine-tuning side by side: methods, their splits and times, and every fabric."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

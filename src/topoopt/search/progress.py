@@ -1,4 +1,4 @@
-"""How a search tells what it is doing."""
+"""Progress of a search, and drafts: the best answer so far."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -104,7 +104,8 @@ def rivals(
 def _as_on_baseline(job: Job, row: Baseline, plugged_in: Candidate) -> SettledAnswer:
     """Return a baseline as a plan, with the buckets and algorithms that it has itself.
 
-    What chooses for itself leaves algorithms that save less than :data:`~topoopt.search.gradient_buckets.WORTH_ALGORITHMS`
+    What chooses for itself leaves algorithms that save less than
+    :data:`~topoopt.search.gradient_buckets.WORTH_ALGORITHMS`
     with the buckets that are the best for rings.
     """
     own = job_of_baseline(job, row)

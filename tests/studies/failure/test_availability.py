@@ -34,7 +34,10 @@ from topoopt.studies.failure.availability import outages
 
 ROOT = Path(__file__).parents[3]
 HOUR = 3600.0
-REGENERATE = "python -c 'import json; from topoopt.studies.failure import rates_schema as s; print(json.dumps(s(), indent=1))'"
+REGENERATE = (
+    "python -c 'import json; from topoopt.studies.failure import rates_schema as s; "
+    "print(json.dumps(s(), indent=1))'"
+)
 
 
 def rates(

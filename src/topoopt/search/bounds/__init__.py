@@ -1,1 +1,1 @@
-"""New folder."""
+"""Lower bounds of the iteration time of a strategy on any topology of these ports."""

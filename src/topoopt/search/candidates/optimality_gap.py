@@ -8,7 +8,8 @@ others: what a better routing gains under this schedule, say, is not what it gai
 
 Bounds of an iteration on one wiring: whatever its routes, and with the routes that it has.
 
-They are those of :mod:`topoopt.search.bounds.lower_bound`, with what is known of the wiring in the place of what any could be: hops
+They are those of :mod:`topoopt.search.bounds.lower_bound`, with what is known of the wiring in the place of what any
+could be: hops
 of its shortest paths, interfaces in use, the rings that its groups have, and of each link the bytes that cross it.
 """
 

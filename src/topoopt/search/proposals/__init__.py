@@ -1,1 +1,1 @@
-"""New folder."""
+"""The Markov chain over strategies: proposals, their time on a network, acceptance; compiled."""

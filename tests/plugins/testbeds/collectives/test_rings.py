@@ -51,5 +51,6 @@ def test_without_pytorch_one_line_says_how_to_get_it() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
-        'ModuleNotFoundError: topoopt.plugins.testbeds.collectives: PyTorch is not installed; pip install "topoopt[testbed]"'
+        "ModuleNotFoundError: topoopt.plugins.testbeds.collectives: PyTorch is not installed; "
+        'pip install "topoopt[testbed]"'
     )

@@ -1,1 +1,0 @@
-"""Published orderings of deployments and fabrics, beside what is computed here."""

@@ -1,1 +1,0 @@
-"""Calibrations: what they hold, where they come from, how they are fitted."""

@@ -1,1 +1,0 @@
-"""How tokens spread over experts: even, skewed, from a file, over iterations, predicted."""

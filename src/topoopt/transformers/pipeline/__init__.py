@@ -1,1 +1,0 @@
-"""From a configuration to a pipelined step."""
