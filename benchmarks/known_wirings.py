@@ -16,7 +16,7 @@ from pathlib import Path
 from topoopt.schema.files import packaged_rows, write_atomically
 from topoopt.topologies import DirectWiring, LiftShape, lifted, moore_average_hops
 from topoopt.topologies.wirings import judged
-from topoopt.topologies.wirings.known import IN_ORDER
+from topoopt.topologies.wirings.search import IN_ORDER
 
 FILE = Path(__file__).parents[1] / "src" / "topoopt" / "wirings" / "data" / "known_wirings.csv"
 SERVERS = (

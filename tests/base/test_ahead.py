@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from topoopt.base import ahead
+from topoopt.base import workers as ahead
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import get_type_hints
 import pytest
 
 import topoopt
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import shows_itself
 from topoopt.pages.answer_page import PAGES
 
 

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from topoopt.base.answers import frame
 from topoopt.base.errors import InvalidInput
-from topoopt.base.frame import frame
 
 
 def test_a_row_for_each_mapping_and_a_column_for_each_key() -> None:

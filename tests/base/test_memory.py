@@ -5,7 +5,7 @@ import resource
 import pytest
 
 from topoopt.base.errors import Infeasible
-from topoopt.base.memory import available_bytes, refuse_too_large
+from topoopt.base.limits import available_bytes, refuse_too_large
 
 
 def test_a_petabyte_is_refused_and_a_megabyte_is_not() -> None:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from topoopt.clusters import CourseFabric, IterationTimes, PlacedJob
-from topoopt.clusters.job_plan import JobPlan
 from topoopt.clusters.job_shape import JobShape
-from topoopt.clusters.switching import Switching
+from topoopt.clusters.pace import JobPlan
+from topoopt.clusters.shards import Switching
 from topoopt.simulation import COMPUTE, TaskRows, task_graph_from_edges
 from topoopt.topologies import circulant
 

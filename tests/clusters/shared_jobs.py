@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from topoopt.clusters import PlacedJob, SharingOptions
-from topoopt.clusters.shared import connect
+from topoopt.clusters.shared_fabric import connect
 from topoopt.routing import ExplicitRoutes, Fabric, Path, make_routes
 from topoopt.simulation import (
     COLLECTIVE,

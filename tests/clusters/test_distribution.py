@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topoopt.clusters.distribution import distribution
+from topoopt.clusters.statistics import distribution
 
 ROWS = st.lists(st.tuples(st.floats(0, 1e6), st.integers(1, 9)), min_size=1, max_size=40)
 

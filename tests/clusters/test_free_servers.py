@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.clusters import PLACEMENTS_OVER_TIME
-from topoopt.clusters.free_servers import choose_servers
+from topoopt.clusters.settings import choose_servers
 
 
 @pytest.mark.parametrize("how", PLACEMENTS_OVER_TIME)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters import DURATIONS, MIXES, GeneratorSettings, Trace, generate_trace, parse_mix
-from topoopt.clusters.generate import models_in_shares
+from topoopt.clusters.trace_generator import models_in_shares
 
 
 def models(trace: Trace) -> Counter[str]:

@@ -9,8 +9,8 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters import MixedTraceSettings, mixed_trace, read_trace, write_trace
-from topoopt.clusters.mixed_trace import mixed_kinds
-from topoopt.clusters.trace_model import check_models
+from topoopt.clusters.trace import check_models
+from topoopt.clusters.trace_generator import mixed_kinds
 
 KINDS = {(kind.model, kind.training): kind for kind in mixed_kinds()}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from topoopt.clusters.planes import Planes
+from topoopt.clusters.shards import Planes
 from topoopt.topologies import circulant
 
 

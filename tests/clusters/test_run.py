@@ -23,7 +23,7 @@ from topoopt.clusters import (
     snapshot,
     write_cluster_result,
 )
-from topoopt.clusters.switching import servers_of_panels
+from topoopt.clusters.shards import servers_of_panels
 from topoopt.search import SearchOptions
 
 ROOT = Path(__file__).parents[2]

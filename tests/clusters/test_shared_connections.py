@@ -5,7 +5,7 @@ import pytest
 
 from tests.clusters.shared_jobs import MEGABYTE, reducer, training
 from topoopt.clusters import shared_fabric
-from topoopt.clusters.shared import connect
+from topoopt.clusters.shared_fabric import connect
 from topoopt.finder import FabricRequest, lay_rings
 from topoopt.simulation import TaskGraph, merge_jobs
 

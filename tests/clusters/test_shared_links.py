@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.clusters.shared_job import SharedJob
-from topoopt.clusters.shared_links import meeting_jobs, shared_links
+from topoopt.clusters.shared_run import meeting_jobs, shared_links
 from topoopt.simulation import max_min_rates
 
 LINKS = 8

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.clusters.shared_jobs import MEGABYTE, reducer, training
-from topoopt.clusters.shared_lockstep import lockstep
+from topoopt.clusters.shared_job import lockstep
 from topoopt.simulation import COLLECTIVE, COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
 
 

@@ -17,8 +17,7 @@ from topoopt.clusters import (
     worker_profile,
 )
 from topoopt.clusters.job_plans import dedicated_plan, reference_time_s, sharing_plan
-from topoopt.clusters.job_shape import JobShape
-from topoopt.clusters.shape_job import shape_job
+from topoopt.clusters.job_shape import JobShape, shape_job
 from topoopt.jobs import JobRequest, JobSettings, transformer_of
 from topoopt.search import SearchOptions, job_of, make_plan
 

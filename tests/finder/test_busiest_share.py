@@ -2,7 +2,7 @@
 
 import pytest
 
-from topoopt.finder.busiest_share import best_start, busiest_share
+from topoopt.finder.rings import best_start, busiest_share
 from topoopt.topologies import Ring, circulant, torus
 
 THERE = Ring(1, (0, 1, 2, 3, 4), (0, 1, 2, 3, 4))

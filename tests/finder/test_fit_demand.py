@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.finder.fit_demand import demand_by_distance, fit_demand
+from topoopt.finder.select_permutations import demand_by_distance, fit_demand
 from topoopt.routing import coin_change_mod
 from topoopt.topologies import stride_offsets
 from topoopt.workloads.traffic import AllToAllGroup, Transfer, merged_traffic

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.finder.busiest_share import busiest_share
 from topoopt.finder.hamiltonian_rings import _disjoint_cycles, hamiltonian_rings
+from topoopt.finder.rings import busiest_share
 from topoopt.topologies import FAMILIES, Link, Ring, Topology, circulant, expander, topology_from_links, torus
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]

@@ -12,7 +12,7 @@ from topoopt.finder import (
     improved_circuits,
     regional_circuits,
 )
-from topoopt.finder.regional_optimum import best_regional_circuits
+from topoopt.finder.regional_circuits import best_regional_circuits
 from topoopt.routing import CIRCUIT_CHOICES, RegionalReconfiguration
 
 

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.finder import FABRICS, FabricRequest, coin_patterns, lay_rings
-from topoopt.finder.busiest_share import busiest_share
-from topoopt.finder.direct_rings import direct_rings
 from topoopt.finder.hamiltonian_rings import hamiltonian_rings
-from topoopt.finder.rings import member_order_ring, tours
+from topoopt.finder.rings import busiest_share, direct_rings, member_order_ring, tours
 from topoopt.routing import ROUTING, Routes
 from topoopt.topologies import FAMILIES, Ring, Topology, circulant, expander
 

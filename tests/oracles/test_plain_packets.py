@@ -31,7 +31,7 @@ from topoopt.simulation import (
     task_graph_from_edges,
 )
 from topoopt.simulation.packet.kernel import layout
-from topoopt.simulation.start_order import renumbered, start_order
+from topoopt.simulation.task_graph import renumbered, start_order
 from topoopt.topologies import Link, Ring, Topology, circulant, fat_tree, ideal_switch, topology_from_links
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from topoopt.base.ahead import PARTS
+from topoopt.base.workers import PARTS
 
 PLAN = """
 import sys

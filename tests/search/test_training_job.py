@@ -153,7 +153,7 @@ def test_more_servers_than_memory_holds_pairs_of_are_refused_before_anything_is_
 ) -> None:
     """Ranking the configurations of a million accelerators took 22 s of CPU, and then the pairs did not fit."""
     monkeypatch.delattr("topoopt.search.training_job.search_configurations")
-    monkeypatch.setattr("topoopt.base.memory.available_bytes", lambda: 16e9)
+    monkeypatch.setattr("topoopt.base.limits.available_bytes", lambda: 16e9)
     with pytest.raises(Infeasible, match="servers 125000: needs 698 GiB of memory"):
         job_of(request(tmp_path, accelerators=1_000_000))
 

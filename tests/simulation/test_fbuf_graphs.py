@@ -25,7 +25,7 @@ from topoopt.simulation import (
     read_fbuf,
     simulate,
 )
-from topoopt.simulation.fbuf.graph import Connections, Devices, Operators, RingDescriptor, RouteRows, Tasks
+from topoopt.simulation.flexnet.graph import Connections, Devices, Operators, RingDescriptor, RouteRows, Tasks
 
 GRAPHS = Path(__file__).parents[2] / "examples" / "taskgraphs"
 FORWARD, BACKWARD, COMM, UPDATE, BARRIER, NOMINAL_COMM, ALLREDUCE = range(7)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from topoopt.routing import PairLinks, own_rows
 from topoopt.simulation import COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
-from topoopt.simulation.first_come import first_come_times
-from topoopt.simulation.flows import Flows
+from topoopt.simulation.analytic.simulator import first_come_times
+from topoopt.simulation.flows.flows import Flows
 
 LINKS = 3
 CAPACITY = np.array([1.0, 2.0, 4.0])

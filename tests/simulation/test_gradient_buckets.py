@@ -15,7 +15,7 @@ from topoopt.jobs import DDP_BUCKET_BYTES, Job, JobSettings, make_job, operators
 from topoopt.routing import Fabric
 from topoopt.search import simulated, task_graph_of
 from topoopt.simulation import SIMULATORS
-from topoopt.simulation.gradient_buckets import FIRST_BUCKET_BYTES, Sync, in_buckets
+from topoopt.simulation.tasks.build_task_graph import FIRST_BUCKET_BYTES, Sync, in_buckets
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import data_parallel
 

@@ -36,7 +36,7 @@ from topoopt.simulation import (
     simulate,
     task_graph_from_edges,
 )
-from topoopt.simulation.reconfigurable import run as play
+from topoopt.simulation.fluid import reconfigurable as play
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import data_parallel, extract_traffic
 

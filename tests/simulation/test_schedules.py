@@ -37,7 +37,7 @@ from topoopt.simulation import (
     simulate,
     task_graph_from_edges,
 )
-from topoopt.simulation.schedules.tasks import MOST_PLAYED, with_schedules
+from topoopt.simulation.tasks.collective_schedules import MOST_PLAYED, with_schedules
 from topoopt.topologies import Topology, broadcast_steps, circulant, ideal_switch
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "simulate.md"

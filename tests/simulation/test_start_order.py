@@ -8,8 +8,7 @@ import pytest
 from benchmarks.reference_replay import task_graph
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.simulation import PacketOptions, SimulationOptions, TaskGraph, simulate
-from topoopt.simulation.start_order import renumbered, start_order
-from topoopt.simulation.task_graph import COLUMNS
+from topoopt.simulation.task_graph import COLUMNS, renumbered, start_order
 
 DLRM = "40dlrm_16"
 

@@ -26,7 +26,7 @@ from topoopt.simulation import (
     simulate,
     task_graph_from_edges,
 )
-from topoopt.simulation.first_come import first_come_times
+from topoopt.simulation.analytic.simulator import first_come_times
 from topoopt.topologies import LiftShape, Ring, Topology, circulant, lifted, torus, turn_of
 
 LIFTED = lifted(LiftShape(64, 4, group=16), seed=1).topology(1e9)

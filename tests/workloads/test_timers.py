@@ -22,7 +22,7 @@ from topoopt.workloads import (
     operator_timer,
     published_profile_timer,
 )
-from topoopt.workloads.profile_table import profile_table, published_tables
+from topoopt.workloads.profile_timer import profile_table, published_tables
 
 ROOFLINE = Roofline(
     peak_flops=20e12,

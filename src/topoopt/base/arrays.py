@@ -1,4 +1,4 @@
-"""What the entries of an array are, by name: the types that signatures say; shapes and units are in docstrings."""
+"""Types of arrays by what their entries are, and lists of varying length in one array."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ Ints32 = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 """Sets of bits, and states of random numbers."""
-
 _SPARSE = 8
 """Times the keys, up to which a table of all that there could be takes less than sorting them."""
 
@@ -35,3 +34,43 @@ def numbered(keys: Ints, limit: int) -> tuple[Ints, Ints]:
     place_of = np.empty(limit, np.int64)
     place_of[known] = np.arange(len(known))
     return known, place_of[keys]
+
+
+def pointer(sizes: NDArray[np.integer] | list[int]) -> Ints:
+    """Return where each of the lists of these sizes begins, and where the last ends.
+
+    Examples
+    --------
+    >>> pointer([2, 0, 1]).tolist()
+    [0, 2, 2, 3]
+    """
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+def owners(first: Ints) -> Ints:
+    """Return the list that each entry belongs to.
+
+    Examples
+    --------
+    >>> owners(np.array([0, 2, 2, 3])).tolist()
+    [0, 0, 2]
+    """
+    return np.repeat(np.arange(len(first) - 1), np.diff(first))
+
+
+def entries_of(first: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Return the entries of some lists, one list after the other, and the place in ``rows`` of each one's list.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in entries_of(np.array([0, 2, 2, 3]), np.array([2, 0]))]
+    [[2, 0, 1], [0, 1, 1]]
+    """
+    return entries_between(first[rows], first[rows + 1])
+
+
+def entries_between(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Return ``begin[i] .. end[i] - 1`` of every i, joined, and the i of each."""
+    starts = pointer(end - begin)
+    row = owners(starts)
+    return np.arange(starts[-1]) + (begin - starts[:-1])[row], row

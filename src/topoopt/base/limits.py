@@ -3,22 +3,25 @@
 A number above its limit is refused where it comes in, before anything is allocated for it.
 """
 
+import os
+import sys
 from collections.abc import Mapping
+from importlib import import_module
 from math import isfinite
 from operator import index
+from pathlib import Path
 from typing import Final
 
-from topoopt.base.errors import InvalidInput, shown
+from topoopt.base.errors import Infeasible, InvalidInput, shown
+from topoopt.base.units import format_memory
 
+_SMALL_BYTES = 64e6
 LARGEST: Final = 2**53
 """Counts and bytes up to here are exact in every JSON reader, and fit into 64 bits."""
-
 LARGEST_NUMBER: Final = 1e30
 """No amount of bytes, operations, seconds or money is larger; a few of them multiplied are still finite."""
-
 SMALLEST_NUMBER: Final = 1e-30
 """What is smaller and not 0 would be infinite where something is divided by it."""
-
 MOST: Mapping[str, int] = {
     "servers": 1_000_000,
     "degree": 1000,
@@ -58,11 +61,8 @@ MOST: Mapping[str, int] = {
     "limit": LARGEST,
 }
 """By the word of the Python door; the flag of the command line has hyphens."""
-
 MOST_OF_ANYTHING: Final = 1_000_000_000_000
 """The limit of a count that is not in :data:`MOST`, such as a hidden size or samples of a batch."""
-
-
 LONGEST_DIGITS: Final = 20
 """More are no count of anything."""
 
@@ -110,3 +110,76 @@ def finite(word: str, value: float) -> float:
     if 0 < abs(value) < SMALLEST_NUMBER:
         raise InvalidInput(f"{word}: expected 0 or a number from {SMALLEST_NUMBER:g} on, got {value:g}")
     return value
+
+
+def available_bytes() -> float:
+    """Return what this process may still take: of the machine, of its container and of its own limit."""
+    return min(_of_the_machine(), _of_the_container(), _of_the_process())
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process has had; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return 0
+    resource = import_module("resource")
+    peak = int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def refuse_too_large(what: str, needed_bytes: float, remedy: str) -> None:
+    """Refuse what would need more memory than there is.
+
+    Parameters
+    ----------
+    what
+        The place and the value, such as ``servers 1000000``.
+
+    Raises
+    ------
+    Infeasible
+        With the need, what there is, and the remedy.
+    """
+    if needed_bytes < _SMALL_BYTES:  # asking the system takes longer than holding so little
+        return
+    available = available_bytes()
+    if needed_bytes > available:
+        raise Infeasible(
+            f"{what}: needs {format_memory(needed_bytes)} of memory, and {format_memory(max(available, 0))} are left "
+            f"here; {remedy}"
+        )
+
+
+def _of_the_machine() -> float:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+        return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError, IndexError):
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, AttributeError):
+        return float("inf")
+
+
+def _of_the_container() -> float:
+    try:
+        group = Path("/sys/fs/cgroup")
+        limit = group.joinpath("memory.max").read_text(encoding="utf-8")
+        used = group.joinpath("memory.current").read_text(encoding="utf-8")
+        return float(limit) - float(used)  # "max" where there is no limit
+    except (OSError, ValueError):
+        return float("inf")
+
+
+def _of_the_process() -> float:
+    if sys.platform == "win32":
+        return float("inf")
+    resource = import_module("resource")
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return float("inf")
+    try:
+        used = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
+    except (OSError, ValueError, IndexError):
+        return float(limit)
+    return float(limit - used * resource.getpagesize())

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from topoopt.base.version import __version__
+__version__ = "0.1.0"
 
 
 @dataclass(frozen=True, slots=True)

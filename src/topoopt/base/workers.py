@@ -1,18 +1,33 @@
-"""Others that compute for us: processes, which end with the one that started them, and threads for compiled code."""
+"""Others that compute for us: processes, which end with the one that started them, and threads for compiled code.
+
+A second process that compiles kernels while this one imports, reads and plans; and waiting for what it has done.
+
+Kernels are compiled at their first use and kept on disk. A first plan spends most of its time on that, one kernel after
+the other, on one core. So where the disk holds none yet, a second process begins at once with those that are needed
+last. It says when a part is on disk; who needs the part waits for that, since compiling it here, too, would take as
+long. It ends by itself: when all is done, or when nobody listens any more.
+"""
 
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from multiprocessing import parent_process
+from pathlib import Path
+from threading import Event, Thread
 from typing import TypeVar
 
+PARTS = ("chain", "rings")
+"""What is compiled ahead, in this order: the kernel of the search, and those of rings and routes on any graph."""
+LONGEST_WAIT_S = 60.0
+_WORKER = "from topoopt.search.compile_ahead import compile_ahead; compile_ahead()"
 T = TypeVar("T")
 R = TypeVar("R")
-
 _PR_SET_PDEATHSIG = 1
 _MOST_THREADS = 8  # each holds a simulation; more would mostly wait for Python
 
@@ -49,3 +64,62 @@ def _wait_for_the_end() -> None:
     assert parent is not None, "only a process that multiprocessing has started has a parent"
     parent.join()
     os._exit(1)
+
+
+def start_compiling_ahead() -> None:
+    """Start the second process, once, if nothing is compiled yet and there is a second core; do not wait for it."""
+    if (os.cpu_count() or 1) > 1 and not _is_compiled():
+        _second_process()
+
+
+def wait_for(part: str, meanwhile: Callable[[], None] = lambda: None) -> None:
+    """Wait for a part that the second process compiles now, until it is on disk or that process has ended.
+
+    Where there is no such process, or it has not come to the part yet, do not wait. ``meanwhile`` is what to do first
+    if there is something to wait for.
+    """
+    if not _second_process.cache_info().currsize:
+        return
+    done = _second_process()
+    before = PARTS[: PARTS.index(part)]
+    if not done[part].is_set() and all(done[other].is_set() for other in before):
+        meanwhile()
+        done[part].wait(LONGEST_WAIT_S)
+
+
+@cache
+def _second_process() -> dict[str, Event]:
+    """Start it; return what is set when each part is on disk."""
+    done = {part: Event() for part in PARTS}
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", _WORKER],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for the first process
+    )
+    Thread(target=_listen, args=(process, done), daemon=True).start()
+    return done
+
+
+def _listen(process: "subprocess.Popen[str]", done: dict[str, Event]) -> None:
+    with process:
+        for line in process.stdout or ():
+            done[line.strip()].set()
+    for event in done.values():
+        event.set()
+
+
+def _is_compiled() -> bool:
+    """Return whether a cache of Numba's holds the search's kernel, and is newer than the kernel's files."""
+    folder = Path(__file__).parents[1] / "search" / "proposals"
+    written_s = max(path.stat().st_mtime for path in folder.glob("*_kernel.py"))
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        indices = Path(chosen).rglob("mcmc_kernel.*.nbi")
+    elif os.access(folder, os.W_OK):
+        indices = folder.rglob("mcmc_kernel.*.nbi")
+    else:
+        indices = (Path.home() / ".cache" / "numba").rglob("mcmc_kernel.*.nbi")
+    return any(index.stat().st_mtime >= written_s for index in indices)

@@ -1,4 +1,4 @@
-"""The noun Accelerator, and the table of those that can be bought."""
+"""The nouns Accelerator and AcceleratorServer, and the tables of those that can be bought."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,10 +6,10 @@ from functools import cache
 
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
 from topoopt.catalog.tables import Row, read_nouns
+from topoopt.schema.files import packaged_rows
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
 """Number formats of the arithmetic. ``fp32`` is without tensor cores, the others are dense (no sparsity)."""
-
 BYTES_PER_ELEMENT = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "fp4": 0.5}
 """Bytes that a number occupies in memory and on the wire."""
 
@@ -112,3 +112,75 @@ def _aliases(row: Row) -> tuple[str, ...]:
 def _peaks(row: Row) -> dict[str, float]:
     rates = {precision: row[f"{precision}_tflops"] for precision in PRECISIONS}
     return {precision: float(rate) * 1e12 for precision, rate in rates.items() if rate}
+
+
+@dataclass(frozen=True, slots=True)
+class AcceleratorServer:
+    """A server, or a rack that is bought as one.
+
+    Attributes
+    ----------
+    accelerator : str
+        Name in the catalogue of accelerators.
+    accelerators : int
+        How many are in it.
+    low_usd, typical_usd, high_usd : float or None
+        Its price, without the network between servers; None where no public figure is known.
+    rated_w : float or None
+        What its maker says that it draws at most.
+    date : str
+        Month of the prices.
+    """
+
+    name: str
+    accelerator: str
+    accelerators: int
+    low_usd: float | None
+    typical_usd: float | None
+    high_usd: float | None
+    rated_w: float | None
+    date: str
+    quality: str
+    source: str
+    note: str = ""
+
+
+@cache
+def accelerator_servers() -> tuple[AcceleratorServer, ...]:
+    """Return every server of the catalogue, in its order."""
+    return read_nouns(AcceleratorServer, "accelerator_servers")
+
+
+def server_with(accelerator: str) -> AcceleratorServer | None:
+    """Return the server that has an accelerator, None where the catalogue has no such server.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such accelerator.
+
+    Examples
+    --------
+    >>> server_with("h100").typical_usd, server_with("v100")
+    (270000.0, None)
+    """
+    name = find_accelerator(accelerator).name
+    return next((row for row in accelerator_servers() if row.accelerator == name), None)
+
+
+def host_bytes_per_s(part: Accelerator) -> float | None:
+    """Return bytes per second each way; by the accelerator's own row, or that of its architecture. None: not known.
+
+    Examples
+    --------
+    >>> from topoopt.catalog import find_accelerator
+    >>> host_bytes_per_s(find_accelerator("h100"))
+    63000000000.0
+    """
+    rates = _rates()
+    return rates.get(part.name, rates.get(part.architecture))
+
+
+@cache
+def _rates() -> dict[str, float]:
+    return {row["accelerators"]: float(row["bytes_per_s"]) for row in packaged_rows("catalog", "host_links")}

@@ -4,13 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import check_known
-from topoopt.base.frame import Frame, frame
-from topoopt.catalog.accelerator import Accelerator, accelerators
-from topoopt.catalog.accelerator_server import AcceleratorServer, accelerator_servers
+from topoopt.catalog.accelerator import Accelerator, AcceleratorServer, accelerator_servers, accelerators
 from topoopt.catalog.efficiency import EfficiencyRow, efficiency_table
-from topoopt.catalog.optics import OpticalSwitch, optical_switches
+from topoopt.catalog.optical_switches import OpticalSwitch, optical_switches
 from topoopt.catalog.parts import (
     CopperCable,
     Nic,

@@ -4,12 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from topoopt.clusters.job_plan import JobPlan
-from topoopt.clusters.job_shape import JobShape
-from topoopt.clusters.pace import IterationTimes
-from topoopt.clusters.served.plan import cycle_s, dedicated_serving, sharing_serving
+from topoopt.clusters.job_shape import KEPT, JobShape, shape_job
+from topoopt.clusters.pace import IterationTimes, JobPlan
+from topoopt.clusters.served_job import cycle_s, dedicated_serving, sharing_serving
 from topoopt.clusters.settings import Planning
-from topoopt.clusters.shape_job import KEPT, shape_job
 from topoopt.clusters.trace import TraceJob
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.pricing import pricing_of

@@ -1,8 +1,15 @@
 """The noun JobShape: what decides how a job is planned."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from typing import Any
 
+from topoopt.catalog import ClusterSpec, largest_degree
+from topoopt.clusters.settings import Planning
 from topoopt.clusters.trace import TraceJob
+from topoopt.jobs import Job, JobRequest, JobSettings, make_job, training_of_text
+from topoopt.search import is_transformer, job_of
+from topoopt.workloads import load_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +36,58 @@ class JobShape:
 def shape_of(job: TraceJob, size: int) -> JobShape:
     """Return the shape of a job of the trace on so many servers."""
     return JobShape(job.model, size, job.batch_per_accelerator, job.training, job.serving)
+
+
+KEPT = 256
+"""Jobs that are kept in memory: ranking the configurations of a transformer and laying them out takes seconds."""
+
+
+@lru_cache(KEPT)
+def shape_job(shape: JobShape, planning: Planning) -> Job:
+    """Return the job on servers of the cluster; with few servers, ports that none of them can use stay dark.
+
+    A transformer has the layouts that ``topoopt plan`` gives it on as many servers.
+
+    Raises
+    ------
+    Infeasible
+        If no configuration of a transformer fits in memory.
+    """
+    degree = min(planning.cluster.degree, largest_degree(shape.servers))
+    cluster = replace(planning.cluster, servers=shape.servers, degree=degree)
+    if is_transformer(JobRequest(model=shape.model)):
+        return transformer_job(shape, cluster, planning.scale_up_bps)
+    return operators_job(shape, cluster, planning.costs)
+
+
+def operators_job(shape: JobShape, cluster: ClusterSpec, costs: JobSettings) -> Job:
+    """Return the job of a model of operators, with its own batch unless the shape says another."""
+    graph = load_model(shape.model, servers=shape.servers)
+    if shape.batch_per_accelerator:
+        graph = replace(graph, batch_per_accelerator=shape.batch_per_accelerator)
+    return make_job(graph, cluster, costs)
+
+
+def transformer_job(shape: JobShape, cluster: ClusterSpec, scale_up_bps: float, **more: Any) -> Job:
+    """Return the job of a transformer.
+
+    Parameters
+    ----------
+    scale_up_bps
+        Of an accelerator to the others of its server; 0 for what the catalogue gives.
+    **more
+        Further words of its training.
+    """
+    fields = asdict(cluster)
+    if scale_up_bps:
+        fields["intra_server_bandwidth_bps"] = scale_up_bps
+    else:
+        del fields["intra_server_bandwidth_bps"]
+    training = {**training_of_text(shape.training, "training"), **more}
+    if shape.batch_per_accelerator:
+        training["global_batch"] = shape.batch_per_accelerator * cluster.total_accelerators
+    if (
+        cluster.degree == 1
+    ):  # no direct network of one port, on which others than the first could be the fastest
+        training.setdefault("candidates", 1)
+    return job_of(JobRequest(model=shape.model, cluster=fields, training=training))

@@ -1,16 +1,18 @@
 """What became of the jobs of a trace on each fabric."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
+from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.errors import InvalidInput
 from topoopt.base.provenance import Provenance
 from topoopt.plans import labeled
-from topoopt.schema.files import Amount
+from topoopt.schema.files import Amount, EveryKey, Strict, noun_from, validated, write_atomically
 
 FORMAT, VERSION = "topoopt-cluster", 1
 
@@ -317,3 +319,44 @@ class ClusterResult:
             times_s = row.pop("iteration_time_s")
             row |= {f"iteration_time_{which}_s": time_s for which, time_s in times_s.items()}
         return frame(rows)
+
+
+class ClusterModel(Strict):
+    """The whole document."""
+
+    format: Literal["topoopt-cluster"]
+    version: Literal[1]
+    trace: str
+    seed: int
+    servers: int
+    degree: int
+    bandwidth_bps: float
+    provenance: Annotated[Provenance, EveryKey()]
+    settings: dict[str, Any] = Field(default={})
+    skipped_fabrics: tuple[tuple[str, str], ...] = ()
+    fabrics: tuple[FabricRun, ...]
+
+
+def write_cluster_result(path: str | Path, result: ClusterResult) -> None:
+    """Write a result's file, whole or not at all."""
+    write_atomically(path, json.dumps(result.to_json(), indent=1, allow_nan=False) + "\n")
+
+
+def result_from_mapping(document: Any, place: str = "result") -> ClusterResult:
+    """Return the result that a document of ``topoopt cluster run --out`` describes.
+
+    Raises
+    ------
+    InvalidInput
+        In one line, if it is no result of a cluster.
+    """
+    if isinstance(document, dict) and (document.get("format"), document.get("version")) != (FORMAT, VERSION):
+        got = f"{document.get('format', 'no format')} {document.get('version', '')}".strip()
+        raise InvalidInput(f"{place}: expected format {FORMAT} version {VERSION}, got {got}")
+    file = validated(ClusterModel, document, place)
+    return noun_from(ClusterResult, file, skipped=file.skipped_fabrics)
+
+
+def cluster_result_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the document."""
+    return ClusterModel.model_json_schema()

@@ -22,26 +22,21 @@ from dataclasses import asdict, dataclass, replace
 
 from topoopt.base.errors import check_known
 from topoopt.base.provenance import Provenance
-from topoopt.clusters.active_job import ActiveJob
-from topoopt.clusters.course_fabrics import (
+from topoopt.clusters.cluster_state import ActiveJob, ClusterState, WaitingJob
+from topoopt.clusters.fabrics import (
     COURSE_FABRICS,
     DEFAULT_COURSE_FABRICS,
     CourseFabric,
     buildable_fabrics,
 )
-from topoopt.clusters.job_plan import JobPlan
 from topoopt.clusters.job_plans import Prepared, Progress, reference_time_s, silent
 from topoopt.clusters.job_shape import JobShape, shape_of
-from topoopt.clusters.pace import Pace
-from topoopt.clusters.planes import HeldWiring, Planes
+from topoopt.clusters.pace import JobPlan, Pace
 from topoopt.clusters.result import ClusterResult, FabricRun
 from topoopt.clusters.settings import ClusterSettings
-from topoopt.clusters.shards import Shards
-from topoopt.clusters.state import ClusterState, WaitingJob
-from topoopt.clusters.switching import servers_of_panels
-from topoopt.clusters.tally import fabric_run
-from topoopt.clusters.trace import Trace, check_fits, check_several
-from topoopt.clusters.trace_model import check_models
+from topoopt.clusters.shards import HeldWiring, Planes, Shards, servers_of_panels
+from topoopt.clusters.statistics import fabric_run
+from topoopt.clusters.trace import Trace, check_fits, check_models, check_several
 from topoopt.finder.rewiring import wire
 from topoopt.plans import standings
 

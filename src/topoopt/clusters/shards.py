@@ -1,16 +1,176 @@
-"""The servers of a cluster over time: which are idle, which are wired for whom, and when the wiring is done."""
+"""The servers of a cluster over time: which are idle, which are wired for whom, and when the wiring is done.
+
+The optical planes of a dedicated fabric: what is patched, whose it is, and that no two jobs own one port.
+
+A plane is one set of panels or switches. With look-ahead there are two, and a 1×2 switch in front of each
+interface says which of them a server is on. A job runs on one plane; the other one can be wired for the next.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
 
-from topoopt.clusters.free_servers import choose_servers
-from topoopt.clusters.planes import HeldWiring, Planes
-from topoopt.clusters.switching import Switching
+from topoopt.base.errors import Infeasible
+from topoopt.catalog import find_optical_switch
+from topoopt.clusters.settings import ClusterSettings, choose_servers
+from topoopt.finder.rewiring import Patch, Rewiring, Wiring, rewire
 from topoopt.topologies import Topology
+
+PANEL = "patch-panel"
+
+
+@dataclass(frozen=True, slots=True)
+class Switching:
+    """How the links of a dedicated fabric are made.
+
+    Attributes
+    ----------
+    technology : str
+        Of the panels or switches, as in ``topoopt hardware optical-switches``.
+    planes : int
+        Sets of panels or switches: 2 with look-ahead, where each port of a server is behind a 1×2 switch.
+    move_s : float
+        Time in which one pair of hands moves one fiber; wirings are made one after another. 0: all at once, whoever
+        else is rewired.
+    hands : int
+        Of each plane, at each set of panels.
+    change_s : float
+        What a job waits for in any case: a change of 1×2 switches, or of optical circuit switches.
+    elastic : bool
+        Whether jobs may change their size while they run.
+    """
+
+    technology: str
+    planes: int
+    move_s: float
+    hands: int
+    change_s: float
+    elastic: bool
+
+    def work_s(self, moves: int) -> float:
+        """Return how long the hands are busy with so many fibers.
+
+        Examples
+        --------
+        >>> Switching("patch-panel", 2, 30.0, 8, 0.01, elastic=False).work_s(64)
+        240.0
+        """
+        return -(-moves // self.hands) * self.move_s
+
+
+@dataclass(frozen=True, slots=True)
+class HeldWiring:
+    """The ports and links of a job, from when its wiring is begun until it leaves them.
+
+    Attributes
+    ----------
+    patches : tuple of Patch
+        Its links, all of them between its servers.
+    from_s, active_s, to_s : float
+        When its ports became its own, when its servers were switched to them, when it left; -1 for not yet.
+    """
+
+    job: str
+    plane: int
+    servers: tuple[int, ...]
+    patches: tuple[Patch, ...]
+    from_s: float
+    active_s: float = -1.0
+    to_s: float = -1.0
+
+
+class Planes:
+    """The planes over time.
+
+    Ports belong to a job from :meth:`wire` to :meth:`release`; in between :meth:`activate` switches its servers to
+    its plane. Nothing is unplugged when a job leaves: its fibers stay for the next until they are in the way.
+
+    Attributes
+    ----------
+    together : int
+        Servers that share panels, the first so many, the next ...: the servers of a job are of one such part.
+    """
+
+    def __init__(
+        self, planes: int, degree: int, links: str, interfaces_per_panel: int, together: int
+    ) -> None:
+        self.together = together
+        self._nothing = Wiring(links, degree, interfaces_per_panel)
+        self._patches: list[defaultdict[int, set[Patch]]] = [defaultdict(set) for _ in range(planes)]
+        self._owner: list[dict[int, str]] = [{} for _ in range(planes)]
+        self._known: dict[tuple[tuple[int, ...], tuple[Patch, ...], Topology], Rewiring] = {}
+        self._active: dict[int, str] = {}
+        self._held: dict[str, HeldWiring] = {}
+        self.log: list[HeldWiring] = []
+
+    def unowned(self, server: int) -> tuple[int, ...]:
+        """Return the planes on which the ports of a server are nobody's."""
+        return tuple(plane for plane, owner in enumerate(self._owner) if server not in owner)
+
+    def fibers(self, topology: Topology) -> int:
+        """Return how many fibers a topology takes: a cable has two links."""
+        links = int(topology.ports.sum())
+        return links // 2 if self._nothing.links == "duplex" else links
+
+    def wire(
+        self, job: str, servers: Sequence[int], plane: int, topology: Topology, now_s: float
+    ) -> tuple[tuple[int, ...], int]:
+        """Give the ports to a job and patch its links; return its servers by rank, and the fibers moved.
+
+        Which server takes which rank is chosen such that the fewest fibers move.
+        """
+        owner = self._owner[plane]
+        assert not any(server in owner for server in servers), "a port is given to one job at a time"
+        made = self._rewired(tuple(servers), plane, topology)
+        assert not any(patch.src in owner or patch.dst in owner for patch in made.removed), (
+            "not of a job's links"
+        )
+        for patch in made.removed:
+            self._patches[plane][patch.src].remove(patch)
+            self._patches[plane][patch.dst].remove(patch)
+        for patch in made.made:
+            self._patches[plane][patch.src].add(patch)
+            self._patches[plane][patch.dst].add(patch)
+        patches = self._touching(servers, plane)
+        inside = set(servers)
+        assert all(patch.src in inside and patch.dst in inside for patch in patches), (
+            "links stay in the shard"
+        )
+        owner.update(dict.fromkeys(servers, job))
+        self._held[job] = HeldWiring(job, plane, made.servers, patches, now_s)
+        return made.servers, len(made.made)
+
+    def activate(self, job: str, now_s: float) -> None:
+        """Switch the servers of a job to its plane."""
+        held = self._held[job]
+        assert not any(server in self._active for server in held.servers), "a server runs one job at a time"
+        assert all(self._owner[held.plane].get(server) == job for server in held.servers)
+        self._active.update(dict.fromkeys(held.servers, job))
+        self._held[job] = replace(held, active_s=now_s)
+
+    def release(self, job: str, now_s: float) -> None:
+        """Take the ports from a job that leaves, or that gives up its wiring before it began."""
+        held = self._held.pop(job)
+        for server in held.servers:
+            assert self._owner[held.plane].pop(server) == job
+            if held.active_s >= 0:
+                assert self._active.pop(server) == job
+        self.log.append(replace(held, to_s=now_s))
+
+    def _touching(self, servers: Sequence[int], plane: int) -> tuple[Patch, ...]:
+        """Return what is patched to some servers, sorted."""
+        return tuple(sorted(set().union(*(self._patches[plane][server] for server in servers))))
+
+    def _rewired(self, servers: tuple[int, ...], plane: int, topology: Topology) -> Rewiring:
+        """Return the change with the fewest moves; patches elsewhere do not matter, so equal cases are known."""
+        before = self._touching(servers, plane)
+        case = servers, before, topology
+        if case not in self._known:
+            self._known[case] = rewire(replace(self._nothing, patches=before), topology, servers=servers)
+        return self._known[case]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +317,58 @@ class Shards:
             (plane, [server for server, planes in unowned if plane in planes])
             for plane in range(self._rules.planes)
         ]
+
+
+def panel_switching(settings: ClusterSettings) -> Switching:
+    """Return the rules of patch panels; jobs on them keep the size that they started with."""
+    panels = settings.panels
+    hands = panels.hands or settings.logical.degree
+    planes = 2 if panels.look_ahead else 1
+    flip_s = panels.flip_s if panels.look_ahead else 0.0
+    return Switching(PANEL, planes, panels.move_s, hands, flip_s, elastic=False)
+
+
+def ocs_switching(settings: ClusterSettings) -> Switching:
+    """Return the rules of optical circuit switches: one plane, rewired at once."""
+    return Switching(
+        settings.ocs, 1, 0.0, 1, find_optical_switch(settings.ocs).reconfiguration_s, elastic=True
+    )
+
+
+def servers_of_panels(technology: str, servers: int, largest: int, interfaces_per_panel: int = 1) -> int:
+    """Return how many servers share a set of panels or switches: all, or of a larger cluster an even part of it.
+
+    Sets of panels are joined by nothing, so that the servers of a job are those of one.
+
+    Parameters
+    ----------
+    servers, largest : int
+        Of the cluster, and of the largest job.
+
+    Raises
+    ------
+    Infeasible
+        If a job needs more ports than the largest device of a technology has.
+
+    Examples
+    --------
+    >>> servers_of_panels("patch-panel", 432, 64), servers_of_panels("patch-panel", 4096, 256)
+    (432, 820)
+    """
+    part = find_optical_switch(technology)
+    most = part.ports // interfaces_per_panel
+    parts = -(-servers // max(most, 1))
+    each = -(-servers // parts)
+    if most and largest <= each:
+        return each
+    goes = f"interface i of all {largest} servers of a job goes to switch i"
+    if interfaces_per_panel > 1:
+        goes = (
+            f"{interfaces_per_panel} interfaces of all {largest} servers of a job go to one switch, as links around an "
+            "odd number of servers need"
+        )
+    shared = "" if parts == 1 else f", and {parts} sets of switches join {each} servers each"
+    raise Infeasible(
+        f"optical switches: {goes}, but {technology} has {part.ports} ports{shared}; "
+        "take a larger technology (topoopt hardware optical-switches) or smaller jobs"
+    )

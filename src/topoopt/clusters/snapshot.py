@@ -6,13 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.errors import Infeasible
-from topoopt.clusters.course_fabrics import DEFAULT_COURSE_FABRICS, course_fabrics
-from topoopt.clusters.distribution import distribution
-from topoopt.clusters.free_servers import choose_servers
+from topoopt.clusters.fabrics import DEFAULT_COURSE_FABRICS, course_fabrics
 from topoopt.clusters.job_shape import shape_of
 from topoopt.clusters.pace import IterationTimes, PlacedJob
 from topoopt.clusters.result import Distribution
-from topoopt.clusters.settings import ClusterSettings
+from topoopt.clusters.settings import ClusterSettings, choose_servers
+from topoopt.clusters.statistics import distribution
 from topoopt.clusters.trace import TraceJob
 
 

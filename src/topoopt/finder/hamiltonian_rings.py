@@ -3,14 +3,22 @@
 from functools import lru_cache
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
-from topoopt.base.ahead import wait_for
 from topoopt.base.arrays import Ints
+from topoopt.base.workers import wait_for
 from topoopt.finder.hamiltonian_rings_kernel import Cables, Room, hamiltonian_cycles
 from topoopt.topologies import Ring, Topology
 
+_STEPS, _MOST_STEPS = 4, 3000  # exchanges from one start: for each member, and at most
+_STARTS = (3, 100)  # at least and at most; from some graphs one start in ten leads to rings
+_ALL_STEPS, _STEPS_FOR_ALL = (
+    9000,
+    1500,
+)  # from all starts, and where signs may forbid as many rings as there are links
+_UPHILL = 0.02  # of the exchanges that make a cycle more
+_one_way_rings_cycles = tuple[tuple[int, ...], ...]
 _Cycles = tuple[tuple[int, ...], ...]
 
 
@@ -98,3 +106,143 @@ def _budget(size: int, sets: int) -> int:
     A set of n servers needs at most about n changes of sides there, and each is 3 n steps.
     """
     return (2000 + 4 * size) * size * sets
+
+
+def one_way_rings(topology: Topology, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
+    """Return up to ``limit`` rings over direct links, each walked one way, that share no port.
+
+    Where every member sends to d others and hears d, its links are d permutations (König). Two of these exchange
+    what they do with some members wherever both stay permutations and no more cycles come of it, until each is one
+    cycle. In a line graph, as Kautz and de Bruijn graphs are, that joins the Euler circuits of the graph below. Not
+    always are there d: an exchange leaves the product of the signs as it is, so that d cycles of 2 or 4 links each
+    may be impossible [1]_; then one fewer is looked for, and the last permutation may have as many as it likes.
+
+    References
+    ----------
+    .. [1] N. Alon, M. Tarsi, "Colorings and orientations of graphs", Combinatorica 12, 1992: of the Latin squares of
+       order 2 and 4, which are the links of such a graph, all have one sign.
+    """
+    size = len(members)
+    place = np.full(topology.nodes, -1)
+    place[members] = np.arange(size)
+    inside = (place[topology.src] >= 0) & (place[topology.dst] >= 0)
+    src, dst = (np.repeat(place[end[inside]], topology.ports[inside]) for end in (topology.src, topology.dst))
+    if size < 3 or not len(src):
+        return ()
+    most = min(int(np.bincount(end, minlength=size).min()) for end in (src, dst))
+    rings = []
+    for cycle in _one_way_rings_disjoint_cycles(
+        size, src.tobytes(), dst.tobytes(), most, min(most, limit), seed
+    ):
+        order = tuple(members[list(cycle)].tolist())
+        rings.append(Ring(0, order, order))
+    return tuple(rings)
+
+
+@lru_cache(maxsize=128)
+def _one_way_rings_disjoint_cycles(
+    size: int, src: bytes, dst: bytes, factors: int, most: int, seed: int
+) -> _one_way_rings_cycles:
+    ends = np.frombuffer(src, np.int64), np.frombuffer(dst, np.int64)
+    rng = np.random.default_rng(seed)
+    best: _one_way_rings_cycles = ()
+    for wanted in range(most, 0, -1):
+        steps = _ALL_STEPS if wanted < factors else _STEPS_FOR_ALL
+        for _ in range(int(np.clip(steps // _most_steps(size), *_STARTS))):
+            if len(best) >= wanted:
+                return best
+            after = _permutations(size, ends, factors, rng)
+            if len(after) >= wanted and (wanted < len(after) or _may_be_cycles(after)):
+                _join_cycles(after, wanted, rng)
+                best = max(best, _whole_cycles(after)[:most], key=len)
+    return best
+
+
+def _most_steps(size: int) -> int:
+    return min(_STEPS * size, _MOST_STEPS)
+
+
+def _permutations(size: int, ends: tuple[Ints, Ints], most: int, rng: np.random.Generator) -> Ints:
+    """Return who is next in each of up to ``most`` permutations that share no link, shape (permutations, members)."""
+    left = csr_array((np.ones(len(ends[0]), np.int64), ends), shape=(size, size))
+    found = []
+    for _ in range(most):
+        rows, columns = rng.permutation(size), rng.permutation(size)
+        chosen = maximum_bipartite_matching(csr_array(left[rows][:, columns]), perm_type="column")
+        if (chosen < 0).any():
+            break
+        after = np.empty(size, np.int64)
+        after[rows] = columns[chosen]
+        found.append(after)
+        used = csr_array((np.ones(size, np.int64), (np.arange(size), after)), shape=(size, size))
+        left = csr_array(left - used)
+        left.eliminate_zeros()
+    return np.array(found, np.int64).reshape(-1, size)
+
+
+def _may_be_cycles(after: Ints) -> bool:
+    """Return whether the product of the signs is that of so many cycles of all members."""
+    many, size = after.shape
+    return size < 2 or sum(_cycles_of(one)[0] for one in after) % 2 == int(many) % 2
+
+
+def _join_cycles(after: Ints, wanted: int, rng: np.random.Generator) -> None:
+    """Exchange parts of the permutations until the first ``wanted`` are one cycle each, or there were many steps."""
+    many, size = after.shape
+    labels = [_cycles_of(one) for one in after]
+    for _ in range(_most_steps(size)):
+        if all(labels[one][0] == 1 for one in range(wanted)) or many < 2:
+            return
+        one = int(rng.choice([k for k in range(wanted) if labels[k][0] > 1]))
+        other = int((one + rng.integers(1, many)) % many)
+        part = _part(after, one, other, labels[one][1], rng)
+        if not len(part):
+            continue
+        pair = (np.array([[one], [other]]), part[None, :])
+        after[pair] = after[pair][::-1]
+        new = {k: _cycles_of(after[k]) for k in (one, other)}
+        more = sum(new[k][0] - labels[k][0] for k in (one, other) if k < wanted)
+        if more <= 0 or rng.random() < _UPHILL:
+            for k, found in new.items():
+                labels[k] = found
+        else:
+            after[pair] = after[pair][::-1]
+
+
+def _part(after: Ints, one: int, other: int, label: Ints, rng: np.random.Generator) -> Ints:
+    """Return members that two permutations send to the same set, and that lie on several cycles of the first."""
+    before = np.empty_like(after[other])
+    before[after[other]] = np.arange(len(before))
+    parts, part = _cycles_of(before[after[one]])
+    low, high = np.full(parts, len(part)), np.full(parts, -1)
+    np.minimum.at(low, part, label)
+    np.maximum.at(high, part, label)
+    across = np.flatnonzero(low < high)
+    return np.flatnonzero(part == rng.choice(across)) if len(across) else np.empty(0, np.int64)
+
+
+def _cycles_of(after: Ints) -> tuple[int, Ints]:
+    """Return how many cycles a permutation has, and on which of them each member is."""
+    following: list[int] = after.tolist()
+    label = [-1] * len(following)
+    count = 0
+    for first in range(len(following)):
+        member = first
+        if label[first] < 0:
+            while label[member] < 0:
+                label[member] = count
+                member = following[member]
+            count += 1
+    return count, np.array(label, np.int64)
+
+
+def _whole_cycles(after: Ints) -> _one_way_rings_cycles:
+    """Return the permutations that are one cycle, as members in the order of visit."""
+    found = []
+    for one in after:
+        if _cycles_of(one)[0] == 1:
+            following, walk = one.tolist(), [0]
+            while following[walk[-1]]:
+                walk.append(following[walk[-1]])
+            found.append(tuple(walk))
+    return tuple(found)

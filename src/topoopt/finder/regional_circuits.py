@@ -3,15 +3,22 @@
 A region is a few servers behind one optical circuit switch. A set of circuits is an int64 array of shape
 (servers, servers), symmetric: how many circuits join two servers. No row sums to more than the optical ports.
 
+Circuits of a region made better by small exchanges, judged by when the all-to-all is done.
+
+The greedy rule gives circuits to the pairs that wait longest and leaves the others to the electrical ports, however
+many they are. Here circuits change ends while that makes the all-to-all faster.
+
 References
 ----------
 .. [1] X. Liao et al., "MixNet", SIGCOMM 2025: circuits for the pairs that expert-parallel traffic waits for longest.
 """
 
 import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array, diags_array, eye_array, hstack, kron, vstack
 
 from topoopt.base.arrays import Flags, Floats, Ints
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import Infeasible, InvalidInput, check_known
 from topoopt.routing import SATURATED
 
 Circuits = Ints
@@ -125,3 +132,185 @@ def _longest(demand: Demand, count: Circuits, waiting: Flags, free: Circuits) ->
     tied = np.flatnonzero(wait == wait.max())
     tied = tied[demand[tied] == demand[tied].max()]
     return int(tied[np.argmax(free[tied])])
+
+
+NORM = 12
+"""Times are compared by their p-norm: nearly the slowest, but a second slowest counts where the slowest are alike."""
+NO_PORTS = 1e3
+"""A byte without a circuit where there are no electrical ports, in bytes over one: to be avoided at any price."""
+
+
+def improved_circuits(
+    demand_bytes: Demand, ports: int, circuit_bps: float, electrical_bps: float
+) -> Circuits:
+    """Return circuits from which no single exchange makes the all-to-all faster.
+
+    From those of :func:`regional_circuits`, going on at saturated pairs, and from none at all: a circuit is added, or
+    taken away, or two of them, i–k and j–l, become i–j and k–l; again and again whichever helps most. The better of
+    both ends counts.
+
+    Parameters
+    ----------
+    demand_bytes, ports, circuit_bps, electrical_bps
+        As in :func:`regional_circuits` and :func:`exchange_time_s`.
+    """
+    demand = demand_bytes.astype(np.float64)
+    np.fill_diagonal(demand, 0.0)
+    greedy = regional_circuits(demand, ports, "skip")
+    demand /= max(float(demand.max(initial=0.0)), 1.0)
+    per_byte = circuit_bps / electrical_bps if electrical_bps else NO_PORTS
+    ends = [_descend(demand, start, ports, per_byte) for start in (greedy, np.zeros_like(greedy))]
+    return min(ends, key=lambda one: float(_worth(demand, one[None], per_byte)[0]))
+
+
+def _descend(demand: Demand, circuits: Circuits, ports: int, per_byte: float) -> Circuits:
+    best = float(_worth(demand, circuits[None], per_byte)[0])
+    while True:
+        others = _neighbors(circuits, ports)
+        worth = _worth(demand, others, per_byte)
+        chosen = int(worth.argmin())
+        if worth[chosen] >= best * (1 - 1e-9):
+            return circuits
+        circuits, best = others[chosen], float(worth[chosen])
+
+
+def _worth(demand: Demand, circuits: Circuits, per_byte: float) -> Floats:
+    """Return the norm of all times of each set, shape (sets,), in units of a circuit's time for the largest pair."""
+    optical = circuits > 0
+    on_circuits = np.where(optical, demand / np.maximum(circuits, 1), 0.0)
+    rest = np.where(optical, 0.0, demand) * per_byte
+    times = (on_circuits.reshape(len(circuits), -1), rest.sum(axis=1), rest.sum(axis=2))
+    return np.asarray(np.linalg.norm(np.concatenate(times, axis=1), NORM, axis=1))
+
+
+def _neighbors(circuits: Circuits, ports: int) -> Circuits:
+    """Return all sets that are one step away, shape (sets, servers, servers)."""
+    servers = len(circuits)
+    free = ports - circuits.sum(axis=1)
+    i, j = np.triu_indices(servers, 1)
+    able = (free[i] > 0) & (free[j] > 0)
+    used = circuits[i, j] > 0
+    one, other = np.triu_indices(int(used.sum()), 1)
+    first, second = (i[used][one], j[used][one]), (i[used][other], j[used][other])
+    steps = [
+        _changed(servers, (i[able], j[able], 1)),
+        _changed(servers, (i[used], j[used], -1)),
+        _swapped(servers, first, second),
+        _swapped(servers, first, second[::-1]),
+    ]
+    return circuits + np.concatenate(steps)
+
+
+def _swapped(servers: int, one: tuple[Circuits, Circuits], other: tuple[Circuits, Circuits]) -> Circuits:
+    """Return what changes where two circuits, i-k and j-l, become i-j and k-l."""
+    apart = (one[0] != other[0]) & (one[1] != other[1])
+    (i, k), (j, l) = ((end[apart] for end in cable) for cable in (one, other))  # noqa: E741
+    return _changed(servers, (i, k, -1), (j, l, -1), (i, j, 1), (k, l, 1))
+
+
+def _changed(servers: int, *cables: tuple[Circuits, Circuits, int]) -> Circuits:
+    """Return one change for each row of cables that come (1) or go (-1)."""
+    count = len(cables[0][0])
+    row = np.arange(count)
+    change = np.zeros((count, servers, servers), np.int64)
+    for a, b, sign in cables:
+        np.add.at(change, (row, a, b), sign)
+        np.add.at(change, (row, b, a), sign)
+    return change
+
+
+MOST_CHOICES = 5_000
+"""Choices (pairs times circuits of a pair) up to which the program is tried; 16 servers of 6 ports make 840."""
+TIME_LIMIT_S = 60.0
+"""After so long the integer program is given up."""
+
+
+def best_regional_circuits(
+    demand_bytes: Demand,
+    ports: int,
+    circuit_bps: float,
+    electrical_bps: float,
+) -> Circuits:
+    """Return the circuits on which an all-to-all is done first, as :func:`exchange_time_s` counts.
+
+    One binary choice for each pair and number of circuits, c = 0 … ports: a pair with c > 0 takes
+    max(D_ij, D_ji)/(c·B), those with 0 load the electrical ports of their servers. The time T is minimized. With no
+    electrical ports every pair that sends must get a circuit, and T is that of the slowest pair.
+
+    Parameters
+    ----------
+    demand_bytes, ports, circuit_bps, electrical_bps
+        As in :func:`regional_circuits` and :func:`exchange_time_s`.
+
+    Raises
+    ------
+    InvalidInput
+        If the region is too large for an exact answer, or as :func:`regional_circuits`.
+    Infeasible
+        If some pair would have nothing to send over, or the time is over before the optimum is proven.
+    """
+    demand, servers = checked_demand(demand_bytes, ports), len(demand_bytes)
+    first, second = np.nonzero(np.triu(demand + demand.T))
+    pairs = len(first)
+    if pairs * (ports + 1) > MOST_CHOICES:
+        raise InvalidInput(
+            f"circuits: {pairs} pairs of up to {ports} circuits are too many for an exact answer; use the greedy rule"
+        )
+    if not pairs:
+        return np.zeros(demand.shape, np.int64)
+    rows, upper, lower = _rows(demand, first, second, ports, circuit_bps, electrical_bps)
+    choices = pairs * (ports + 1)
+    least = np.append(np.zeros(choices), 0.0)
+    most = np.append(np.ones(choices), np.inf)
+    if not electrical_bps:
+        most[: choices : ports + 1] = 0.0
+    best = milp(
+        np.append(np.zeros(choices), 1.0),
+        integrality=np.append(np.ones(choices), 0),
+        bounds=Bounds(least, most),
+        constraints=LinearConstraint(rows, lower, upper),
+        options={"time_limit": TIME_LIMIT_S},
+    )
+    if best.x is None or best.status != 0:
+        why = "no pair may be left without" if best.status == 2 else "no optimum was proven in time"
+        raise Infeasible(f"circuits: {servers} servers of {ports} optical ports: {why}; use the greedy rule")
+    count = np.rint(best.x[:-1]).reshape(pairs, ports + 1) @ np.arange(ports + 1)
+    circuits = np.zeros(demand.shape, np.int64)
+    circuits[first, second] = count.astype(np.int64)
+    return circuits + circuits.T
+
+
+def _rows(
+    demand: Demand,
+    first: Circuits,
+    second: Circuits,
+    ports: int,
+    circuit_bps: float,
+    electrical_bps: float,
+) -> tuple[csr_array, Demand, Demand]:
+    """Return the rows of the program with their upper and lower ends; the last column is T.
+
+    Times are in units of the largest pair's bytes over one circuit, so that all numbers are near 1.
+    """
+    servers, pairs, width = len(demand), len(first), ports + 1
+    larger = np.maximum(demand[first, second], demand[second, first])
+    unit = float(larger.max())
+    each, none = np.arange(width, dtype=np.float64)[None], np.eye(1, width)
+    some = np.concatenate(([0.0], 1.0 / each[0, 1:]))[None]
+    a, b = (csr_array((np.ones(pairs), (end, np.arange(pairs))), (servers, pairs)) for end in (first, second))
+    there, back = diags_array(demand[first, second]), diags_array(demand[second, first])
+    per_byte = circuit_bps / electrical_bps / unit if electrical_bps else 0.0
+    choices = vstack(
+        [
+            kron(eye_array(pairs), np.ones((1, width))),  # one choice of each pair
+            kron(a + b, each),  # circuits of a server
+            kron(diags_array(larger / unit), some),  # a pair on circuits is done by T
+            kron(a @ there + b @ back, none * per_byte),  # and so is what each server sends without
+            kron(b @ there + a @ back, none * per_byte),  # and receives
+        ],
+        format="csr",
+    )
+    by_time = np.repeat((0.0, -1.0), (pairs + servers, pairs + 2 * servers))[:, None]
+    upper = np.repeat((1.0, ports, 0.0), (pairs, servers, pairs + 2 * servers))
+    lower = np.where(np.arange(len(upper)) < pairs, 1.0, -np.inf)
+    return hstack([choices, csr_array(by_time)], format="csr"), upper, lower

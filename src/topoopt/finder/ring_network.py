@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput, shown
-from topoopt.base.frame import Frame, frame
 from topoopt.catalog import ClusterSpec
 from topoopt.finder.select_permutations import select_permutations
 from topoopt.routing import CoinTable, coin_change_mod

@@ -3,21 +3,21 @@
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
+from math import gcd
 
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import InvalidInput, NoRoute
-from topoopt.finder.busiest_share import best_start
-from topoopt.finder.direct_rings import direct_rings
-from topoopt.finder.hamiltonian_rings import hamiltonian_rings
-from topoopt.finder.one_way_rings import one_way_rings
+from topoopt.finder.hamiltonian_rings import hamiltonian_rings, one_way_rings
+from topoopt.finder.rings_kernel import short_tour
 from topoopt.finder.totient_perms import totient_perms
-from topoopt.finder.tours_kernel import short_tour
-from topoopt.routing import Path, Routes, coin_change_mod, connection_uniform, path_arrays
-from topoopt.topologies import Ring, Topology, hops_from
+from topoopt.routing import ROUTING, Path, Routes, coin_change_mod, connection_uniform, path_arrays
+from topoopt.topologies import DirectWiring, Ring, Topology, hops_from
+from topoopt.workloads import Traffic
 
 Pattern = tuple[int, tuple[int, ...]]
 """A stride on positions, and the coins whose sum is that many positions."""
@@ -312,3 +312,76 @@ def _coin_ring(servers: int, members: Ints, stride: int, coins: tuple[int, ...])
     passed = np.concatenate([[0], np.cumsum(coins[:-1])]).astype(np.int64)
     walk = (order[:, None] + passed) % servers
     return Ring(stride, tuple(walk.ravel().tolist()), tuple(order.tolist()))
+
+
+def rings_of_wiring(wiring: DirectWiring, traffic: Traffic, seed: int) -> tuple[Ring, ...]:
+    """Return the rings over which an AllReduce of all servers is split equally; none where there is none."""
+    if wiring.rings_fill_links:
+        return wiring.split_rings()
+    everyone = tuple(range(traffic.servers))
+    reduced = any(group.members == everyone for group in traffic.allreduce)
+    return _searched(wiring, seed) if reduced else ()
+
+
+def all_rings(wiring: DirectWiring, seed: int) -> tuple[Ring, ...]:
+    """Return the rings of all servers, also where it is not known whether they are needed."""
+    return wiring.split_rings() if wiring.rings_fill_links else _searched(wiring, seed)
+
+
+@lru_cache(maxsize=64)
+def _searched(wiring: DirectWiring, seed: int) -> tuple[Ring, ...]:
+    # As no circulant: strides that make rings are not all that there is where others make rings together.
+    topology = replace(wiring.topology(), family=f"{wiring.family} wiring", offsets=())
+    routes = ROUTING["k-shortest"](topology, seed)
+    return lay_rings(topology, routes, range(wiring.servers), wiring.degree, seed)
+
+
+def direct_rings(topology: Topology, members: Ints, limit: int) -> tuple[Ring, ...]:
+    """Return the stride rings that need no relay, by ascending stride; none if there are none.
+
+    Strides act on positions in the sorted ``members``. Parallel links carry a ring each; of these every
+    stride gets its first before any gets its second, up to ``limit`` rings.
+    """
+    ports_along = []
+    for stride in _strides_of_first(topology, members):
+        links = topology.link_ids(members, np.roll(members, -stride))
+        if (links >= 0).all():
+            ports_along.append((stride, int(topology.ports[links].min())))
+    deepest = max((ports for _, ports in ports_along), default=0)
+    chosen = [stride for layer in range(deepest) for stride, ports in ports_along if ports > layer]
+    return tuple(_stride_ring(members, stride) for stride in chosen[:limit])
+
+
+def _strides_of_first(topology: Topology, members: Ints) -> list[int]:
+    """Return the strides along which the first member has a link and that visit every member."""
+    size = len(members)
+    neighbors = topology.dst[topology.first_link[members[0]] : topology.first_link[members[0] + 1]]
+    at = np.searchsorted(members, neighbors)
+    inside = at[(at < size) & (members[np.minimum(at, size - 1)] == neighbors)]
+    return [stride for stride in inside.tolist() if gcd(stride, size) == 1]
+
+
+def _stride_ring(members: Ints, stride: int) -> Ring:
+    order = tuple(members[np.arange(len(members)) * stride % len(members)].tolist())
+    return Ring(stride, order, order)
+
+
+def busiest_share(topology: Topology, rings: Sequence[Ring]) -> float:
+    """Return the largest, over all links, of crossings / (rings × ports of the link).
+
+    An AllReduce is split equally over its rings and goes at the pace of the busiest link, so its time is
+    proportional to this where all ports are equally fast. With d ports a server it is at least 1/d.
+    """
+    return best_start(topology, rings, len(rings))[0]
+
+
+def best_start(topology: Topology, rings: Sequence[Ring], fewest: int = 1) -> tuple[float, tuple[Ring, ...]]:
+    """Return the smallest busiest share of the first ``fewest`` or more rings, and these; of equals the most."""
+    crossings = np.zeros(len(topology))
+    best, count = float("inf"), 0
+    for laid, ring in enumerate(rings, 1):
+        crossings += np.bincount(topology.link_ids(*ring.edges()), minlength=len(topology))
+        share = float((crossings / topology.ports).max()) / laid
+        if laid >= fewest and share <= best:
+            best, count = share, laid
+    return best, tuple(rings[:count])

@@ -6,23 +6,19 @@ This is ours: a symmetric wiring is judged by a uniform all-to-all, and demand t
 servers stand next to each other.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import Infeasible, check_known
-from topoopt.finder.degree_split import DEGREE_SPLITS, Shares, check_degree
-from topoopt.finder.fit_demand import demand_by_distance
-from topoopt.finder.group_wiring import wire_groups
+from topoopt.finder.degree_split import DEGREE_SPLITS, GROUPS_BY_FAMILY, Shares, check_degree
 from topoopt.finder.matching import DAMPING, LARGEST_EXACT, MATCHINGS
-from topoopt.finder.named_wiring import STRIDES, is_wiring_file, named_wiring
-from topoopt.finder.placement_kernel import anneal_places
-from topoopt.finder.rings import lay_rings
-from topoopt.finder.rules import USUAL_RULES, FinderRules
-from topoopt.finder.select_permutations import select_permutations
-from topoopt.finder.wiring import Wiring
-from topoopt.finder.wiring_rings import rings_of_wiring
+from topoopt.finder.named_wiring import STRIDES, check_wiring_name, is_wiring_file, named_wiring
+from topoopt.finder.rings import lay_rings, rings_of_wiring
+from topoopt.finder.select_permutations import STRIDE_RULES, demand_by_distance, select_permutations
+from topoopt.finder.topology_finder_kernel import anneal_places
+from topoopt.finder.wiring import GROUP_RINGS, LIFTED, Wiring, wire_groups
 from topoopt.routing import ROUTING, CoinChangeRoutes, Fabric, Routes, turned_routes
 from topoopt.topologies import (
     DEFAULT_LATENCY_S,
@@ -35,6 +31,54 @@ from topoopt.topologies import (
 )
 from topoopt.workloads import Traffic
 
+
+@dataclass(frozen=True, slots=True)
+class FinderRules:
+    """Names in ``DEGREE_SPLITS``, ``STRIDE_RULES``, ``DAMPING``, ``ROUTING`` and of wirings, checked when made.
+
+    Attributes
+    ----------
+    degree_split : str
+        How many interfaces go to AllReduce rings.
+    strides : str
+        Which rings these are.
+    wiring : str
+        How the interfaces of the group of all servers are wired: along strides, as a family of wirings (see
+        ``WIRING_NAMES``), or as a wiring file says. Coin-change routes are for strides and other circulants.
+    damping : str
+        By how much a link lowers the demand of its pair for another one.
+    routing : str
+        Coin-change routes exist on circulants; where model-parallel links make it something else, k-shortest is used.
+    group_rings : str
+        How the groups of :data:`GROUPS_BY_FAMILY` are wired: ``lifted``, as unions of Hamiltonian cycles, or along
+        ``strides`` of the group, as those of all other degree splits are.
+    """
+
+    degree_split: str = "proportional"
+    strides: str = "best"
+    damping: str = "halving"
+    routing: str = "coin-change"
+    wiring: str = STRIDES
+    group_rings: str = LIFTED
+
+    def __post_init__(self) -> None:
+        for kind, name, known in (
+            ("degree split", self.degree_split, DEGREE_SPLITS),
+            ("strides", self.strides, STRIDE_RULES),
+            ("damping", self.damping, DAMPING),
+            ("routing", self.routing, ROUTING),
+            ("group rings", self.group_rings, GROUP_RINGS),
+        ):
+            check_known(kind, name, known)
+        check_wiring_name(self.wiring)
+
+    @property
+    def lifts_groups(self) -> bool:
+        """Whether groups that share no server are wired by unions of Hamiltonian cycles."""
+        return self.group_rings == LIFTED and self.degree_split in GROUPS_BY_FAMILY
+
+
+USUAL_RULES = FinderRules()
 _LARGEST = 2048
 """Servers; of more the hops of all pairs take longer than a placement gains."""
 _MOST_ENTRIES = 4_000_000

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import ClassVar, Protocol
 
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.base.memory import refuse_too_large
+from topoopt.base.limits import refuse_too_large
 from topoopt.catalog import ClusterSpec, find_accelerator
 from topoopt.jobs.operators_work import OperatorsWork, Profile, operators_work
 from topoopt.jobs.settings import JobSettings

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput
-from topoopt.base.frame import Frame, frame
 from topoopt.workloads import MODELS, ListedModel, listed_model, resolve_variant
 from topoopt.workloads.transformer import ListedTransformer, find_transformer, listed_transformers
 

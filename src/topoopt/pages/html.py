@@ -20,7 +20,7 @@ from pathlib import Path
 from posixpath import dirname, join, normpath
 from string import Template
 
-from topoopt.base.version import __version__
+from topoopt.base.provenance import __version__
 from topoopt.pages.chart import BarChart, Chart, CircleChart, HeatmapChart, TimelineChart
 from topoopt.pages.page import Block, Facts, Notes, Page, Section, Table, Tile
 from topoopt.pages.screen import UNROLLED_FROM, figure

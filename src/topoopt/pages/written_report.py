@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import shows_itself
 from topoopt.base.units import format_bytes
 from topoopt.pages.page import Block, Facts, Notes, Page, Section
 from topoopt.pages.words import counted

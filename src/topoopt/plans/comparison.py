@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput
-from topoopt.base.frame import Frame, frame
 from topoopt.base.provenance import Provenance
 from topoopt.base.units import format_bandwidth
 from topoopt.jobs import Job

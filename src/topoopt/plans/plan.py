@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from topoopt.base.door import ask, shows_itself
+from topoopt.base.answers import ask, shows_itself
 from topoopt.base.provenance import Provenance
 from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.jobs import Job, job_traffic

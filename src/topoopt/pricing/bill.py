@@ -5,13 +5,18 @@ from dataclasses import dataclass
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import packet_switches
 from topoopt.pricing.accounting import Accounting
-from topoopt.pricing.buying import Buying, Interfaces
-from topoopt.pricing.counts import CABLED_FABRICS, PRICED_FABRICS, SWITCHED_FABRICS, bought_interfaces
-from topoopt.pricing.fabric_options import RAIL_LEAF_PORTS, FabricOptions
-from topoopt.pricing.link_technology import CO_PACKAGED, COPPER, PLUGGABLE
-from topoopt.pricing.part_files import find_power
+from topoopt.pricing.cable_lengths import lengths_to_middle_m, mean_between_servers_m
+from topoopt.pricing.fabric_options import CO_PACKAGED, COPPER, PLUGGABLE, RAIL_LEAF_PORTS, FabricOptions
+from topoopt.pricing.part_counts import (
+    CABLED_FABRICS,
+    PRICED_FABRICS,
+    SWITCHED_FABRICS,
+    Buying,
+    Interfaces,
+    bought_interfaces,
+)
 from topoopt.pricing.part_table import Item, Part, PartTable
-from topoopt.pricing.room_layout import lengths_to_middle_m, mean_between_servers_m
+from topoopt.pricing.price_lists import find_power
 from topoopt.pricing.switch_choice import Plane, price_of
 
 _ORDER: tuple[Item, ...] = (

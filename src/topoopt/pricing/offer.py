@@ -8,8 +8,8 @@ from topoopt.base.errors import InvalidInput, TopoOptError, check_known
 from topoopt.catalog import ClusterSpec
 from topoopt.pricing.accounting import Accounting
 from topoopt.pricing.bill import Bill, bill_of_materials
-from topoopt.pricing.counts import PRICED_FABRICS
 from topoopt.pricing.fabric_options import FabricOptions
+from topoopt.pricing.feasibility import Realization, realize
 from topoopt.pricing.optical_devices import Cabling, check_fits_a_panel, ports_needed
 from topoopt.pricing.ownership import (
     Iteration,
@@ -20,8 +20,8 @@ from topoopt.pricing.ownership import (
     network_price,
     ownership,
 )
+from topoopt.pricing.part_counts import PRICED_FABRICS
 from topoopt.pricing.part_table import BASIC_ITEMS, PartTable
-from topoopt.pricing.realization import Realization, realize
 
 OWN = "topoopt"
 

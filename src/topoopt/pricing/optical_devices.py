@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from topoopt.base.errors import Infeasible
 from topoopt.catalog import Transceiver, find_optical_switch, optical_switches, transceivers
-from topoopt.pricing.buying import Interfaces
 from topoopt.pricing.fabric_options import FabricOptions
+from topoopt.pricing.part_counts import Interfaces
 
 PANEL = "patch-panel"
 OPTICAL_FABRICS: Mapping[str, tuple[str, ...]] = {

@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass, replace
 
 from topoopt.base.errors import InvalidInput
 from topoopt.pricing.bill import Bill
-from topoopt.pricing.running import HOURS_OF_A_YEAR, Running
-from topoopt.pricing.servers import ServerPrice
+from topoopt.pricing.running_costs import HOURS_OF_A_YEAR, Running, ServerPrice
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from topoopt.base.errors import TopoOptError
 from topoopt.pricing.accounting import Accounting, changed_accounting
 from topoopt.pricing.bill import Bill, bill_of_materials
-from topoopt.pricing.fabric_options import FabricOptions
-from topoopt.pricing.link_technology import PLUGGABLE
-from topoopt.pricing.part_files import DEFAULT_PRICES, find_power, find_prices
+from topoopt.pricing.fabric_options import PLUGGABLE, FabricOptions
 from topoopt.pricing.part_table import PartTable
+from topoopt.pricing.price_lists import DEFAULT_PRICES, find_power, find_prices
 
 
 @dataclass(frozen=True, slots=True)

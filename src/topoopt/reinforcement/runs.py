@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from statistics import mean, median
 from typing import Any
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput, TopoOptError
-from topoopt.base.frame import Frame, frame
 from topoopt.inference import Parallelism
 from topoopt.reinforcement.job import Constants, RlJob, shipped_constants
 from topoopt.reinforcement.response_lengths import lognormal_lengths

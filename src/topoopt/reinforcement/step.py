@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.catalog import find_accelerator
 from topoopt.pricing import Ownership
 from topoopt.reinforcement.fabrics import FabricRow, Rewiring

@@ -9,13 +9,16 @@ from pydantic import Field
 
 from topoopt.base.arrays import Floats, Ints, numbered
 from topoopt.base.errors import InvalidInput
-from topoopt.routing.coin_change import CoinTable, coin_change_mod
-from topoopt.routing.coin_options import CoinOptions, balanced_options, single_options
+from topoopt.routing.coin_change import (
+    CoinOptions,
+    CoinTable,
+    balanced_options,
+    coin_change_mod,
+    single_options,
+)
 from topoopt.routing.coin_routes_kernel import circulant_loads
-from topoopt.routing.link_rows import LinkRows, turned_rows
-from topoopt.routing.pair_links import merged_pair_links
-from topoopt.routing.path_arrays import PathArrays, paths_of_pair
-from topoopt.routing.routes import Path
+from topoopt.routing.pair_links import LinkRows, merged_pair_links, turned_rows
+from topoopt.routing.routes import Path, PathArrays, paths_of_pair
 from topoopt.schema.files import Count, Number
 from topoopt.topologies import Topology, link_orbits, links_along
 
@@ -30,7 +33,7 @@ class CoinChangeRoutes:
         Holds a link along every coin out of every server. It may hold others too, which go unused.
     balance : bool
         Spread a distance over several sequences so that uniform all-to-all demand loads the coins as
-        evenly as shortest paths allow (see ``routing/coin_options.py``); else one sequence each.
+        evenly as shortest paths allow (see ``routing/coin_change.py``); else one sequence each.
     alternatives : int
         Most paths of a pair.
     seed : int

@@ -9,6 +9,16 @@ coin, count : int32 (options, d) runs of equal coins, in order of travel; runs o
 weight : float64 (options,)
 load : float64 (d, n)            bytes of each (coin, server) link
 jump, length : float64 (d, n)    room to work in, as are ``part`` (n,); all enter as zeros
+
+The shortest multisets of coins of every distance, compiled.
+
+Arrays
+------
+coins : int64 (d,)               link offsets of a circulant
+distance : int32 (n,)            fewest coins to each distance, -1 where none reach it
+reached : int32 (count,)         distances in breadth-first order
+sizes : int32 (n,)               shortest multisets kept for each distance
+counts : int32 (n, limit, d)     how often each multiset holds each coin
 """
 
 import numpy as np
@@ -92,3 +102,36 @@ def add_rotated(total: Floats, part: Floats, shift: int, scale: float) -> None:
         total[i + shift] += scale * part[i]
     for i in range(shift):
         total[i] += scale * part[n - shift + i]
+
+
+@entry
+def coin_multisets(coins: Ints, distance: Ints32, reached: Ints32, sizes: Ints32, counts: Ints32) -> None:
+    """Keep up to ``limit`` shortest multisets of each distance, taken in turn from all predecessors.
+
+    ``sizes`` and ``counts`` enter as zeros.
+    """
+    n, limit, d = counts.shape
+    sizes[0] = 1
+    for i in range(1, len(reached)):
+        here = reached[i]
+        for rank in range(limit):
+            for c in range(d):
+                before = (here - coins[c]) % n
+                if sizes[here] == limit or distance[before] != distance[here] - 1 or rank >= sizes[before]:
+                    continue
+                new = sizes[here]
+                for k in range(d):
+                    counts[here, new, k] = counts[before, rank, k] + (k == c)
+                if _is_new(counts, here, new):
+                    sizes[here] += 1
+
+
+@compiled
+def _is_new(counts: Ints32, here: int, new: int) -> bool:
+    for other in range(new):
+        same = True
+        for k in range(counts.shape[2]):
+            same = same and counts[here, other, k] == counts[here, new, k]
+        if same:
+            return False
+    return True

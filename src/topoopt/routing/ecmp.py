@@ -11,9 +11,7 @@ from topoopt.base.arrays import Ints, Ints32
 from topoopt.base.errors import InvalidInput
 from topoopt.routing.ecmp_kernel import Walk, ecmp_shares, equal_paths
 from topoopt.routing.pair_links import PairLinks
-from topoopt.routing.path_arrays import PathArrays, paths_of_pair, trees_of_pairs
-from topoopt.routing.path_choice import connection_uniform
-from topoopt.routing.routes import Path
+from topoopt.routing.routes import Path, PathArrays, connection_uniform, paths_of_pair, trees_of_pairs
 from topoopt.schema.files import Count, Number
 from topoopt.topologies import Topology, Trees, trees_to
 

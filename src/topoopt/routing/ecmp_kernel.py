@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.kernel import entry, stamp, stamped
-from topoopt.routing.link_to_kernel import link_to
+from topoopt.routing.pair_links_kernel import link_to
 
-STAMP = stamp([Path(__file__), Path(__file__).with_name("link_to_kernel.py")])
+STAMP = stamp([Path(__file__), Path(__file__).with_name("pair_links_kernel.py")])
 """Of all that is compiled into these kernels."""
 
 

@@ -5,17 +5,56 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from topoopt.base.arrays import Ints
+from topoopt.base.arrays import Ints, Ints32
 from topoopt.base.errors import InvalidInput
-from topoopt.routing.k_shortest_kernel import shortest_few
-from topoopt.routing.path_arrays import PathArrays, paths_of_pair, paths_of_rows, trees_of_pairs
-from topoopt.routing.routes import Path
+from topoopt.routing.k_shortest_kernel import fill_next_links, shortest_few
+from topoopt.routing.routes import (
+    Path,
+    PathArrays,
+    paths_of_pair,
+    paths_of_rows,
+    require_reached,
+    trees_of_pairs,
+)
 from topoopt.schema.files import Count, Number
-from topoopt.topologies import Topology
+from topoopt.topologies import Topology, trees_from, trees_to
+
+_ROWS_AT_ONCE = 1 << 22  # entries of a block of hops: 64 MB with all that comes with them
+
+
+@dataclass(frozen=True, eq=False)
+class SingleShortestRoutes:
+    """The path of a pair in the breadth-first tree of its source."""
+
+    topology: Topology
+    method: ClassVar[str] = "single-shortest"
+
+    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
+        """Return the one path of a pair; see :class:`topoopt.routing.Routes`."""
+        return paths_of_pair(self, src, dst)
+
+    def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
+        """Return the paths of many pairs, walked back from all destinations at once."""
+        roots, row = np.unique(src, return_inverse=True)
+        trees = trees_from(self.topology, roots)
+        hops = trees.hops[row, dst]
+        require_reached(hops, src, dst)
+        size = np.where(hops > 0, hops + 1, 0).astype(np.int64)
+        last = np.cumsum(size) - 1
+        nodes = np.empty(int(size.sum()), np.int32)
+        here, pair = dst.copy(), np.flatnonzero(hops > 0)
+        for back in range(int(hops.max(initial=0)) + 1):
+            pair = pair[size[pair] > back]
+            nodes[last[pair] - back] = here[pair]
+            here[pair] = trees.parent[row[pair], here[pair]]
+        present = (hops > 0).astype(np.int64)
+        path_first = np.concatenate(([0], np.cumsum(present)))
+        node_first = np.concatenate(([0], np.cumsum(size[hops > 0])))
+        return PathArrays(path_first, node_first, nodes, np.ones(int(present.sum())))
+
 
 # Pairs above which those with one destination are looked at together: what is known of its tree is in a fast cache.
 _PAIRS_TO_SORT = 1 << 18
-
 Weighting = Literal["equal", "inverse-length"]
 
 
@@ -81,3 +120,26 @@ class KShortestRoutes:
         pair = np.repeat(np.arange(len(src)), np.diff(path_first))
         weight = raw / np.bincount(pair, raw, minlength=len(src))[pair]
         return PathArrays(path_first, node_first, nodes, weight)
+
+
+def next_links(topology: Topology, seed: int = 0) -> Ints32:
+    """Return the link out of each node towards each server, shape (servers, nodes); -1 at the server itself.
+
+    Of several links that lead nearer one is drawn by a hash of node and server, a link of two ports as often as two
+    of one. It takes 4 bytes a pair, where the links of all pairs take a hundred and more.
+
+    Raises
+    ------
+    NoRoute
+        If a server cannot reach another.
+    """
+    servers = topology.servers
+    table = np.empty((servers, topology.nodes), np.int32)
+    for block in np.array_split(np.arange(servers), 1 + servers * topology.nodes // _ROWS_AT_ONCE):
+        hops = trees_to(topology, block).hops
+        lost = np.argwhere(hops[:, :servers] < 0)[:1]
+        require_reached(hops[lost[:, 0], lost[:, 1]], lost[:, 1], block[lost[:, 0]])
+        fill_next_links(
+            topology.first_link, topology.dst, topology.ports, hops, int(block[0]), seed, table[block[0] :]
+        )
+    return table

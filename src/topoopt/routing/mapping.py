@@ -16,7 +16,7 @@ from topoopt.routing.explicit import ExplicitRoutes, explicit_routes
 from topoopt.routing.k_shortest import KShortestRoutes
 from topoopt.routing.methods import ROUTING, make_routes
 from topoopt.routing.routes import Path, Routes
-from topoopt.routing.turned import TurnedRoutes
+from topoopt.routing.symmetric_routes import TurnedRoutes
 from topoopt.schema.files import Count, Strict
 from topoopt.topologies import Topology
 

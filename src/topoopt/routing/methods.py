@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 from topoopt.base.errors import check_known
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
-from topoopt.routing.k_shortest import KShortestRoutes
+from topoopt.routing.k_shortest import KShortestRoutes, SingleShortestRoutes
 from topoopt.routing.routes import Routes
-from topoopt.routing.single_shortest import SingleShortestRoutes
 from topoopt.topologies import Topology
 
 ROUTING: Mapping[str, Callable[[Topology, int], Routes]] = {

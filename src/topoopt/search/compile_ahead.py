@@ -1,6 +1,6 @@
 """What the second process of a first plan does: it uses the kernels that a plan needs last on a job of nine servers.
 
-Who starts it, and why, says :mod:`topoopt.base.ahead`.
+Who starts it, and why, says :mod:`topoopt.base.workers`.
 """
 
 import gc
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from topoopt.base.ahead import PARTS
+from topoopt.base.workers import PARTS
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.pricing import pricing_of

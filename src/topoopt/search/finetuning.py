@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.catalog import BYTES_PER_ELEMENT, largest_degree
 from topoopt.jobs import transformer_of
 from topoopt.plans import ComparedFabric, Plan, compared_fabrics

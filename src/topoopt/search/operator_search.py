@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from topoopt.base.ahead import wait_for
 from topoopt.base.errors import Infeasible
-from topoopt.base.workers import in_threads
+from topoopt.base.workers import in_threads, wait_for
 from topoopt.finder import FABRICS, FinderRules
 from topoopt.jobs import Job, job_traffic, operators_of
 from topoopt.plans import SearchRecord

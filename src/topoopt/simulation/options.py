@@ -1,18 +1,19 @@
 """What a simulation may be asked for."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, ON_WIRINGS, QUICKEST, RING_MODELS
-from topoopt.simulation.aggressiveness import Aggressiveness
+from topoopt.simulation.flows.mltcp_weight import Aggressiveness
 from topoopt.simulation.packet.options import PacketOptions
 
+Report = Callable[[float], None]
+"""Told how much is done, from 0 to 1."""
 EXACT_CONNECTIONS = 2_000
 """Up to this many connections the flow simulator handles every change of rates on its own by default."""
-
 COARSE_TOLERANCE = 3e-4
 """Beyond, changes within this fraction of the elapsed time are handled together."""
-
 SPLITS = ("spread", "paths", "one")
 """How a transfer uses several weighted paths. ``spread``: as one flow whose bytes cross each link in their
 share, at the pace of the slowest. ``paths``: one flow a path; the transfer ends with the last. ``one``: on one

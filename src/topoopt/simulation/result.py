@@ -2,18 +2,163 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.arrays import Floats
+from topoopt.base.arrays import Floats, Ints, owners
 from topoopt.base.units import format_bytes, format_time
-from topoopt.simulation.flow_table import FlowTable
-from topoopt.simulation.left_out import LeftOut
 from topoopt.simulation.options import SimulationOptions
-from topoopt.simulation.packet.statistics import PacketStatistics
-from topoopt.simulation.schedules.collective_choice import CollectiveChoice
-from topoopt.simulation.task_graph import COMPUTE, TaskGraph
+from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, TaskGraph
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveChoice:
+    """The algorithm of all collectives of one kind, group and size.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Servers, in the order in which the collective names them.
+    size_bytes : int
+        Buffer of one member.
+    count : int
+        How many collectives of a task graph these are.
+    transfers : int
+        Of one of them, each simulated on its own; 0 of a ring, which the simulators know as a whole.
+    alone_s : float, optional
+        Closed-form time of one of them if nothing else moves; None where circuits change.
+    """
+
+    collective: str
+    members: tuple[int, ...]
+    size_bytes: int
+    count: int
+    algorithm: str
+    transfers: int
+    alone_s: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class PacketStatistics:
+    """Counts of one run.
+
+    Attributes
+    ----------
+    connections : int
+        Opened and closed.
+    packets : int
+        Sent by servers, those that open connections and acknowledgments included; of them ``delivered`` arrived
+        and ``drops`` were lost.
+    packet_hops : int
+        Packets times links crossed.
+    events : int
+        What the engine served: arrivals at the end of a link, and timers.
+    marks, drops, timeouts, resent, pauses : int
+        Packets marked, lost and sent again; retransmission timeouts; pauses by priority flow control.
+    peak_memory_bytes : int
+        Of the engine's arrays.
+    task_marks : int64 array, shape (tasks,)
+        Packets of each task that arrived with a mark; one that several queues have marked counts once.
+    link_packets, link_wire_bytes, link_marks, link_drops, link_queue_peak_bytes : int64 arrays, shape (links,)
+        A queue's peak includes the packet that is being sent.
+    """
+
+    connections: int
+    packets: int
+    delivered: int
+    packet_hops: int
+    events: int
+    marks: int
+    drops: int
+    timeouts: int
+    resent: int
+    pauses: int
+    peak_memory_bytes: int
+    task_marks: Ints
+    link_packets: Ints
+    link_wire_bytes: Ints
+    link_marks: Ints
+    link_drops: Ints
+    link_queue_peak_bytes: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class FlowTable:
+    """Flows by columns, each of shape (flows,), in the order in which they ended.
+
+    Attributes
+    ----------
+    task : int64 array
+        Number in the task graph; a collective has one flow for every member and round.
+    src, dst : int64 arrays
+        Servers.
+    size_bytes : int64 array
+    start_s, finish_s : float64 arrays
+        When the connection was asked for, and when its last byte was in.
+    hops : int64 array
+        Links of its path.
+    packets, marks, resent : int64 arrays
+        Data packets, how many arrived marked, and how many were sent again.
+    alone_s : float64 array
+        What the flow would take if nothing else moved: the closed form of its path. On circuits that change, that
+        of one circuit.
+    """
+
+    task: Ints
+    src: Ints
+    dst: Ints
+    size_bytes: Ints
+    start_s: Floats
+    finish_s: Floats
+    hops: Ints
+    packets: Ints
+    marks: Ints
+    resent: Ints
+    alone_s: Floats
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+    @property
+    def completion_s(self) -> Floats:
+        """Flow completion times, shape (flows,)."""
+        return self.finish_s - self.start_s
+
+    @property
+    def slowdown(self) -> Floats:
+        """Completion times over those of the flows alone, shape (flows,); 1 for a flow that takes no time."""
+        taken = self.alone_s > 0
+        return np.where(taken, self.completion_s / np.where(taken, self.alone_s, 1.0), 1.0)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LeftOut:
+    """Rounds of micro-batches that repeat those that were simulated.
+
+    Attributes
+    ----------
+    micro_batches : int
+        Of each replica, that were not simulated.
+    rounds : float
+        As many times the difference between the graph that was simulated and ``shorter``.
+    shorter : TaskGraph
+        The graph of a round less.
+    iteration_s, compute_s, busy_s : float
+        What they add to the iteration, to that with free communication, and to the work of the busiest device.
+    drift : float
+        Share by which the last two rounds that were simulated differ; 0 but for rounding where a pipeline is in step.
+    """
+
+    micro_batches: int
+    rounds: float
+    shorter: TaskGraph
+    iteration_s: float
+    compute_s: float
+    busy_s: float
+    drift: float
+
 
 ROUNDING = 1e-12
 """Part of a time that sums of its pieces may miss by."""
@@ -137,3 +282,47 @@ def steady_state_time_s(graph: TaskGraph, finish_s: NDArray[np.float64]) -> floa
     if len(ends_s) > 2:
         ends_s.pop()
     return (ends_s[-1] - ends_s[0]) / (len(ends_s) - 1) if len(ends_s) > 1 else ends_s[0]
+
+
+class TimelineRow(NamedTuple):
+    """One bar: everything a server did for one operator and phase, from the first start to the last end."""
+
+    server: int
+    operator: str
+    phase: str
+    iteration: int
+    start_s: float
+    finish_s: float
+
+
+def timeline(result: SimResult, server: int | None = None) -> list[TimelineRow]:
+    """Return the bars of one server or of all, by server and start.
+
+    Transfers count for the server that sends, collectives for every member.
+    """
+    graph = result.graph
+    task, place = places(graph)
+    if server is not None:
+        task, place = task[place == server], place[place == server]
+    keys = np.stack([place, graph.operator[task], graph.phase[task], graph.iteration[task]], axis=1)
+    groups, inverse = np.unique(keys, axis=0, return_inverse=True)
+    start = np.full(len(groups), np.inf)
+    finish = np.zeros(len(groups))
+    np.minimum.at(start, inverse, result.start_s[task])
+    np.maximum.at(finish, inverse, result.finish_s[task])
+    names = (*graph.operator_names, "")  # -1 is the last, empty one
+    rows = [
+        TimelineRow(where, names[operator], PHASES[phase], iteration, begin, end)
+        for (where, operator, phase, iteration), begin, end in zip(
+            groups.tolist(), start.tolist(), finish.tolist(), strict=True
+        )
+    ]
+    return sorted(rows, key=lambda row: (row.server, row.start_s, row.finish_s))
+
+
+def places(graph: TaskGraph) -> tuple[Ints, Ints]:
+    """Return task and server of everything that a server has a part in."""
+    compute = np.flatnonzero(graph.kind == COMPUTE)
+    transfer = np.flatnonzero(graph.kind == TRANSFER)
+    task = np.concatenate([compute, transfer, owners(graph.member_first)])
+    return task, np.concatenate([graph.server[compute], graph.src[transfer], graph.member])

@@ -15,20 +15,18 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.door import shows_itself
 from topoopt.base.errors import InvalidInput
-from topoopt.base.frame import Frame, frame
 from topoopt.routing import Fabric, RegionalReconfiguration
 from topoopt.schema.files import write_atomically, write_csv
-from topoopt.simulation.auto_expected_error import ExpectedError
-from topoopt.simulation.fbuf import flexnet_graph, write_fbuf
-from topoopt.simulation.flow_rows import FlowRow, flow_rows, flow_table
-from topoopt.simulation.jobs_together import JobsTogether
-from topoopt.simulation.result import SimResult
-from topoopt.simulation.simulated_job import SimulatedJob
+from topoopt.simulation.flexnet import flexnet_graph, write_fbuf
+from topoopt.simulation.flows.flow_rows import FlowRow, flow_rows, flow_table
+from topoopt.simulation.jobs.simulated_job import SimulatedJob
+from topoopt.simulation.jobs.slowdown import JobsTogether
+from topoopt.simulation.result import SimResult, TimelineRow, places, timeline
+from topoopt.simulation.simulators import ExpectedError
 from topoopt.simulation.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHASES, TRANSFER, TaskGraph
-from topoopt.simulation.timeline import TimelineRow, places, timeline
 
 NETWORK = 1000
 """Number of the first network lane of a server; accelerators have the numbers below."""

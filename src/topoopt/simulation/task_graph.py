@@ -1,7 +1,13 @@
-"""The noun TaskGraph: what one or more training iterations do, and what waits for what."""
+"""The noun TaskGraph: what one or more training iterations do, and what waits for what.
+
+The order of tasks that become ready together: first come, first served needs one, and any is as good.
+
+Simulators serve equal times in order of task number. Other numbers for the same tasks are another order: of
+transfers that begin at once, and of compute tasks that wait for one device.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,21 +16,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.arrays import Floats, Ints, Ints32, entries_of, owners, pointer
 from topoopt.base.errors import InvalidInput
-from topoopt.simulation.csr import owners, pointer
-from topoopt.simulation.edges_kernel import sort_edges
+from topoopt.simulation.task_graph_kernel import sort_edges
 
 MOST_TASKS = 5_000_000
 """About 2 GB while they are simulated."""
-
 COMPUTE, TRANSFER, COLLECTIVE = 0, 1, 2
 """Task kinds. A transfer goes on the network, and so does a collective."""
-
 COLLECTIVES = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
 """Collective kinds; an index into this tuple is stored."""
 ALL_TO_ALL = COLLECTIVES.index("all-to-all")
-
 PHASES = ("forward", "backward", "activation", "gradient", "allreduce", "other", "weights")
 """What a task is for: compute, compute, transfer, transfer, weight synchronisation, anything else; compute again, of
 gradients of weights that are not part of backward."""
@@ -179,10 +181,8 @@ STORED: Mapping[str, type[np.generic]] = {
     "size_bytes": np.int64,
 }
 """How columns are stored that are not 32-bit integers."""
-
 OFTEN_ALIKE = "iteration", "accelerator", "job"
 """Columns that take no memory where all tasks have the same."""
-
 COLUMNS = tuple(item.name for item in fields(TaskRows) if item.name not in ("count", "members"))
 """What rows and a graph have alike: one number for each task."""
 
@@ -320,3 +320,27 @@ def find_cycle(graph: TaskGraph) -> tuple[int, ...]:
         after = graph.successor[graph.successor_first[here] : graph.successor_first[here + 1]]
         here = int(after[component[after] == knot][0])
     return tuple(task for task, step in seen.items() if step >= seen[here])
+
+
+def start_order(tasks: int, seed: int) -> Ints:
+    """Return the tasks in the order of a seed; seed 0 keeps that of their numbers, shape (tasks,)."""
+    if seed == 0:
+        return np.arange(tasks)
+    return np.random.default_rng(seed).permutation(tasks)
+
+
+def renumbered(graph: TaskGraph, order: Ints) -> TaskGraph:
+    """Return the same graph with other numbers: its task ``i`` is task ``order[i]`` of the one given."""
+    number = np.empty(len(graph), np.int64)
+    number[order] = np.arange(len(graph))
+    member, _ = entries_of(graph.member_first, order)
+    edge, _ = entries_of(graph.successor_first, order)
+    return replace(
+        graph,
+        member_first=pointer(np.diff(graph.member_first)[order]),
+        member=graph.member[member],
+        successor_first=pointer(np.diff(graph.successor_first)[order]),
+        successor=number[graph.successor[edge]],
+        predecessors=graph.predecessors[order],
+        **{name: getattr(graph, name)[order] for name in COLUMNS},
+    )

@@ -1,12 +1,16 @@
-"""How far apart servers are: diameter, average hops and the histogram of hops."""
+"""How far apart servers are: diameter, average hops, the histogram of hops, and Moore's bound on them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from topoopt.base.arrays import Ints, Ints32
 from topoopt.base.errors import NoRoute
+from topoopt.base.limits import refuse_too_large
 from topoopt.topologies.breadth_first import hops_from
+from topoopt.topologies.direct_wiring import DirectWiring
+from topoopt.topologies.families.lifted_kernel import hops_of_levels
 from topoopt.topologies.topology import Topology
 
 _ALIKE_FROM_EVERY_SERVER = frozenset({"full-mesh", "ideal-switch", "torus"})
@@ -72,3 +76,58 @@ def _refuse_unreached(topology: Topology, sources: Ints, hops: Ints32) -> None:
             f"{topology.family} of {topology.servers} servers: server {int(sources[row])} cannot reach "
             f"server {server}; add a ring that visits every server"
         )
+
+
+def wiring_hops(wiring: DirectWiring) -> HopMetrics:
+    """Return diameter, average hops and histogram; a search from one server of each orbit says all.
+
+    Raises
+    ------
+    NoRoute
+        If the wiring falls into parts, or some server cannot reach another.
+    """
+    servers, orbits = wiring.servers, wiring.orbits
+    words = servers * -(-orbits // 64)
+    refuse_too_large(f"servers {servers}", 16.0 * words, "ask for fewer servers")
+    reached = np.zeros(servers + 1, np.int64)
+    old, new = np.empty((2, words), np.uint64)
+    diameter = hops_of_levels(wiring.near, wiring.shift, old, new, wiring.group, reached)
+    if diameter < 0:
+        raise NoRoute(
+            f"{wiring.family} of {servers} servers: falls into parts; some server cannot reach another"
+        )
+    pairs = np.diff(reached[: diameter + 1]) * wiring.group
+    average = float(pairs @ np.arange(1, diameter + 1)) / (servers * (servers - 1))
+    return HopMetrics(diameter, average, (0, *pairs.tolist()))
+
+
+def moore_histogram(servers: int, degree: int, links: str = "duplex") -> Iterator[int]:
+    """Yield how many servers can at most be 1, 2, 3, … hops away, until all are.
+
+    A cable leads back as well, so that each server met offers d - 1 new ones, and a fiber d.
+
+    Examples
+    --------
+    >>> list(moore_histogram(128, 8)), list(moore_histogram(128, 4, "directed"))
+    ([8, 56, 63], [4, 16, 64, 43])
+    """
+    left, fresh = servers - 1, degree
+    while left > 0:
+        if degree < 1 or (fresh < 1 and left > 0):
+            fresh = left
+        met = min(fresh, left)
+        yield met
+        left -= met
+        fresh *= degree - 1 if links == "duplex" else degree
+
+
+def moore_average_hops(servers: int, degree: int, links: str = "duplex") -> float:
+    """Return the least mean of hops that any wiring of so many interfaces can have.
+
+    Examples
+    --------
+    >>> round(moore_average_hops(128, 8), 4), round(moore_average_hops(128, 4), 4)
+    (2.4331, 3.4331)
+    """
+    met = enumerate(moore_histogram(servers, degree, links), start=1)
+    return sum(hops * count for hops, count in met) / (servers - 1)

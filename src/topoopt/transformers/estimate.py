@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import is_tight

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping
 
 from topoopt.base.errors import check_known
-from topoopt.workloads.graph import OperatorGraph
-from topoopt.workloads.imported_timer import ImportedTimer
+from topoopt.workloads.operator_graph import OperatorGraph
+from topoopt.workloads.operator_timer import ImportedTimer, OperatorTimer
 from topoopt.workloads.profile_timer import published_profile_timer
 from topoopt.workloads.roofline_timer import Roofline, RooflineTimer
-from topoopt.workloads.timer import OperatorTimer
 
 
 def _profile(

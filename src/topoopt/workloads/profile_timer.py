@@ -1,17 +1,59 @@
 """Operator times from measured tables: exact where measured, straight lines between and beyond."""
 
+import csv
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
 
-from topoopt.workloads.curve import Curve, curve_of, launch_floor_s
-from topoopt.workloads.graph import Operator, OperatorGraph
-from topoopt.workloads.profile_table import Measurement, ProfileTable, published_tables
-from topoopt.workloads.timer import OperatorTime, OperatorTimer
-from topoopt.workloads.zoo.models import profiles_of, published_graph
+from pydantic import Field
+
+from topoopt.base.errors import InvalidInput
+from topoopt.schema.files import Amount, Count, Name, Number, Positive, Strict, read_json, validated
+from topoopt.workloads.operator_graph import Operator, OperatorGraph
+from topoopt.workloads.operator_timer import Curve, OperatorTime, OperatorTimer, curve_of, launch_floor_s
+from topoopt.workloads.zoo.dlrm import DlrmParameters
+from topoopt.workloads.zoo.models import MODELS, load_model, profiles_of, published_graph
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One operator measured on one server.
+
+    Attributes
+    ----------
+    samples : float
+        Samples that the server's part holds: the global batch divided by the parts.
+    memory_bytes : int
+        Memory of one accelerator.
+    """
+
+    samples: Positive
+    forward_s: Amount
+    backward_s: Amount
+    memory_bytes: Count
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileTable:
+    """Measurements by the operator's profile key, each in ascending order of samples.
+
+    ``model`` is the variant of the zoo whose operators have the measured shapes, as the keys alone do not
+    say them.
+    """
+
+    model: str
+    servers: Number
+    global_batch: Number
+    measurements: Mapping[str, tuple[Measurement, ...]]
+
 
 PROFILED_ACCELERATORS_PER_SERVER = 4
 """The published tables were measured on servers of four accelerators."""
-
 _Shape = tuple[str, int, float, float, int]
 
 
@@ -129,3 +171,107 @@ def _extended(known: list[Measurement], rows: Sequence[Measurement]) -> list[Mea
     below = [row for row in rows if row.samples < known[0].samples]
     above = [row for row in rows if row.samples > known[-1].samples]
     return below + known + above
+
+
+def profile_table(
+    model: str, servers: int, global_batch: int, rows: Iterable[tuple[str, int, float, float, int]]
+) -> ProfileTable:
+    """Return a table from rows of (name, parts, forward ms, backward ms, memory bytes)."""
+    by_name: dict[str, list[Measurement]] = {}
+    for name, parts, forward_ms, backward_ms, memory_bytes in rows:
+        row = Measurement(global_batch / parts, forward_ms * 1e-3, backward_ms * 1e-3, memory_bytes)
+        by_name.setdefault(name, []).append(row)
+    ordered = {name: tuple(sorted(points, key=lambda m: m.samples)) for name, points in by_name.items()}
+    return ProfileTable(model, servers, global_batch, ordered)
+
+
+@cache
+def published_tables() -> tuple[ProfileTable, ...]:
+    """Return the authors' A100 measurements, which come with the package (see ``profiles/README.md``)."""
+    text = files("topoopt.workloads").joinpath("profiles/a100.csv").read_text(encoding="utf-8")
+    groups: dict[tuple[str, int, int], list[tuple[str, int, float, float, int]]] = {}
+    reader = csv.reader(text.splitlines())
+    next(reader)
+    for model, servers, batch, name, parts, forward_ms, backward_ms, memory_bytes in reader:
+        row = (name, int(parts), float(forward_ms), float(backward_ms), int(memory_bytes))
+        groups.setdefault((model, int(servers), int(batch)), []).append(row)
+    return tuple(profile_table(*key, rows) for key, rows in groups.items())
+
+
+_COUNT = Annotated[int, Field(ge=1, le=10**12)]
+
+
+class MeasurementModel(Strict):
+    """One measurement; ``pc_str`` is the number of dimensions, then the parts in each, the batch's last."""
+
+    name: Name
+    pc_str: str
+    fw_time: Amount
+    bw_time: Amount
+    mem_req: Annotated[int, Field(ge=0)] = 0
+
+
+class FlexNetProfileModel(Strict):
+    """The whole file; ``ngpus`` counts servers, ``batch_size`` is the global one."""
+
+    batch_size: _COUNT
+    ngpus: _COUNT
+    measurements: Annotated[list[MeasurementModel], Field(min_length=1)]
+
+
+def read_flexnet_profile(path: str | Path) -> tuple[ProfileTable, OperatorGraph | None]:
+    """Return the measured times, and the zoo's graph of the model where the operators' names tell it.
+
+    The graph is a variant all of whose operators were measured, its batch that of the profile on servers of
+    four accelerators; DLRM also with another number of tables. Without one, the table's ``model`` is empty
+    and the caller has to say which graph was measured. Measurements of channel parts are left out: FlexNet
+    measures none in the released search space.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is cut short, or is not such a profile.
+    """
+    place = str(path)
+    model = validated(FlexNetProfileModel, read_json(path), place)
+    rows: list[tuple[str, int, float, float, int]] = []
+    met: dict[tuple[str, int], int] = {}
+    for number, m in enumerate(model.measurements):
+        degrees = _degrees(m.pc_str, f"{place}: measurements[{number}].pc_str")
+        if all(degree == 1 for degree in degrees[:-1]):
+            first = met.setdefault((m.name, degrees[-1]), number)
+            if first != number:
+                raise InvalidInput(
+                    f"{place}: measurements[{number}]: {m.name} in {degrees[-1]} parts is measurements[{first}], too"
+                )
+            rows.append((m.name, degrees[-1], m.fw_time, m.bw_time, m.mem_req))
+    graph = _known_graph({row[0] for row in rows}, model.ngpus, model.batch_size)
+    table = profile_table(graph.name if graph else "", model.ngpus, model.batch_size, rows)
+    return table, graph
+
+
+def _degrees(text: str, place: str) -> list[int]:
+    numbers = [int(part) for part in text.split("-")] if re.fullmatch(r"\d{1,9}(-\d{1,9})+", text) else []
+    if not numbers or numbers[0] != len(numbers) - 1 or 0 in numbers:
+        raise InvalidInput(
+            f'{place}: expected the number of dimensions and the parts of each, as 2-1-128, got "{text}"'
+        )
+    return numbers[1:]
+
+
+def _known_graph(names: set[str], servers: int, global_batch: int) -> OperatorGraph | None:
+    batch = max(1, round(global_batch / (servers * PROFILED_ACCELERATORS_PER_SERVER)))
+    variants = [v for entry in MODELS.values() for v in entry.variants]
+    variants.sort(key=lambda v: v.servers != servers)
+    candidates = [load_model(v.name, batch_per_accelerator=batch) for v in variants]
+    for v in variants:
+        if isinstance(v.parameters, DlrmParameters):
+            tables = _tables(names, v.parameters)
+            candidates.append(load_model(v.name, batch_per_accelerator=batch, tables=tables))
+    return next((g for g in candidates if {op.profile_key for op in g.operators} == names), None)
+
+
+def _tables(names: set[str], p: DlrmParameters) -> int:
+    """Return how many tables feed the widest dense layer; its input is all of them and the bottom's output."""
+    widths = [int(name.split("_")[1]) for name in names if re.fullmatch(r"Dense_\d{1,12}_\d{1,12}", name)]
+    return max(1, (max(widths, default=0) - (p.bottom_output or p.bottom_width)) // p.dim)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topoopt.base.errors import InvalidInput
-from topoopt.workloads.graph import Operator
-from topoopt.workloads.timer import OperatorTime, backward_factor
+from topoopt.workloads.operator_graph import Operator
+from topoopt.workloads.operator_timer import OperatorTime, backward_factor
 from topoopt.workloads.zoo.layers import FLOAT_BYTES
 
 OTHER = "other"

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topoopt.clusters.scheduled.cassini_24 import cassini_24
-from topoopt.clusters.scheduled.decision import candidate_placements, nearest_servers
+from topoopt.clusters.scheduling.decision import candidate_placements, nearest_servers
+from topoopt.clusters.scheduling.network import cassini_24
 
 NETWORK = cassini_24()
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.clusters.interleave import CommunicationProfile, Phase
-from topoopt.clusters.scheduled.model_workers import coarse_profile
+from topoopt.clusters.scheduling.model_workers import coarse_profile
 
 
 def test_bursts_beside_computing_are_one_phase_and_what_is_left_at_the_end_another() -> None:

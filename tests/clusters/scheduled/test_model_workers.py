@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from topoopt.clusters import Machine, TraceJob, model_workers
-from topoopt.clusters.scheduled.model_workers import pair_bytes
+from topoopt.clusters.scheduling.model_workers import pair_bytes
 from topoopt.jobs import JobSettings
 from topoopt.simulation import COLLECTIVE, COLLECTIVES, TRANSFER, TaskRows, task_graph_from_edges
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from topoopt.clusters.scheduled.cassini_24 import cassini_24
+from topoopt.clusters.scheduling.network import cassini_24
 
 
 def test_the_preset_has_the_published_numbers() -> None:

@@ -7,10 +7,16 @@ import pytest
 
 from tests.clusters.scheduled.hand_made import LINK_BPS, ring_job
 from topoopt.clusters.interleave import fair_sharing
-from topoopt.clusters.scheduled.cassini_24 import cassini_24
-from topoopt.clusters.scheduled.placement import PlacedWorkers
-from topoopt.clusters.scheduled.stretch import MOST_SIMULATED, Iterating, StretchRules, timetables
-from topoopt.clusters.scheduled.timetable import Timetable, undisturbed
+from topoopt.clusters.scheduling.iterations import (
+    MOST_SIMULATED,
+    Iterating,
+    StretchRules,
+    Timetable,
+    timetables,
+    undisturbed,
+)
+from topoopt.clusters.scheduling.network import cassini_24
+from topoopt.clusters.scheduling.worker_job import PlacedWorkers
 
 FAIR = StretchRules(fair_sharing(), 0.0, 0)
 

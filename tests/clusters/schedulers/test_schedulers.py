@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topoopt.clusters.schedulers.claim import Claim
-from topoopt.clusters.schedulers.division import best_division
 from topoopt.clusters.schedulers.pollux import pollux, speed_up
+from topoopt.clusters.schedulers.scheduler import Claim, best_division
 from topoopt.clusters.schedulers.table import SCHEDULERS
 from topoopt.clusters.schedulers.themis import finish_time_fairness, themis
 

@@ -7,7 +7,7 @@ import pytest
 
 import topoopt
 from topoopt.catalog import ClusterSpec
-from topoopt.clusters.served.model import served_model
+from topoopt.clusters.served_model import served_model
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.inference import Service, ServingStack, answer_times, service_on
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.clusters.conftest import LOOK_AHEAD, OCS, ONE_PLANE, by_hand
 from topoopt.catalog import ClusterSpec
 from topoopt.clusters import ClusterSettings, CourseFabric, JobRecord, Trace, TraceJob, run_course
-from topoopt.clusters.switching import Switching
+from topoopt.clusters.shards import Switching
 
 SERVED = "rate=48 isl=100 osl=10 prefill_servers=1"
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec
 from topoopt.clusters import PlacedJob, shared_fabric, shared_pace
-from topoopt.clusters.served.cycle import QUIET, pair_rates
-from topoopt.clusters.served.model import served_model
+from topoopt.clusters.served_model import QUIET, pair_rates, served_model
 from topoopt.finder import FabricRequest
 from topoopt.inference import cache_bytes_per_token
 from topoopt.simulation import COMPUTE, TRANSFER

@@ -3,7 +3,7 @@
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.clusters.served.words import serving_of_text
+from topoopt.clusters.served_model import serving_of_text
 
 
 def test_words_are_read_in_any_order() -> None:

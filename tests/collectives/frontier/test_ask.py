@@ -17,7 +17,7 @@ from topoopt.collectives.frontier import (
     family_wiring,
     stride_wiring,
 )
-from topoopt.collectives.frontier.laid_moves import Routed
+from topoopt.collectives.frontier.schedules import Routed
 from topoopt.collectives.frontier.wiring import wiring_of
 from topoopt.topologies import circulant, expander, topology_from_arrays
 

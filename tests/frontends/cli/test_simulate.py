@@ -345,7 +345,7 @@ def test_the_progress_tells_of_the_engine_and_of_how_much_is_done(
 
 
 def test_the_progress_tells_of_an_engine_that_must_be_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    run_simulation = import_module("topoopt.simulation.run_simulation")
+    run_simulation = import_module("topoopt.simulation.jobs.run_simulation")
     told: list[str] = []
     compiles = njit(lambda number: number + 1)
     monkeypatch.setattr(run_simulation, "simulate", lambda *_: compiles(1))

@@ -17,12 +17,11 @@ from topoopt.simulation import (
     simulate,
     task_graph_from_edges,
 )
-from topoopt.simulation.packet.edges import EdgeBook, Edges, check_paths
 from topoopt.simulation.packet.kernel import advance, layout
 from topoopt.simulation.packet.kernel.layout import State
 from topoopt.simulation.packet.run import run_until, schedule_failures
 from topoopt.simulation.packet.state import first_state, grown
-from topoopt.simulation.packet.streams import make_streams
+from topoopt.simulation.packet.streams import EdgeBook, Edges, check_paths, make_streams
 from topoopt.topologies import FAMILIES, Link, Topology, topology_from_links
 
 PACKET = 8936

@@ -7,7 +7,7 @@ import pytest
 from tests.simulation.pipeline.steps import equal_chunks, own_links, pipeline
 from topoopt.simulation import AtLeast, SimResult, analytic_step, free_time_s, pipeline_task_graph, simulate
 from topoopt.simulation.pipeline import closed_form, steady
-from topoopt.simulation.pipeline.play import play as real
+from topoopt.simulation.pipeline.pass_times import play as real
 from topoopt.workloads.pipelined_step import Chunk, Exchange, PipelinedStep, Synchronization
 
 MB = 1_000_000

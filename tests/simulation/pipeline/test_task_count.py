@@ -7,7 +7,7 @@ import pytest
 from tests.simulation.pipeline.steps import equal_chunks, pipeline
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation import pipeline_task_graph
-from topoopt.simulation.pipeline.task_count import tasks_of_micro_batch
+from topoopt.simulation.pipeline.task_graph import tasks_of_micro_batch
 from topoopt.workloads.pipelined_step import Exchange
 
 EXCHANGES = (

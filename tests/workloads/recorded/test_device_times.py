@@ -13,7 +13,7 @@ import topoopt
 from tests.workloads.recorded.logs import event, trace
 from topoopt.plans import plan_from_mapping, plan_to_mapping
 from topoopt.workloads.recorded import DeviceTimes, read_recording, recorded_times
-from topoopt.workloads.recorded.device_times import iteration_times
+from topoopt.workloads.recorded.recording import iteration_times
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "recorded" / "rank0.trace.json"
 NOTHING = np.zeros((0, 2))

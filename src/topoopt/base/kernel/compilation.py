@@ -1,16 +1,17 @@
-"""Hear of kernels that must be compiled: Numba tells those who listen."""
+"""How kernels are compiled: their functions own no arrays, so Numba need not count references to them.
+
+Counting would cost more than serving an event, for a state hands dozens of arrays to every function. And nothing but
+kernels calls most of them, so they need no entry from Python and no file of their own on disk: both halve the time
+that compiling takes. A kernel therefore makes no arrays; its wrapper does.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
 
+from numba import njit
 from numba.core.event import Event, Listener, install_listener
-
-
-@contextmanager
-def on_compilation(tell: Callable[[], None]) -> Iterator[None]:
-    """Call ``tell`` when the first kernel within the block is to be compiled; never if all come from the disk."""
-    with install_listener("numba:compile", _First(tell)):
-        yield
+from numba.extending import register_jitable
 
 
 class _First(Listener):
@@ -24,3 +25,52 @@ class _First(Listener):
 
     def on_end(self, event: Event) -> None:
         pass
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
+_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_ENTRY: dict[str, Any] = {**_OPTIONS, "cache": True, "no_cfunc_wrapper": True}
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that kernels call."""
+    return njit(**_INNER)(function)
+
+
+def vectorized(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that never meets a NaN, so that its minima and maxima may be vectorised."""
+    return njit(**_INNER, fastmath={"nnan", "nsz"})(function)
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a short function on the way of every event into those that call it."""
+    return njit(**_INNER, forceinline=True)(function)
+
+
+def entry(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile the function that Python calls, and keep it on disk."""
+    return njit(**_ENTRY)(function)
+
+
+def concurrent_entry(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile the function that Python calls, and let other threads of Python go on while it runs."""
+    return njit(**_ENTRY, nogil=True)(function)
+
+
+def shared(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function into kernels, and leave it to Python, too."""
+    return register_jitable(**_OPTIONS)(function)
+
+
+def spliced(function: Callable[P, R]) -> Callable[P, R]:
+    """Put a function into the one place that calls it, before either is compiled."""
+    return njit(**_INNER, inline="always")(function)
+
+
+@contextmanager
+def on_compilation(tell: Callable[[], None]) -> Iterator[None]:
+    """Call ``tell`` when the first kernel within the block is to be compiled; never if all come from the disk."""
+    with install_listener("numba:compile", _First(tell)):
+        yield

@@ -14,7 +14,7 @@ after          int64   (tasks,)     the task behind a task in its queue, -1: non
 """
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.kernel.compiled import shared
+from topoopt.base.kernel.compilation import shared
 
 
 @shared

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.units import format_bandwidth, format_time
-from topoopt.clusters.interleave.circle import SAME_PACE, UnifiedCircle
-from topoopt.clusters.interleave.profile import CommunicationProfile
-from topoopt.clusters.interleave.score import compatibility_score
+from topoopt.clusters.interleave.profiles.profile import CommunicationProfile
+from topoopt.clusters.interleave.unified_circle import SAME_PACE, UnifiedCircle, compatibility_score
 
 SLACK = 1e-9
 """Of a perimeter: times that touch do not overlap."""
@@ -229,7 +228,7 @@ def fit_together(
 
     Examples
     --------
-    >>> from topoopt.clusters.interleave.profile import Phase
+    >>> from topoopt.clusters.interleave.profiles.profile import Phase
     >>> jobs = [CommunicationProfile(f"{ms} ms", ms / 1e3, (Phase(0, 0.01, 50e9),)) for ms in (40, 60)]
     >>> fit_together(*jobs, 50e9, 0.020), fit_together(*jobs, 50e9, 0.019)
     (True, False)

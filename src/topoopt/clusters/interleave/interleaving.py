@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.arrays import Floats
-from topoopt.base.door import shows_itself
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.base.frame import Frame, frame
 from topoopt.base.limits import finite
 from topoopt.clusters.interleave.advice import Advice, advice
-from topoopt.clusters.interleave.circle import QUANTUM_S, STEP_DEG, UnifiedCircle, unified_circle
-from topoopt.clusters.interleave.profile import CommunicationProfile
-from topoopt.clusters.interleave.score import compatibility_score
+from topoopt.clusters.interleave.profiles.profile import CommunicationProfile
 from topoopt.clusters.interleave.solvers import AUTO, SOLVERS, RotationProblem, chosen_solver, excess_by_shift
+from topoopt.clusters.interleave.unified_circle import (
+    QUANTUM_S,
+    STEP_DEG,
+    UnifiedCircle,
+    compatibility_score,
+    unified_circle,
+)
 
 EQUAL = 1e-9
 """Excesses in capacities, summed over the angles, that are the same one."""
@@ -179,7 +183,7 @@ def interleave(
 
     Examples
     --------
-    >>> from topoopt.clusters.interleave.profile import Phase
+    >>> from topoopt.clusters.interleave.profiles.profile import Phase
     >>> jobs = [CommunicationProfile(f"{ms} ms", ms / 1e3, (Phase(0, 0.01, 50e9),)) for ms in (40, 60)]
     >>> answer = interleave(jobs, 50e9)
     >>> answer.score, round(answer.unrotated_score, 4)

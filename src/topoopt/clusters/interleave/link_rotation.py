@@ -3,25 +3,123 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
-from topoopt.base.errors import check_known
-from topoopt.clusters.interleave.circle import (
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.clusters.interleave.interleaving import interleave
+from topoopt.clusters.interleave.profiles.profile import CommunicationProfile, Phase
+from topoopt.clusters.interleave.solvers import AUTO
+from topoopt.clusters.interleave.unified_circle import (
     LEAST_STEP_DEG,
     MOST_QUANTA,
     QUANTUM_S,
     STEP_DEG,
+    compatibility_score,
     copies_of,
     fitting_quantum_s,
+    unaligned_score,
     unified_circle,
 )
-from topoopt.clusters.interleave.interleaving import interleave
-from topoopt.clusters.interleave.merging import MERGING
-from topoopt.clusters.interleave.profile import CommunicationProfile
-from topoopt.clusters.interleave.score import compatibility_score
-from topoopt.clusters.interleave.shared_link import SharedLink
-from topoopt.clusters.interleave.solvers import AUTO
-from topoopt.clusters.interleave.unaligned import unaligned_score
+
+ALIKE = 1e-6
+"""Times within this part of an iteration, and rates within this part of another, are the same: both come from sums."""
+
+
+@dataclass(frozen=True)
+class SharedLink:
+    """A link and the jobs on it.
+
+    Attributes
+    ----------
+    link : str
+        Its name.
+    capacity_bps : float
+    profiles : tuple of CommunicationProfile
+        What each job sends here over an iteration.
+    cable : str
+        The same for the two directions of a cable; empty where that is not known.
+
+    Raises
+    ------
+    InvalidInput
+        Without a name or capacity, or for a job that is there twice.
+    """
+
+    link: str
+    capacity_bps: float
+    profiles: tuple[CommunicationProfile, ...]
+    cable: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.link:
+            raise InvalidInput("shared link: has no name; give each link its own")
+        if not 0 < self.capacity_bps < math.inf:
+            raise InvalidInput(
+                f"link {self.link}: capacity {self.capacity_bps:g} b/s: expected a finite rate > 0"
+            )
+        names = [profile.job for profile in self.profiles]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidInput(f"link {self.link}: job {name} is there twice; add up what it sends")
+
+    @cached_property
+    def jobs(self) -> dict[str, CommunicationProfile]:
+        """The profile of each job."""
+        return {profile.job: profile for profile in self.profiles}
+
+    @cached_property
+    def fullness(self) -> float:
+        """The part of its capacity that is asked for where all jobs send their most at once."""
+        return math.fsum(profile.peak_bps for profile in self.profiles) / self.capacity_bps
+
+    @property
+    def can_be_short(self) -> bool:
+        """Whether the jobs can ask for more than it has, whenever each sends."""
+        return len(self.profiles) > 1 and self.fullness > 1 + ALIKE
+
+    def same_demands(self, other: "SharedLink") -> bool:
+        """Return whether the same jobs send the same here and there."""
+        return self.jobs.keys() == other.jobs.keys() and all(
+            _at_most(profile, other.jobs[job]) and _at_most(other.jobs[job], profile)
+            for job, profile in self.jobs.items()
+        )
+
+    def covers(self, other: "SharedLink") -> bool:
+        """Return whether all jobs of another link are here, and never take a larger part of that link than of this."""
+        factor = self.capacity_bps / other.capacity_bps
+        return all(
+            job in self.jobs and _at_most(profile, self.jobs[job], factor)
+            for job, profile in other.jobs.items()
+        )
+
+
+MERGING = ("strict", "identical", "contained")
+"""Which links of several jobs become one.
+
+``strict``: none, as the paper's text has it. ``identical``: those on which the same jobs send the same, the one of
+least capacity deciding, and the two directions of a cable on which the same jobs meet. ``contained``: also those whose
+jobs all meet on another link, and never take a larger part of theirs: what keeps the fuller one from being short keeps
+them from it. But for ``strict``, a link that cannot be short whenever its jobs send asks for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergedLink:
+    """Links that one interleaving is found for.
+
+    Attributes
+    ----------
+    decides : SharedLink
+        The demands and the capacity that it is found for.
+    links : tuple of SharedLink
+        All that are in it.
+    """
+
+    decides: SharedLink
+    links: tuple[SharedLink, ...]
+
 
 COARSER = (1, 2, 5, 10, 20, 50, 100)
 """Quanta that are tried, in those of the rules."""
@@ -169,3 +267,110 @@ def _rounded(profiles: Sequence[CommunicationProfile], quantum_s: float) -> tupl
     quanta = tuple(max(1, round(time_s / quantum_s)) for time_s in times_s)
     least_s = max(time_s / number for time_s, number in zip(times_s, quanta, strict=True))
     return quanta, max(least_s * number / time_s for time_s, number in zip(times_s, quanta, strict=True)) - 1
+
+
+def highest_profile(profiles: Sequence[CommunicationProfile]) -> CommunicationProfile:
+    """Return at every time the highest rate of a job's profiles.
+
+    Parameters
+    ----------
+    profiles : sequence of CommunicationProfile
+        Of one job and one iteration time, on several links.
+
+    Examples
+    --------
+    >>> one = CommunicationProfile("a", 1.0, (Phase(0.0, 0.4, 1.0),))
+    >>> two = CommunicationProfile("a", 1.0, (Phase(0.25, 0.5, 2.0),))
+    >>> highest_profile([one, two]).phases[0], highest_profile([one, two]).phases[1].end_s
+    (Phase(start_s=0.0, duration_s=0.25, bandwidth_bps=1.0), 0.75)
+    """
+    first = profiles[0]
+    begins_s, ends_s = _pieces(profiles)
+    middle_s = (begins_s + ends_s) / 2
+    rate = np.max([profile.demand_bps(middle_s) for profile in profiles], axis=0)
+    pieces = zip(begins_s.tolist(), (ends_s - begins_s).tolist(), rate.tolist(), strict=True)
+    phases = [Phase(begin_s, length_s, rate_bps) for begin_s, length_s, rate_bps in pieces if rate_bps > 0]
+    joined: list[Phase] = []
+    for phase in phases:
+        last = joined[-1] if joined else None
+        if last is not None and last.end_s == phase.start_s and last.bandwidth_bps == phase.bandwidth_bps:
+            joined[-1] = Phase(last.start_s, phase.end_s - last.start_s, phase.bandwidth_bps)
+        else:
+            joined.append(phase)
+    return CommunicationProfile(first.job, first.iteration_time_s, tuple(joined))
+
+
+def _at_most(low: CommunicationProfile, high: CommunicationProfile, factor: float = 1.0) -> bool:
+    """Return whether ``low * factor`` is never above ``high``."""
+    if abs(low.iteration_time_s - high.iteration_time_s) > ALIKE * high.iteration_time_s:
+        return False
+    begins_s, ends_s = _pieces([low, high])
+    long = ends_s - begins_s > ALIKE * high.iteration_time_s
+    middle_s = (begins_s + ends_s)[long] / 2
+    above = low.demand_bps(middle_s) * factor - high.demand_bps(middle_s) * (1 + ALIKE)
+    return bool((above <= ALIKE * high.peak_bps).all())
+
+
+def _pieces(profiles: Sequence[CommunicationProfile]) -> tuple[Floats, Floats]:
+    """Return begin and end of the stretches of an iteration in which no rate changes; none where nothing is sent."""
+    period_s = profiles[0].iteration_time_s
+    times_s = [
+        time for profile in profiles for phase in profile.phases for time in (phase.start_s, phase.end_s)
+    ]
+    begins_s = np.unique(np.mod(np.array(times_s, np.float64), period_s))
+    return begins_s, np.append(begins_s[1:], begins_s[:1] + period_s)
+
+
+def merge_links(links: Sequence[SharedLink], merging: str = "identical") -> tuple[MergedLink, ...]:
+    """Return the links that the affinity graph has, each standing for all that are like it.
+
+    Parameters
+    ----------
+    links : sequence of SharedLink
+        Those with one job are left out.
+    merging : str
+        Name in :data:`MERGING`.
+
+    Returns
+    -------
+    tuple of MergedLink
+        Those of most jobs first.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such way to merge.
+    """
+    check_known("merging", merging, MERGING)
+    if merging == "strict":
+        return tuple(MergedLink(link, (link,)) for link in links if len(link.profiles) > 1)
+    cables = _joined_directions([link for link in links if link.can_be_short])
+    merged: list[tuple[SharedLink, list[SharedLink]]] = []
+    for link, parts in sorted(cables, key=lambda cable: (-len(cable[0].profiles), -cable[0].fullness)):
+        for decides, members in merged:
+            if decides.same_demands(link) or (merging == "contained" and decides.covers(link)):
+                members.extend(parts)
+                break
+        else:
+            merged.append((link, list(parts)))
+    return tuple(MergedLink(decides, tuple(members)) for decides, members in merged)
+
+
+def _joined_directions(links: Sequence[SharedLink]) -> list[tuple[SharedLink, list[SharedLink]]]:
+    """Return links with what they stand for: two directions of a cable with the same jobs become one link.
+
+    A job asks of it whatever it asks of either: when that fits, both directions do.
+    """
+    together: dict[tuple[str, str, frozenset[str]], list[SharedLink]] = {}
+    for link in links:
+        key = link.cable, "" if link.cable else link.link, frozenset(link.jobs)
+        together.setdefault(key, []).append(link)
+    return [(_joined(parts), parts) for parts in together.values()]
+
+
+def _joined(parts: Sequence[SharedLink]) -> SharedLink:
+    first = parts[0]
+    if all(first.same_demands(part) for part in parts[1:]):
+        return min(parts, key=lambda part: part.capacity_bps)
+    profiles = tuple(highest_profile([part.jobs[job] for part in parts]) for job in first.jobs)
+    return SharedLink(first.cable, min(part.capacity_bps for part in parts), profiles, first.cable)

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.clusters.interleave.link_rotation import (
+    ALIKE,
     InterleavingRules,
     LinkRotation,
+    MergedLink,
+    SharedLink,
     link_rotation,
+    merge_links,
     score_with,
 )
-from topoopt.clusters.interleave.merging import MergedLink, merge_links
-from topoopt.clusters.interleave.shared_link import ALIKE, SharedLink
-from topoopt.clusters.interleave.unaligned import unaligned_score
+from topoopt.clusters.interleave.unified_circle import unaligned_score
 
 
 @dataclass(frozen=True, slots=True)

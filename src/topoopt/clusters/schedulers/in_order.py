@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from topoopt.clusters.schedulers.claim import Claim
+from topoopt.clusters.schedulers.scheduler import Claim
 
 
 def in_order(claims: Sequence[Claim], free: int, now_s: float, epoch_s: float) -> tuple[int, ...]:

@@ -13,8 +13,7 @@ References
 
 from collections.abc import Sequence
 
-from topoopt.clusters.schedulers.claim import Claim
-from topoopt.clusters.schedulers.division import best_division
+from topoopt.clusters.schedulers.scheduler import Claim, best_division
 
 IDLE_SPEED_UP = 0.1
 """Of a job without workers: one that waits is worth ten times what one on its fair share is, so it is not left to wait

@@ -1,10 +1,59 @@
 """The protocol of a scheduler, and what the course has to know of it besides."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from topoopt.clusters.schedulers.claim import Claim
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A job that has come and not ended.
+
+    A worker is one server. Work is counted in iterations on as many workers as the job asks for.
+
+    Attributes
+    ----------
+    job : str
+    arrival_s : float
+    workers : int
+        That it asks for.
+    least, most : int
+        It runs on so many workers, or not at all.
+    held : int
+        Workers that it keeps whatever is decided now; 0 where all leases are over.
+    work, left : float
+        Iterations in all, and of these to do.
+    rates_per_s : tuple of float
+        Entry k: iterations of work in a second on k + 1 workers with links of their own, up to ``most``.
+    efficiencies : tuple of float
+        Entry k: what a sample on k + 1 workers is worth, over what it is worth on as many as the job asks for.
+    """
+
+    job: str
+    arrival_s: float
+    workers: int
+    least: int
+    most: int
+    held: int
+    work: float
+    left: float
+    rates_per_s: tuple[float, ...]
+    efficiencies: tuple[float, ...]
+
+    def choices(self, free: int) -> range:
+        """Return how many more workers it can be given of so many free ones, besides none."""
+        return range(max(self.least - self.held, 1), min(self.most - self.held, free) + 1)
+
+    def progress_per_s(self, workers: int) -> float:
+        """Return the iterations of work that it does in a second on so many workers, links of its own."""
+        return self.rates_per_s[workers - 1] * self.efficiencies[workers - 1] if workers else 0.0
+
+    @property
+    def dedicated_s(self) -> float:
+        """How long all of it takes on the workers that it asks for, with links of its own."""
+        return self.work / self.progress_per_s(self.workers)
 
 
 class Allocate(Protocol):
@@ -52,3 +101,43 @@ class Scheduler:
     near: bool = True
     leases: bool = False
     dedicated: bool = False
+
+
+def best_division(values: Sequence[Mapping[int, float]], workers: int) -> tuple[tuple[int, ...], float]:
+    """Return the division of at most so many workers that has the largest sum of values, and that sum.
+
+    Dynamic programming over jobs, exact. Of equal sums the one that gives the last jobs least is taken.
+
+    Parameters
+    ----------
+    values : sequence of mappings
+        For each job, what a number of workers is worth to it; 0 is among them.
+    workers : int
+
+    Returns
+    -------
+    tuple of int, float
+        Workers of each job.
+
+    Examples
+    --------
+    >>> best_division([{0: 0.0, 1: 3.0, 2: 4.0}, {0: 0.0, 2: 2.5}], 3)
+    ((1, 2), 5.5)
+    """
+    best = np.zeros(workers + 1)
+    chosen = np.zeros((len(values), workers + 1), np.int64)
+    for job, worth in enumerate(values):
+        after = np.full(workers + 1, -np.inf)
+        for count, value in sorted(worth.items()):
+            if count > workers:
+                continue
+            with_it = best[: workers + 1 - count] + value
+            better = with_it > after[count:]
+            after[count:][better] = with_it[better]
+            chosen[job, count:][better] = count
+        best = after
+    division, left = [], workers
+    for job in reversed(range(len(values))):
+        division.append(int(chosen[job, left]))
+        left -= division[-1]
+    return tuple(reversed(division)), float(best[workers])

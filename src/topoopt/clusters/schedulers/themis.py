@@ -18,8 +18,7 @@ References
 import math
 from collections.abc import Mapping, Sequence
 
-from topoopt.clusters.schedulers.claim import Claim
-from topoopt.clusters.schedulers.division import best_division
+from topoopt.clusters.schedulers.scheduler import Claim, best_division
 
 FILTER = 0.8
 """The paper's f: the worst part 1 - f of the jobs bids."""

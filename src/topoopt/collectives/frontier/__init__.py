@@ -1,14 +1,14 @@
 """A collective on a wiring: steps and bytes of every schedule, which is the quickest for which size, and the bound."""
 
 from topoopt.collectives.frontier.answer import CollectiveAnswer as CollectiveAnswer
-from topoopt.collectives.frontier.ask import collective_answer as collective_answer
-from topoopt.collectives.frontier.envelope import Crossing as Crossing
+from topoopt.collectives.frontier.answer import Crossing as Crossing
+from topoopt.collectives.frontier.answer import collective_answer as collective_answer
 from topoopt.collectives.frontier.schedules import OPERATIONS as OPERATIONS
 from topoopt.collectives.frontier.schedules import SCHEDULES as SCHEDULES
-from topoopt.collectives.frontier.way import Way as Way
+from topoopt.collectives.frontier.schedules import Way as Way
 from topoopt.collectives.frontier.wiring import WIRED_DIRECTLY as WIRED_DIRECTLY
 from topoopt.collectives.frontier.wiring import Wiring as Wiring
 from topoopt.collectives.frontier.wiring import family_wiring as family_wiring
+from topoopt.collectives.frontier.wiring import read_wiring as read_wiring
 from topoopt.collectives.frontier.wiring import stride_wiring as stride_wiring
 from topoopt.collectives.frontier.wiring import wiring_of as wiring_of
-from topoopt.collectives.frontier.wiring_file import read_wiring as read_wiring

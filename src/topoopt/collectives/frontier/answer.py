@@ -4,16 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
-from topoopt.collectives.frontier.bound import Bound
-from topoopt.collectives.frontier.envelope import Crossing
-from topoopt.collectives.frontier.way import Way
+from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.errors import InvalidInput
+from topoopt.collectives.frontier.bound import Bound, bound_of
+from topoopt.collectives.frontier.schedules import BEST, SCHEDULES, Routed, Way
 from topoopt.collectives.frontier.wiring import Wiring
 from topoopt.collectives.msccl import msccl_xml
-from topoopt.collectives.msccl_run import MscclRun, run_msccl
-from topoopt.collectives.play import PlayedSchedule
-from topoopt.topologies import HopMetrics
+from topoopt.collectives.msccl_interpreter import MscclRun, run_msccl
+from topoopt.collectives.schedule_simulator import PlayedSchedule, play
+from topoopt.topologies import HopMetrics, hop_metrics
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """From ``size_bytes`` on ``above`` is quicker than ``below``: M* = ΔT_L·α·B / ΔT_B."""
+
+    size_bytes: float
+    below: Way
+    above: Way
+
 
 LARGEST_BYTES = 1 << 50
 """What stands for no limit in files of MSCCL."""
@@ -179,3 +188,82 @@ class CollectiveAnswer:
 
 def _named(way: Way) -> str:
     return f"{way.schedule}, {way.detail}"
+
+
+def crossing_bytes(below: Way, above: Way, alpha_s: float, server_bps: float) -> float:
+    """Return the size for which two ways take equally long, of which the first has fewer steps."""
+    return (above.steps - below.steps) * alpha_s * server_bps / 8.0 / (below.volume - above.volume)
+
+
+def quickest_by_size(ways: Sequence[Way], alpha_s: float, server_bps: float) -> tuple[Crossing, ...]:
+    """Return where the quickest changes, from small messages to large ones."""
+    crossings: list[Crossing] = []
+    here = min(ways, key=lambda way: (way.steps, way.volume))
+    while True:
+        lighter = [way for way in ways if way.volume < here.volume * (1 - 1e-12)]
+        if not lighter:
+            return tuple(crossings)
+        sizes = [(crossing_bytes(here, way, alpha_s, server_bps), way.volume) for way in lighter]
+        best = min(sizes)
+        crossings.append(Crossing(best[0], here, lighter[sizes.index(best)]))
+        here = crossings[-1].above
+
+
+MOST_PLAYED = 300
+"""Servers up to which the chosen schedule is played, chunk by chunk."""
+
+
+def collective_answer(
+    operation: str, size_bytes: float, wiring: Wiring, alpha_s: float, schedule: str = BEST
+) -> CollectiveAnswer:
+    """Compare the schedules of an operation on a wiring, choose the quickest, and play it.
+
+    Parameters
+    ----------
+    operation
+        Name in :data:`~topoopt.collectives.frontier.OPERATIONS`.
+    size_bytes
+        M, as in :class:`~topoopt.collectives.frontier.CollectiveAnswer`.
+    alpha_s
+        What a step takes beside its bytes.
+    schedule
+        One of those of the operation, or ``best``.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown operation or schedule, or a schedule for which there are too many servers.
+    NoRoute
+        If a server cannot reach another.
+    """
+    known = SCHEDULES[operation]
+    if schedule not in (BEST, *known):
+        raise InvalidInput(f"schedule: {schedule} does no {operation}; allowed: {', '.join((BEST, *known))}")
+    hops = hop_metrics(wiring.topology)  # refuses parts that are not joined
+    routed = Routed(wiring)
+    found = {name: make(routed, operation) for name, make in known.items()}
+    if schedule != BEST and not found[schedule]:
+        raise InvalidInput(
+            f"schedule: {schedule} is for fewer servers than {wiring.servers}; give bfb or ring"
+        )
+
+    def time_s(way: Way) -> float:
+        return way.time_s(size_bytes, alpha_s, wiring.server_bps)
+
+    ways = sorted((way for rows in found.values() for way in rows), key=time_s)
+    chosen = next(way for way in ways if schedule in (BEST, way.schedule))
+    played = play(chosen.transfers()) if wiring.servers <= MOST_PLAYED else None
+    assert played is None or played.missing == 0, "a shard does not arrive"
+    return CollectiveAnswer(
+        operation,
+        size_bytes,
+        alpha_s,
+        wiring,
+        hops,
+        bound_of(operation, wiring, hops),
+        tuple(ways),
+        chosen,
+        quickest_by_size(ways, alpha_s, wiring.server_bps),
+        played,
+        tuple(name for name, rows in found.items() if not rows),
+    )

@@ -2,22 +2,92 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
-from topoopt.collectives.broadcast_schedule import broadcast_schedule
-from topoopt.collectives.frontier.laid_moves import Routed
-from topoopt.collectives.frontier.way import Way
+from topoopt.base.arrays import Ints, Ints32
+from topoopt.collectives.broadcast import broadcast_schedule
 from topoopt.collectives.frontier.wiring import Wiring
-from topoopt.collectives.moves import Moves, along
-from topoopt.collectives.rank_moves import rank_moves
 from topoopt.collectives.ring import all_gather, reduce_scatter, ring
-from topoopt.collectives.table import ALGORITHMS
-from topoopt.collectives.transfers import Transfers, along_orders, one_after_the_other, transfers_of
+from topoopt.collectives.schedule import (
+    Moves,
+    Transfers,
+    along,
+    along_orders,
+    one_after_the_other,
+    transfers_of,
+)
+from topoopt.collectives.table import ALGORITHMS, rank_moves
 from topoopt.finder import direct_rings, hamiltonian_rings, one_way_rings
-from topoopt.routing import EcmpRoutes, balanced_routes, link_loads
-from topoopt.topologies import broadcast_steps, reversed_links
+from topoopt.routing import EcmpRoutes, PairLinks, balanced_routes, link_loads, pair_links
+from topoopt.topologies import broadcast_steps, hops_from, reversed_links
+
+
+@dataclass(frozen=True, eq=False)
+class Routed:
+    """A wiring with the shortest ways between all its servers."""
+
+    wiring: Wiring
+
+    @cached_property
+    def hops(self) -> Ints32:
+        """Links between every two servers, shape (servers, servers)."""
+        return hops_from(self.wiring.topology, np.arange(self.wiring.servers))
+
+    def links(self, src: Ints, dst: Ints) -> PairLinks:
+        """Return the links that pairs cross."""
+        return pair_links(self.wiring.topology, EcmpRoutes(self.wiring.topology), src, dst)
+
+    def cost(self, moves: Moves) -> tuple[int, float]:
+        """Return steps and volume of a schedule; a step has as many links as its longest transfer."""
+        n, links = self.wiring.servers, len(self.wiring.topology)
+        pairs, row = np.unique(moves.src * n + moves.dst, return_inverse=True)
+        crossed = self.links(*np.divmod(pairs, n))
+        count = np.diff(crossed.pair_first)[row]
+        entry = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        entry += np.repeat(crossed.pair_first[row], count)
+        step = np.repeat(moves.step, count)
+        carried = (
+            np.repeat(moves.chunks, count)
+            * crossed.share[entry]
+            / self.wiring.topology.ports[crossed.link[entry]]
+        )
+        steps = int(moves.step[-1]) + 1
+        load = np.bincount(step * links + crossed.link[entry], carried, steps * links).reshape(steps, links)
+        longest = np.zeros(steps, np.int64)
+        np.maximum.at(longest, moves.step, self.hops[moves.src, moves.dst])
+        return int(longest.sum()), float(load.max(axis=1).sum()) * self.wiring.ports / moves.pieces
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """A collective takes ``steps`` · α + ``volume`` · M / B, where B is all of a server's bandwidth.
+
+    Attributes
+    ----------
+    schedule : str
+        Name in :data:`SCHEDULES`.
+    detail : str
+        Which of several: how many rings, how many chunks.
+    steps : int
+        One link after the other; a transfer over three links takes three.
+    volume : float
+        What the fullest ports carry, step by step, over all that a server's ports could.
+    transfers : function
+        Makes the schedule itself.
+    """
+
+    schedule: str
+    detail: str
+    steps: int
+    volume: float
+    transfers: Callable[[], Transfers]
+
+    def time_s(self, size_bytes: float, alpha_s: float, server_bps: float) -> float:
+        """Return the seconds for a message of so many bytes."""
+        return self.steps * alpha_s + self.volume * size_bytes * 8.0 / server_bps
+
 
 _Order = tuple[int, ...]
 

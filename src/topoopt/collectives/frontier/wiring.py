@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.topologies import (
@@ -14,7 +15,7 @@ from topoopt.topologies import (
     ports_of_all,
     stride_offsets,
 )
-from topoopt.topologies.wirings import FAMILY_NAMES, WiringRequest, search_wirings
+from topoopt.topologies.wirings import FAMILY_NAMES, WiringRequest, read_wiring_file, search_wirings
 
 FULL_MESH = "full-mesh"
 MOST_SERVERS, MOST_LINKS = 4096, 200_000
@@ -147,3 +148,30 @@ def family_wiring(
     if links != LINK_MODELS[0]:
         raise InvalidInput(f"links: a full mesh is made of cables, which are {LINK_MODELS[0]}; got {links}")
     return wiring_of(FULL_MESH, full_mesh(servers, degree * bandwidth_bps))
+
+
+def read_wiring(
+    path: str | Path,
+    bandwidth_bps: float | None = None,
+    links: str | None = None,
+    degree: int | None = None,
+    usual_bps: float = 100e9,
+) -> Wiring:
+    """Return the wiring of a file; see :func:`topoopt.topologies.wirings.read_wiring_file`.
+
+    Parameters
+    ----------
+    bandwidth_bps
+        Of a port; where not given that of the links of the file, if they say one, else ``usual_bps``.
+
+    Raises
+    ------
+    InvalidInput
+        With the line or the place in JSON, as there; for more servers or links than are scheduled for.
+    """
+    made, _ = read_wiring_file(path, links, degree)
+    check_size(made.servers, len(made.arcs[0]))
+    said = made.recipe.get("bandwidth_bps")
+    if bandwidth_bps is None:
+        bandwidth_bps = said if isinstance(said, float) else usual_bps
+    return direct_wiring(str(path), made, bandwidth_bps)

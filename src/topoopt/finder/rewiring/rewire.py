@@ -18,9 +18,8 @@ import numpy as np
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import Infeasible
 from topoopt.finder.rewiring.panels import Pair
-from topoopt.finder.rewiring.relabeling_kernel import There, Wanted, anneal_places
-from topoopt.finder.rewiring.wire import Links, patched, placed_links, repatched
-from topoopt.finder.rewiring.wiring import Patch, Wiring
+from topoopt.finder.rewiring.rewire_kernel import There, Wanted, anneal_places
+from topoopt.finder.rewiring.wiring import Links, Patch, Wiring, patched, placed_links, repatched
 from topoopt.topologies import Topology
 
 LARGEST_EXHAUSTIVE = 8

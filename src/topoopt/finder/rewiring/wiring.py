@@ -1,11 +1,22 @@
 """The nouns Patch and Wiring: which port of which server is joined to which, on which panel."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from topoopt.base.errors import InvalidInput, check_known
-from topoopt.topologies import LINK_MODELS
+import numpy as np
+
+from topoopt.base.errors import Infeasible, InvalidInput, check_known
+from topoopt.finder.rewiring.panels import (
+    DivisionProblem,
+    Pair,
+    Panels,
+    divide_among_panels,
+    improved_division,
+)
+from topoopt.topologies import LINK_MODELS, DirectWiring, Topology
+from topoopt.topologies.wirings import PortedLinks, ports_by_rings, ports_in_order
 
 End = tuple[int, int]
 """Server and interface."""
@@ -135,3 +146,234 @@ class Wiring:
             raise InvalidInput(f"wiring: {patch} joins ports of two panels")
         if patch.src == patch.dst or (self.links == "duplex" and patch.src > patch.dst):
             raise InvalidInput(f"wiring: {patch}: expected two servers, of a cable the lower one first")
+
+
+Links = dict[Pair, int]
+"""How many links go from the first to the second server; of cables the lower server is the first."""
+
+
+def wire(
+    topology: Topology,
+    degree: int,
+    links: str,
+    interfaces_per_panel: int | None = None,
+) -> Wiring:
+    """Return the patches of a topology in an empty room.
+
+    Parameters
+    ----------
+    degree : int
+        Interfaces of a server.
+    links : str
+        ``duplex`` or ``directed``.
+    interfaces_per_panel : int, optional
+        How many interfaces of a server share a panel; by default the fewest with which the links can be divided:
+        one, two, or all.
+
+    Raises
+    ------
+    InvalidInput
+        If the topology is not one of direct links of that kind, or has more of them than interfaces.
+    Infeasible
+        If the links cannot be divided among panels of so many interfaces.
+    """
+    width, placed = interfaces_per_panel, placed_links(topology, degree, links)
+    for tried in (1, 2, degree) if width is None else (width,):
+        wired = patched(placed, Wiring(links, degree, min(tried, degree)))
+        if wired is not None:
+            return wired[0]
+    raise Infeasible(
+        f"wiring: the {links} links cannot be divided among panels with {width} of each server's interfaces; "
+        f"use {min(2 * (width or 1), degree)} interfaces per panel"
+    )
+
+
+def placed_links(topology: Topology, degree: int, links: str) -> Links:
+    """Return the links of a topology, of cables one of each.
+
+    Raises
+    ------
+    InvalidInput
+        If there are switches, a server has more links than interfaces, or cables are not there both ways.
+    """
+    if topology.nodes > topology.servers:
+        raise InvalidInput(
+            f"wiring: the servers of a {topology.family} hang on switches; expected links from server to server"
+        )
+    placed: Links = {}
+    ends = zip(topology.src.tolist(), topology.dst.tolist(), topology.ports.tolist(), strict=True)
+    # Rings of one stride are kept together, so that a fabric of rings comes out as one panel a ring.
+    for src, dst, ports in sorted(ends, key=lambda row: ((row[1] - row[0]) % topology.servers, row[0])):
+        if links == "duplex":
+            back = topology.link_id(dst, src)
+            if back < 0 or topology.ports[back] != ports:
+                raise InvalidInput(f"wiring: link {src}->{dst} has no link back, as a duplex cable must")
+            placed[min(src, dst), max(src, dst)] = ports
+        else:
+            placed[src, dst] = ports
+    _check_degree(placed, degree, links)
+    return placed
+
+
+def patched(links: Mapping[Pair, int], now: Wiring, largest_exact: int = 256) -> tuple[Wiring, bool] | None:
+    """Return a wiring of the same kind as ``now``, and whether it provably keeps as much of it as any.
+
+    None if the links cannot be divided among its panels.
+    """
+    far = _other_side(now)
+    divided = divide_among_panels(_problem(links, now), largest_exact)
+    if divided is None:
+        return None
+    panels = {(src, far(dst)): counts for (src, dst), counts in divided[0].items()}
+    return _plugged(panels, now), divided[1]
+
+
+def repatched(patches: Sequence[Patch], now: Wiring) -> Wiring:
+    """Return a wiring of the same kind as ``now`` whose links go through the panels of these patches, or better ones.
+
+    No port of ``now`` may be dead.
+    """
+    far = _other_side(now)
+    panels: Panels = {}
+    for patch in patches:
+        panels.setdefault((patch.src, far(patch.dst)), [0] * now.panels)[now.panel_of(patch)] += 1
+    links = {(src, far(dst)): sum(counts) for (src, dst), counts in panels.items()}
+    better = improved_division(_problem(links, now), panels)
+    return _plugged({(src, far(dst)): counts for (src, dst), counts in better.items()}, now)
+
+
+def _other_side(now: Wiring) -> Callable[[int], int]:
+    """Return the two sides of a fiber as different ports: -1 - s is where server s hears; it undoes itself."""
+    return (lambda server: server) if now.links == "duplex" else (lambda server: -1 - server)
+
+
+def _problem(links: Mapping[Pair, int], now: Wiring) -> DivisionProblem:
+    far, before = _other_side(now), dict[Pair, list[int]]()
+    for patch in now.patches:
+        before.setdefault((patch.src, far(patch.dst)), [0] * now.panels)[now.panel_of(patch)] += 1
+    return DivisionProblem(
+        {(src, far(dst)): count for (src, dst), count in links.items()},
+        [len(now.interfaces_of(panel)) for panel in range(now.panels)],
+        before,
+        Counter(
+            (far(server) if side == "in" else server, interface // now.interfaces_per_panel)
+            for side, server, interface in now.dead
+        ),
+    )
+
+
+def _plugged(panels: Panels, now: Wiring) -> Wiring:
+    """Give every link its interfaces: those that it has, else the lowest free ones of its panel."""
+    stay: dict[tuple[int, int, int], list[Patch]] = {}
+    for patch in now.patches:
+        stay.setdefault((patch.src, patch.dst, now.panel_of(patch)), []).append(patch)
+    kept = {
+        (*pair, panel): list(stay.get((*pair, panel), ())[:count])
+        for pair, counts in panels.items()
+        for panel, count in enumerate(counts)
+    }
+    patches = [patch for some in kept.values() for patch in some]
+    taken: set[Port] = {*now.dead, *(port for patch in patches for port in now.ports(patch))}
+    out, into = ("both", "both") if now.links == "duplex" else ("out", "in")
+    for (src, dst), counts in panels.items():
+        for panel, count in enumerate(counts):
+            for _ in range(count - len(kept[src, dst, panel])):
+                ends = []
+                for side, server in ((out, src), (into, dst)):
+                    free = (i for i in now.interfaces_of(panel) if (side, server, i) not in taken)
+                    ends.append(next(free))
+                    taken.add((side, server, ends[-1]))
+                patches.append(Patch(src, ends[0], dst, ends[1]))
+    return replace(now, patches=tuple(sorted(patches)))
+
+
+def _check_degree(links: Links, degree: int, model: str) -> None:
+    used: Counter[tuple[str, int]] = Counter()
+    for (src, dst), count in links.items():
+        used["out", src] += count
+        used["out" if model == "duplex" else "in", dst] += count
+    (_, server), most = max(used.items(), key=lambda item: item[1], default=(("out", 0), 0))
+    if most > degree:
+        raise InvalidInput(f"wiring: server {server} has {most} links and {degree} interfaces")
+
+
+_MOST_LINKS_DIVIDED = 4_096  # a division among panels of links that are no rings; 3 s or so
+
+
+def ported(wiring: DirectWiring) -> PortedLinks:
+    """Return the port of every link end, such that as few interfaces as possible share a panel."""
+    known = ports_by_rings(wiring)
+    if known is not None or len(wiring.arcs[0]) > _MOST_LINKS_DIVIDED:
+        return known or ports_in_order(wiring)
+    wired = wire(wiring.topology(), wiring.degree, wiring.links)
+    rows = [(one.src, one.src_interface, one.dst, one.dst_interface) for one in wired.patches]
+    table = np.array(rows, np.int64).reshape(-1, 4)
+    return PortedLinks(table[:, 0], table[:, 1], table[:, 2], table[:, 3], wired.interfaces_per_panel)
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Servers joined by links of one kind, of a plan or of a wiring file.
+
+    Attributes
+    ----------
+    degree : int
+        Interfaces of a server.
+    patched : Wiring, optional
+        Which ports the links take, where that is known.
+    names : tuple of str
+        Of the servers, where a file gave them some.
+    """
+
+    topology: Topology
+    degree: int
+    links: str
+    patched: Wiring | None = None
+    names: tuple[str, ...] = ()
+
+    @property
+    def servers(self) -> int:
+        """How many there are."""
+        return self.topology.servers
+
+
+def joined_by(wiring: DirectWiring, ports: PortedLinks | None) -> Joined:
+    """Return the links of a direct wiring, in the ports that they have."""
+    patched = None
+    if ports is not None:
+        columns = (ports.src, ports.src_port, ports.dst, ports.dst_port)
+        room = Wiring(wiring.links, wiring.degree, min(ports.interfaces_per_panel, wiring.degree))
+        ends = zip(*(column.tolist() for column in columns), strict=True)
+        patched = room.changed((), (room.joined((a, p), (b, q)) for a, p, b, q in ends))
+    return Joined(wiring.topology(), wiring.degree, wiring.links, patched, wiring.names)
+
+
+def wired_in_room(old: Joined, new: Joined, interfaces_per_panel: int | None) -> tuple[Wiring, Topology, int]:
+    """Return the wiring of the old topology, the new one in the same room, and the room's servers.
+
+    Ports that the old links are known to have stay theirs, where so many interfaces share a panel or whole panels do.
+
+    Raises
+    ------
+    InvalidInput
+        If there are not so many interfaces for a panel.
+    """
+    room, degree = max(old.servers, new.servers), max(old.degree, new.degree)
+    before, after = _in_room(old.topology, room), _in_room(new.topology, room)
+    if interfaces_per_panel is not None and not 1 <= interfaces_per_panel <= degree:
+        raise InvalidInput(f"interfaces_per_panel: must be in 1..{degree}, got {interfaces_per_panel}")
+    first = old.patched or wire(before, old.degree, old.links, interfaces_per_panel=interfaces_per_panel)
+    shared = max(
+        interfaces_per_panel or first.interfaces_per_panel,
+        wire(after, new.degree, old.links, interfaces_per_panel=interfaces_per_panel).interfaces_per_panel,
+    )
+    # What is wired now takes only the interfaces that the old plan has, of however many the new one brings.
+    wired = first
+    if shared % first.interfaces_per_panel and shared < degree:
+        wired = wire(before, old.degree, old.links, interfaces_per_panel=shared)
+    return replace(wired, degree=degree, interfaces_per_panel=shared), after, room
+
+
+def _in_room(topology: Topology, servers: int) -> Topology:
+    """Return the same links in a room of more servers."""
+    return replace(topology, servers=servers, nodes=servers, offsets=(), rings=())

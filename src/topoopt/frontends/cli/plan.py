@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 from typer import Argument, Exit, Option
 
 import topoopt
-from topoopt.base.ahead import start_compiling_ahead
+from topoopt.base.workers import start_compiling_ahead
 from topoopt.frontends.cli.failure import INTERRUPTED
 from topoopt.frontends.cli.output_file import check_writable
 from topoopt.frontends.cli.progress import progress

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from topoopt.base.version import __version__
+from topoopt.base.provenance import __version__
 from topoopt.frontends.cli.failure import exit_code_of
 from topoopt.frontends.cli.numbers import check_words
 from topoopt.frontends.cli.verbs import group

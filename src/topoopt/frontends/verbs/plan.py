@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from topoopt.base.ahead import start_compiling_ahead
 from topoopt.base.errors import InvalidInput
+from topoopt.base.workers import start_compiling_ahead
 from topoopt.frontends.verbs.job_request import Source, job_request, training_words
 from topoopt.frontends.verbs.origin import origin_of
 from topoopt.frontends.verbs.ownership_terms import ownership_terms

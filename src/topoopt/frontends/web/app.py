@@ -19,8 +19,7 @@ from starlette.routing import Route
 
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.base.limits import whole
-from topoopt.base.provenance import digest
-from topoopt.base.version import __version__
+from topoopt.base.provenance import __version__, digest
 from topoopt.catalog import accelerators
 from topoopt.frontends.web.access import Guard
 from topoopt.frontends.web.answer import answer_question

@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from topoopt.base.door import ask
+from topoopt.base.answers import ask
 from topoopt.base.errors import TopoOptError
 from topoopt.base.workers import end_with_parent
 from topoopt.pages import figure, topology_of_plan

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.arrays import Floats
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
 from topoopt.base.provenance import Provenance
 from topoopt.base.units import finite_or_none
 from topoopt.catalog import find_accelerator

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from topoopt.base.arrays import Floats, Ints, numbered
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.base.memory import refuse_too_large
+from topoopt.base.limits import refuse_too_large
 from topoopt.inference.deployment import MODES
 from topoopt.inference.requests import BLOCK_TOKENS, Objectives, Requests
 from topoopt.inference.simulator.fleet import ROUTERS, Fleet

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import shows_itself
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.door import shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.inference import CONSTANTS, Factors, constants_of_logs, engine_family, shipped_logs
 from topoopt.measurements.serving.columns import expected, run_columns

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import shows_itself
 from topoopt.base.arrays import Floats
-from topoopt.base.door import shows_itself
 from topoopt.inference import (
     DEFAULT_ENGINE,
     cache_copies,

@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.base.frame import Frame, frame
 from topoopt.catalog import find_accelerator
 from topoopt.measurements.training.fit import FEWEST_RUNS, Error, Fit, Weights, calibrate, timed_runs
 from topoopt.measurements.training.run import Run, Runs, read_runs

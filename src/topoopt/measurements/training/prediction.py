@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import TopoOptError
-from topoopt.base.frame import Frame, frame
 from topoopt.measurements.training.cells import Row, meaning, text
 from topoopt.measurements.training.fit import Error, dataset_errors, timed_runs
 from topoopt.measurements.training.run import NotModelled, Run, Runs

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.finder.rewiring import (
     MOVE_COLUMNS,
     MoveOrder,

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.plugins.exports.deployment import Deployment
 from topoopt.plugins.exports.format import Contents, ExportFormat
 from topoopt.plugins.exports.forwarding_facts import forwarding_facts

@@ -9,7 +9,7 @@ So a packet in transit always bears the MAC of the function without RDMA, and on
 from collections.abc import Iterable, Iterator
 
 from topoopt.base.errors import Infeasible
-from topoopt.base.memory import refuse_too_large
+from topoopt.base.limits import refuse_too_large
 from topoopt.plugins.exports.deployment import Deployment
 from topoopt.plugins.exports.format import Contents
 from topoopt.plugins.exports.server_network import LONGEST_NAME, MTU_BYTES, ServerNetwork

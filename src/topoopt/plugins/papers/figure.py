@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from topoopt.base.door import ask
-from topoopt.base.frame import Frame, frame
+from topoopt.base.answers import Frame, ask, frame
 from topoopt.pages import Chart
 
 Row = Mapping[str, Any]

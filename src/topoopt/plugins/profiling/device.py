@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.base.memory import available_bytes
+from topoopt.base.limits import available_bytes
 from topoopt.catalog import accelerators, find_accelerator
 from topoopt.schema.files import packaged_rows
 from topoopt.workloads import DeviceFacts

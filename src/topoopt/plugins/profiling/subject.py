@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput, unknown_name
-from topoopt.base.frame import Frame, frame
 from topoopt.plugins.profiling.shapes import Shape
 from topoopt.workloads import Operator, OperatorSignature, PartSize, signature_of
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from topoopt.base.arrays import Flags, Floats, Ints
 from topoopt.base.errors import Infeasible, check_known
-from topoopt.base.memory import refuse_too_large
+from topoopt.base.limits import refuse_too_large
 from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.fabric import Fabric
 from topoopt.routing.forwarding.tables import ForwardingTables, Split, Ways

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.ahead import wait_for
 from topoopt.base.arrays import Floats, Ints
+from topoopt.base.workers import wait_for
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric, all_pair_links, next_links, pair_links

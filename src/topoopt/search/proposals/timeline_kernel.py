@@ -3,7 +3,7 @@
 ``arrays.py`` describes the arrays. An exchange starts when the last part of its producer ends, and ends when its last
 link does. Servers serve operators in the order in which they become ready, links serve exchanges first come, first
 served. Bytes on links, groups and memory are exact; transfers are not rounded to packets. Gradients of operators that
-are split alike go in buckets as :mod:`topoopt.simulation.gradient_buckets` fills them, in the order in which the
+are split alike go in buckets as :mod:`topoopt.simulation.tasks.build_task_graph` fills them, in the order in which the
 backward
 pass ends.
 

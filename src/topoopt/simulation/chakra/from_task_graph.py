@@ -14,9 +14,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topoopt.base.arrays import Ints
+from topoopt.base.arrays import Ints, owners
 from topoopt.base.errors import Infeasible
-from topoopt.simulation.chakra.schema import (
+from topoopt.simulation.chakra.protobuf import (
+    EIGHT,
+    RUN,
+    VARINT,
+    framed,
+    number_field,
+    run_field,
+    tag,
+    varint,
+)
+from topoopt.simulation.chakra.trace import (
     ACCELERATOR,
     ATTR,
     ATTR_NAME,
@@ -43,8 +53,6 @@ from topoopt.simulation.chakra.schema import (
     UINT64,
     VERSION,
 )
-from topoopt.simulation.chakra.wire import EIGHT, RUN, VARINT, framed, number_field, run_field, tag, varint
-from topoopt.simulation.csr import owners
 from topoopt.simulation.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHASES, TaskGraph, distinct
 
 

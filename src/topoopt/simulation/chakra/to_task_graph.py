@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 
 from topoopt.base.errors import InvalidInput
-from topoopt.simulation.chakra.schema import (
+from topoopt.simulation.chakra.trace import (
     ACCELERATOR,
     COLL,
     COLLECTIVE_TYPES,
@@ -23,12 +23,19 @@ from topoopt.simulation.chakra.schema import (
     MEM_LOAD,
     METADATA,
     NODE_TYPES,
+    ON_CPU,
     OURS,
     RECV,
     SEND,
+    ChakraNode,
+    ChakraTrace,
+    ChakraTraces,
+    DraftTask,
+    Place,
+    places,
+    seconds,
+    whole,
 )
-from topoopt.simulation.chakra.tasks import ON_CPU, DraftTask, Place, places, seconds, whole
-from topoopt.simulation.chakra.trace import ChakraNode, ChakraTrace, ChakraTraces
 from topoopt.simulation.task_graph import (
     COLLECTIVE,
     COLLECTIVES,

@@ -4,12 +4,20 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.base.kernel import push
-from topoopt.simulation.flows import Flows
+from topoopt.simulation.analytic.task_run import EVENTS, task_run
+from topoopt.simulation.flows.flows import Flows
 from topoopt.simulation.fluid.engine_kernel import BEGIN, advance
-from topoopt.simulation.fluid.sharing import Links, Sharing, make_links, make_sharing
-from topoopt.simulation.fluid.state import Delays, Rounds, State, make_rounds
+from topoopt.simulation.fluid.state import (
+    Delays,
+    Links,
+    Rounds,
+    Sharing,
+    State,
+    make_links,
+    make_rounds,
+    make_sharing,
+)
 from topoopt.simulation.task_graph import TaskGraph
-from topoopt.simulation.task_run import EVENTS, task_run
 
 
 def first_state(graph: TaskGraph, rounds: Rounds, sharing: Sharing) -> State:

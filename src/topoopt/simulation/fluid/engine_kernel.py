@@ -8,6 +8,14 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.base.kernel import compiled, entry, inlined, stamped
+from topoopt.simulation.analytic.task_run import EVENTS, READY
+from topoopt.simulation.analytic.task_run_kernel import (
+    end_task,
+    next_event,
+    queue_for_device,
+    run_devices,
+    schedule,
+)
 from topoopt.simulation.fluid.max_min_kernel import (
     FLUID_STAMP,
     TIE,
@@ -18,10 +26,18 @@ from topoopt.simulation.fluid.max_min_kernel import (
     reweigh,
     strike_class,
 )
-from topoopt.simulation.fluid.sharing import ACTIVE, AFRESH, Links, Sharing
-from topoopt.simulation.fluid.state import HOLD, REPORT, STOPS, Delays, Rounds, State
-from topoopt.simulation.task_run import EVENTS, READY
-from topoopt.simulation.task_run_kernel import end_task, next_event, queue_for_device, run_devices, schedule
+from topoopt.simulation.fluid.state import (
+    ACTIVE,
+    AFRESH,
+    HOLD,
+    REPORT,
+    STOPS,
+    Delays,
+    Links,
+    Rounds,
+    Sharing,
+    State,
+)
 
 NEVER = np.inf
 BEGIN = -1

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation.fluid.max_min_kernel import max_min_levels
-from topoopt.simulation.fluid.sharing import ACTIVE, make_links, make_sharing
+from topoopt.simulation.fluid.state import ACTIVE, make_links, make_sharing
 
 
 def max_min_rates(

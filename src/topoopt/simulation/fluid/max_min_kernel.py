@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from topoopt.base.kernel import compiled, drop_top, entry, inlined, push, stamp, stamped
-from topoopt.simulation.fluid.sharing import ACTIVE, SHORT, Links, Sharing
+from topoopt.simulation.fluid.state import ACTIVE, SHORT, Links, Sharing
 
 FILES = Path(__file__).parent
-FLUID_STAMP = stamp([*FILES.glob("*.py"), *FILES.parent.glob("task_run*.py")])
+FLUID_STAMP = stamp([*FILES.glob("*.py"), *FILES.with_name("analytic").glob("task_run*.py")])
 """Of all that is compiled into the engine, and of the clocks and the filling that other loops take from it."""
 
 TIE = 1e-12

@@ -1,12 +1,118 @@
-"""The noun State: everything that the engine knows between two events, tasks, their streams and who shares links."""
+"""The nouns State, Sharing and Links: everything that the engine knows between two events, tasks, their streams and
+who shares links.
+
+The nouns Sharing and Links: who sends at the moment, over which links, and how far it has come.
+
+A *connection* sends bytes. All connections of a *class* use the same links, each link with a coefficient (bytes on it
+per byte sent), and get the same rate for each unit of their weight. So a class keeps one virtual clock, the bytes
+served to a unit of weight, and its connections in order of the clock value at which they are done.
+
+All arrays are C-contiguous and int64 or float64, so that each kernel compiles once.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints
-from topoopt.simulation.fluid.sharing import Sharing
-from topoopt.simulation.task_run import TaskRun
+from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.simulation.analytic.task_run import TaskRun
+
+ACTIVE = 0
+SHORT, AFRESH = range(2)
+
+
+class Sharing(NamedTuple):
+    """Connections and classes.
+
+    ================ ======= ============== ==============================================================
+    name             dtype   shape          meaning
+    ================ ======= ============== ==============================================================
+    connection_class int64   (connections,)
+    bytes_each       float64 (connections,) bytes for each unit of weight
+    share            float64 (connections,) weight in max-min fairness
+    ends_at          float64 (connections,) value of the class's ``served`` at which it is done
+    next_connection  int64   (connections,) the next of its class to be done
+    entering         int64   (connections,) scratch
+    first            int64   (classes,)     connection of a class that is done first, -1 for none
+    served           float64 (classes,)     bytes served to a unit of ``share`` since the class became active
+    force            float64 (classes,)     what all weights of the class are multiplied by; 1 but for MLTCP
+    weight           float64 (classes,)     of all its connections with bytes to send
+    listed           float64 (classes,)     of it what its links know of
+    level            float64 (classes,)     bytes/s for a unit of weight, and ``force`` times that of ``share``
+    ceiling          float64 (classes,)     bytes/s that a class can have at most; or shape (0,): any
+    active           int64   (classes,)     classes with connections; the first ``tally[ACTIVE]``
+    tally            int64   (1,)           see ``ACTIVE``
+    clock            float64 (1,)           s until when ``served`` is right
+    ================ ======= ============== ==============================================================
+    """
+
+    connection_class: Ints
+    bytes_each: Floats
+    share: Floats
+    ends_at: Floats
+    next_connection: Ints
+    entering: Ints
+    first: Ints
+    served: Floats
+    force: Floats
+    weight: Floats
+    listed: Floats
+    level: Floats
+    ceiling: Floats
+    active: Ints
+    tally: Ints
+    clock: Floats
+
+
+class Links(NamedTuple):
+    """The links of each class, and for each link who is active on it, kept up to date.
+
+    ================== ======= ============ ==================================================================
+    name               dtype   shape        meaning
+    ================== ======= ============ ==================================================================
+    class_first        int64   (classes+1,) CSR pointer into ``class_link`` and ``coefficient``; none: it waits
+    class_link         int64   (entries,)   directed links
+    coefficient        float64 (entries,)   bytes on the link per byte sent
+    capacity           float64 (links,)     bytes/s
+    most               float64 (entries,)   part of the link that the class can fill at its ceiling; without any, 2
+    link_first         int64   (links+1,)   CSR pointer into ``member`` and ``entry_at``
+    member, entry_at   int64   (entries,)   active classes of a link, the first ``users``, and their entries
+    place              int64   (entries,)   where an entry of an active class stands in these
+    users, demand      i8, f8  (links,)     active classes, and what they take together per unit of level
+    load               float64 (links,)     part of a link that its active classes can fill, each at its ceiling
+    short              int64   (links,)     links that can be filled; the first ``tally[SHORT]``. No other decides
+    short_place        int64   (links,)     where such a link stands in it, -1 for others
+    unfrozen           int64   (links,)     scratch
+    slope, left        float64 (links,)     scratch
+    keys, codes        f8, i8  (events,)    scratch: a heap with room for each link and each class
+    tally              int64   (2,)         see ``SHORT``, ``AFRESH``
+    ================== ======= ============ ==================================================================
+
+    With ``tally[AFRESH]`` links are told at every change of rates who is active, in the order in which classes became
+    so: where a pair's bytes are spread over paths, the order in which parts are summed shows in the last digits.
+    """
+
+    class_first: Ints
+    class_link: Ints
+    coefficient: Floats
+    capacity: Floats
+    most: Floats
+    link_first: Ints
+    member: Ints
+    entry_at: Ints
+    place: Ints
+    users: Ints
+    demand: Floats
+    load: Floats
+    short: Ints
+    short_place: Ints
+    unfrozen: Ints
+    slope: Floats
+    left: Floats
+    keys: Floats
+    codes: Ints
+    tally: Ints
+
 
 STOPS = 0
 HOLD, REPORT = 1, 2
@@ -81,4 +187,65 @@ def make_rounds(task_stream: Ints, first: Ints, rounds: Ints, classes: int) -> R
         watch=np.zeros(tasks, np.int64),
         stops=np.zeros(2 * tasks, np.int64),
         tally=np.zeros(1, np.int64),
+    )
+
+
+def make_sharing(
+    connection_class: Ints, size_bytes: Floats, weight: Floats, classes: int, ceiling: Floats | None = None
+) -> Sharing:
+    """Return the state in which no connection has begun."""
+    connections = len(connection_class)
+    return Sharing(
+        connection_class=connection_class,
+        bytes_each=size_bytes / weight,
+        share=weight,
+        ends_at=np.zeros(connections),
+        next_connection=np.full(connections, -1),
+        entering=np.zeros(connections, np.int64),
+        first=np.full(classes, -1),
+        served=np.zeros(classes),
+        force=np.ones(classes),
+        weight=np.zeros(classes),
+        listed=np.zeros(classes),
+        level=np.zeros(classes),
+        ceiling=np.zeros(0) if ceiling is None else ceiling,
+        active=np.zeros(classes, np.int64),
+        tally=np.zeros(1, np.int64),
+        clock=np.zeros(1),
+    )
+
+
+def make_links(
+    class_first: Ints,
+    class_link: Ints | Ints32,
+    coefficient: Floats,
+    capacity: Floats,
+    *,
+    afresh: bool = False,
+    most: Floats | None = None,
+) -> Links:
+    """Return links on which nobody is active."""
+    entries, links = len(class_link), len(capacity)
+    users = np.bincount(class_link, minlength=links)
+    return Links(
+        class_first=class_first,
+        class_link=class_link.astype(np.int64, copy=False),
+        coefficient=coefficient,
+        capacity=capacity,
+        most=np.full(entries, 2.0) if most is None else most,
+        link_first=np.concatenate(([0], np.cumsum(users))).astype(np.int64),
+        member=np.zeros(entries, np.int64),
+        entry_at=np.zeros(entries, np.int64),
+        place=np.zeros(entries, np.int64),
+        users=np.zeros(links, np.int64),
+        demand=np.zeros(links),
+        load=np.zeros(links),
+        short=np.zeros(links, np.int64),
+        short_place=np.full(links, -1),
+        unfrozen=np.zeros(links, np.int64),
+        slope=np.zeros(links),
+        left=np.zeros(links),
+        keys=np.zeros(links + len(class_first)),
+        codes=np.zeros(links + len(class_first), np.int64),
+        tally=np.array([0, int(afresh)]),
     )

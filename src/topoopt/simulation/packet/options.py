@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.simulation.aggressiveness import Aggressiveness
+from topoopt.simulation.flows.mltcp_weight import Aggressiveness
 from topoopt.simulation.packet.transports import TRANSPORTS
 
 COMPATIBILITIES = ("none", "flexnetpacket")

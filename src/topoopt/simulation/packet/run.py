@@ -1,14 +1,28 @@
-"""One run of the packet engine: in slices, between which arrays grow, progress is told and Ctrl-C is heard."""
+"""One run of the packet engine: in slices, between which arrays grow, progress is told and Ctrl-C is heard.
 
+The packet simulator on a reconfigurable fabric: the engine runs from change to change.
+
+At a change every link is held: what is on the wire arrives, and the rest waits in its queue. When the new circuits
+are there, what waits looks its way up anew. Demand is what the open connections have not had acknowledged.
+"""
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import shortest_path
+
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.routing import Fabric
-from topoopt.simulation.packet.edges import Edges
+from topoopt.finder import demand_circuits, rewired
+from topoopt.routing import Fabric, PathTable, RegionalReconfiguration
+from topoopt.simulation.options import Report, SimulationOptions
 from topoopt.simulation.packet.kernel import advance, layout
 from topoopt.simulation.packet.kernel.layout import State
-from topoopt.simulation.packet.link_rows import PS
+from topoopt.simulation.packet.link_rows import PS, pfc_bytes, serial_columns
 from topoopt.simulation.packet.options import LinkFailure, PacketOptions
-from topoopt.simulation.packet.state import grown
-from topoopt.simulation.report import Report
+from topoopt.simulation.packet.state import grown, room_to_move
+from topoopt.simulation.packet.streams import EdgeBook, Edges, check_progress
+from topoopt.simulation.packet.transports import TRANSPORTS
+from topoopt.topologies import Topology
 
 SLICE_EVENTS = 2_000_000
 """Events between two reports: a fraction of a second."""
@@ -112,3 +126,181 @@ def _deadlock(state: State) -> Infeasible:
         f"packet simulator: deadlock at {state.count[layout.Count.NOW] / PS:.3f} s: {_paused(state)} links are "
         "paused and wait for each other in a circle; take routes without cycles, or a transport without PFC"
     )
+
+
+def all_pairs(fabric: Fabric) -> Topology:
+    """Return a link for each ordered pair of servers, of one circuit: every place where a circuit may be.
+
+    Link ``source · servers + destination``; those of a server to itself stand at their places and are never used.
+    """
+    rule, servers = fabric.beat, fabric.topology.servers
+    src, dst = (side.ravel() for side in np.indices((servers, servers)))
+    pairs = len(src)
+    return Topology(
+        fabric.name,
+        servers,
+        servers,
+        src.astype(np.int32),
+        dst.astype(np.int32),
+        np.ones(pairs, np.int32),
+        np.full(pairs, rule.bandwidth_bps),
+        np.full(pairs, rule.latency_s),
+    )
+
+
+def check_options(options: PacketOptions, fabric: Fabric) -> None:
+    """Refuse what has no meaning where paths change under way.
+
+    Raises
+    ------
+    InvalidInput
+        For failures, cut transfers, sprayed packets and priority flow control, and for regional circuits.
+    """
+    if isinstance(fabric.reconfiguration, RegionalReconfiguration):
+        raise InvalidInput(
+            f"packet simulator: not on {fabric.name}, whose circuits follow one all-to-all after another; "
+            "use simulator=flow"
+        )
+    transport = TRANSPORTS[options.transport]
+    for refused, what in (
+        (len(options.failures) > 0, "failures of links"),
+        (options.path_choice != "connection", f"path choice {options.path_choice}"),
+        (
+            pfc_bytes(options, transport)[0] < layout.NEVER,
+            f"transport {options.transport}, which needs priority flow control",
+        ),
+        (options.acks == "reverse" and not fabric.beat.duplex, "acknowledgments on the way back"),
+    ):
+        if refused:
+            raise InvalidInput(
+                f"packet simulator: {what}: not on {fabric.name}, whose circuits change; use another fabric"
+            )
+
+
+def pairs_only(book: EdgeBook) -> Edges:
+    """Return the edges without paths, which the engine looks up hop by hop."""
+    src, dst = book.ends()
+    key, row = np.unique(src * book.fabric.topology.servers + dst, return_inverse=True)
+    rows = len(key)
+    one = np.arange(rows + 1)
+    table = PathTable(one, np.ones(rows), np.zeros(rows + 1, np.int64), np.zeros(0, np.int32))
+    first, second = np.divmod(key, book.fabric.topology.servers)
+    return Edges(row.astype(np.int64), first, second, table)
+
+
+def run_on_circuits(
+    state: State,
+    fabric: Fabric,
+    edges: Edges,
+    options: SimulationOptions,
+    most_successors: int,
+    on_progress: Report | None,
+) -> State:
+    """Serve all events, changing circuits on the beat of the fabric's rule; return the last state.
+
+    Raises
+    ------
+    Infeasible
+        As :func:`topoopt.simulation.packet.run.run_until`.
+    """
+    rule, servers = fabric.beat, fabric.topology.servers
+    state = state._replace(circuit=np.zeros((servers * servers, 3), np.int64))
+    state.count[layout.Count.HOPWISE] = 1
+    state = _connected(state, fabric, options.packet)
+    _hold_what_is_dark(state)
+    change_s, circuits = rule.first_change_s, None
+    while True:
+        state, done = run_until(
+            state, _ps(change_s) + 1, edges, options.packet, most_successors, on_progress, may_wait=True
+        )
+        if done:
+            return state
+        demand = _demand(state, edges, servers)
+        if not demand.any():
+            change_s = max(rule.next_change_s(_next_event_s(state)), change_s + rule.period_s)
+            continue
+        check_progress(fabric, demand, change_s)
+        _command(state, layout.HOLD_ALL, _ps(change_s))
+        until = _ps(change_s + rule.delay_s)
+        state, done = run_until(
+            state, until, edges, options.packet, most_successors, on_progress, may_wait=True
+        )
+        if done:
+            return state
+        next_circuits = demand_circuits(demand, rule)
+        if circuits is None or (next_circuits != circuits).any():
+            circuits, fabric = next_circuits, rewired(fabric, next_circuits)
+            state = _connected(state, fabric, options.packet)
+        state = room_to_move(state, options.packet)
+        _command(state, layout.RECONNECT, until)
+        change_s += rule.period_s
+
+
+def _ps(time_s: float) -> int:
+    return round(min(time_s * PS, layout.NEVER / 2))
+
+
+def _command(state: State, command: int, now_ps: int) -> None:
+    state.count[layout.Count.NOW] = now_ps
+    state.count[layout.Count.COMMAND] = command
+
+
+def _demand(state: State, edges: Edges, servers: int) -> Floats:
+    """Return the unacknowledged bytes of all open connections, shape (servers, servers)."""
+    rows = state.flow[: state.count[layout.Count.FLOWS_USED]]
+    rows = rows[(rows[:, layout.Flow.STATE] == layout.OPENING) | (rows[:, layout.Flow.STATE] == layout.OPEN)]
+    left = (rows[:, layout.Flow.PACKETS] - rows[:, layout.Flow.ACKED]) * layout.SIZE_DATA
+    place = rows[:, layout.Flow.SRC] * servers + rows[:, layout.Flow.DST]
+    total: Floats = np.bincount(place, left, minlength=servers * servers).astype(np.float64)
+    return total.reshape(servers, servers)
+
+
+def _next_event_s(state: State) -> float:
+    """Return when something happens next, all queues being empty."""
+    return float(state.timer[0]) / PS if state.count[layout.Count.TIMER_SIZE] else 0.0
+
+
+def _connected(state: State, fabric: Fabric, options: PacketOptions) -> State:
+    """Return the state with the times on the wire and the ways of a fabric's circuits."""
+    servers, topology = fabric.topology.servers, fabric.topology
+    place = topology.src.astype(np.int64) * servers + topology.dst
+    state.circuit[:] = 0
+    state.circuit[place] = serial_columns(topology.bandwidth_bps, options.compat)
+    first, link = _ways(fabric)
+    return state._replace(hop_first=first, hop_link=link)
+
+
+def _hold_what_is_dark(state: State) -> None:
+    """Set the links of the start: those with circuits send, the others hold."""
+    lit = state.circuit[:, 0] > 0
+    state.link[lit, layout.Link.SERIAL] = state.circuit[lit, 0]
+    state.link[lit, layout.Link.SERIAL_OPEN] = state.circuit[lit, 1]
+    state.link[lit, layout.Link.SERIAL_ACK] = state.circuit[lit, 2]
+    state.link[:, layout.Link.STATE] = np.where(lit, layout.UP, layout.PAUSED)
+
+
+def _ways(fabric: Fabric) -> tuple[Ints, Ints]:
+    """Return the next links from every server to every other, by rows of ``server · servers + destination``.
+
+    With host forwarding those on shortest paths, each as often as it has circuits. Without, the pair's own.
+    """
+    servers, topology = fabric.topology.servers, fabric.topology
+    if not fabric.beat.host_forwarding:
+        return np.arange(servers * servers + 1), np.arange(servers * servers)
+    src, dst = topology.src.astype(np.int64), topology.dst.astype(np.int64)
+    hops = _hops(topology)
+    link, end = np.nonzero(hops[dst] + 1 == hops[src])
+    row = src[link] * servers + end
+    times = topology.ports[link]
+    order = np.argsort(row, kind="stable")
+    count = np.bincount(row, times, minlength=servers * servers).astype(np.int64)
+    number = np.repeat((src * servers + dst)[link][order], times[order])
+    return np.concatenate(([0], np.cumsum(count))), number
+
+
+def _hops(topology: Topology) -> Floats:
+    """Return the links between all servers, shape (servers, servers); infinite where there is no way."""
+    n = topology.servers
+    matrix = csr_matrix((np.ones(len(topology)), (topology.src, topology.dst)), (n, n))
+    hops: Floats = shortest_path(matrix, unweighted=True)
+    return hops

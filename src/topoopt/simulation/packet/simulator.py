@@ -8,26 +8,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints
+from topoopt.base.arrays import Floats, Ints, entries_between, owners
 from topoopt.routing import Fabric
-from topoopt.simulation.csr import entries_between, owners
-from topoopt.simulation.first_come import compute_finish_s
-from topoopt.simulation.flow_table import FlowTable
-from topoopt.simulation.link_classes import sum_by, whole_hops
-from topoopt.simulation.options import DEFAULT_OPTIONS, SimulationOptions
-from topoopt.simulation.packet.edges import EdgeBook, Edges, check_paths
+from topoopt.simulation.analytic.simulator import compute_finish_s
+from topoopt.simulation.flows.link_classes import sum_by, whole_hops
+from topoopt.simulation.options import DEFAULT_OPTIONS, Report, SimulationOptions
 from topoopt.simulation.packet.kernel import layout
 from topoopt.simulation.packet.kernel.layout import State
 from topoopt.simulation.packet.link_rows import PS
-from topoopt.simulation.packet.on_circuits import all_pairs, check_options, pairs_only, run_on_circuits
-from topoopt.simulation.packet.run import run_until, schedule_failures
+from topoopt.simulation.packet.run import (
+    all_pairs,
+    check_options,
+    pairs_only,
+    run_on_circuits,
+    run_until,
+    schedule_failures,
+)
 from topoopt.simulation.packet.state import first_state, memory_bytes
-from topoopt.simulation.packet.statistics import PacketStatistics
-from topoopt.simulation.packet.streams import Streams, make_streams
-from topoopt.simulation.report import Report
-from topoopt.simulation.result import SimResult
-from topoopt.simulation.start_order import renumbered, start_order
-from topoopt.simulation.task_graph import TRANSFER, TaskGraph
+from topoopt.simulation.packet.streams import EdgeBook, Edges, Streams, check_paths, make_streams
+from topoopt.simulation.result import FlowTable, PacketStatistics, SimResult
+from topoopt.simulation.task_graph import TRANSFER, TaskGraph, renumbered, start_order
 from topoopt.topologies import Topology
 
 

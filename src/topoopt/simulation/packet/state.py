@@ -5,21 +5,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.arrays import Floats, Ints
+from topoopt.base.arrays import Floats, Ints, entries_between
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.units import format_bytes
 from topoopt.routing import cumulative_weights
-from topoopt.simulation.csr import entries_between
-from topoopt.simulation.first_come import compute_finish_s
+from topoopt.simulation.analytic.simulator import compute_finish_s
 from topoopt.simulation.options import SimulationOptions
-from topoopt.simulation.packet.edges import Edges
 from topoopt.simulation.packet.kernel import layout
+from topoopt.simulation.packet.kernel.flows import slots_needed, timers_needed
 from topoopt.simulation.packet.kernel.layout import State
-from topoopt.simulation.packet.kernel.room import slots_needed, timers_needed
 from topoopt.simulation.packet.kernel.transports import CODES
 from topoopt.simulation.packet.link_rows import PS, link_rows, pfc_bytes
 from topoopt.simulation.packet.options import PacketOptions
-from topoopt.simulation.packet.streams import Streams
+from topoopt.simulation.packet.streams import Edges, Streams
 from topoopt.simulation.packet.transports import TRANSPORTS, Transport
 from topoopt.simulation.task_graph import COMPUTE, TaskGraph
 from topoopt.topologies import Topology

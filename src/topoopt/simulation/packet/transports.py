@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from topoopt.simulation.aggressiveness import Aggressiveness
+from topoopt.simulation.flows.mltcp_weight import Aggressiveness
 
 UNBOUNDED_PACKETS = 1e9
 

@@ -24,11 +24,9 @@ from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulation.options import DEFAULT_OPTIONS, SimulationOptions
-from topoopt.simulation.pipeline.link_time import LinkTime
-from topoopt.simulation.pipeline.operations import Operations, operations
+from topoopt.simulation.pipeline.communication_times import LinkTime, Operations, operations
+from topoopt.simulation.pipeline.pass_times import Around, Key, PassTimes, Played, Queues, Seconds, play
 from topoopt.simulation.pipeline.passes import FORWARD, WEIGHTS
-from topoopt.simulation.pipeline.play import PassTimes, Played, Seconds, play
-from topoopt.simulation.pipeline.queues import Around, Key, Queues
 from topoopt.workloads.pipelined_step import PASSES, Chunk, Exchange, PipelinedStep, Synchronization
 
 
@@ -205,7 +203,7 @@ def _queues(step: PipelinedStep, around_s: dict[Exchange, Around], replica: int)
 
 
 def play_split(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> Played:
-    """Return when the workers of one replica are done, as :func:`~topoopt.simulation.pipeline.play.play`."""
+    """Return when the workers of one replica are done, as :func:`~topoopt.simulation.pipeline.pass_times.play`."""
     stages, never = step.stages, float("nan")
     arrived = [[[never] * step.micro_batches for _ in step.chunks] for _ in (0, 1)]
     before, after = ([step.neighbor(chunk, way) for chunk in range(len(step.chunks))] for way in (-1, 1))

@@ -16,11 +16,9 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.routing import Fabric
 from topoopt.schema.files import noun_from
-from topoopt.simulation.analytic import analytic
-from topoopt.simulation.left_out import LeftOut
-from topoopt.simulation.pipeline.task_count import tasks_of_micro_batch
-from topoopt.simulation.pipeline.task_graph import pipeline_task_graph
-from topoopt.simulation.result import SimResult
+from topoopt.simulation.analytic.simulator import analytic
+from topoopt.simulation.pipeline.task_graph import pipeline_task_graph, tasks_of_micro_batch
+from topoopt.simulation.result import LeftOut, SimResult
 from topoopt.simulation.task_graph import COMPUTE, MOST_TASKS, PHASES, TaskGraph
 from topoopt.workloads.pipelined_step import PipelinedStep
 

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.pricing import Ownership, beside
 from topoopt.studies.choice.decision import Decision, Limits
 from topoopt.studies.choice.evaluated import DROPPED, LEFT_OUT, PLANNED, Evaluated

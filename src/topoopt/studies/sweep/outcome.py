@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import shows_itself
 from topoopt.studies.sweep.file import Sweep
 from topoopt.studies.sweep.run import SweepRun
 

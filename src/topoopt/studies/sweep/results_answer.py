@@ -3,8 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.studies.sweep.results import Rows
 from topoopt.studies.sweep.summary import Summary
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import duckdb
 
 from topoopt.base.errors import InvalidInput
-from topoopt.base.provenance import digest
-from topoopt.base.version import __version__
+from topoopt.base.provenance import __version__, digest
 from topoopt.schema.files import is_file
 from topoopt.studies.sweep.answer import FAILED, Answer, Crew, Task, tasks_of
 from topoopt.studies.sweep.columns import COLUMNS, row_of

@@ -18,7 +18,7 @@ from topoopt.topologies.families.lifted_kernel import (
     lay_all,
     make_hamiltonian,
 )
-from topoopt.topologies.moore import moore_histogram
+from topoopt.topologies.metrics import moore_histogram
 
 Tick = Callable[[float], None]
 """Called now and then with the seconds of search that were spent since the last call."""

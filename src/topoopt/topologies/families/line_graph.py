@@ -7,7 +7,7 @@ import numpy as np
 from topoopt.base.arrays import Ints
 from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
 from topoopt.topologies.families.bipartite import bipartite_arcs
-from topoopt.topologies.families.circulant_search import circulants, circulants_exist
+from topoopt.topologies.families.circulant import circulants, circulants_exist
 from topoopt.topologies.families.kautz import kautz
 
 _DIAMOND = "47 02 34 05 56 17 13 26"  # out-neighbors of 0 .. 7

@@ -8,14 +8,13 @@ import numpy as np
 
 from topoopt.base.arrays import Ints
 from topoopt.topologies.direct_wiring import DirectWiring
-from topoopt.topologies.families.circulant import stride_offsets
-from topoopt.topologies.families.circulant_search import (
+from topoopt.topologies.families.circulant import (
     best_of_all_strides,
     circulant_wiring,
     circulants_exist,
+    stride_offsets,
 )
-from topoopt.topologies.moore import moore_average_hops
-from topoopt.topologies.wiring_hops import wiring_hops
+from topoopt.topologies.metrics import moore_average_hops, wiring_hops
 
 Factor = tuple[int, tuple[int, ...]]
 """Servers and strides of a circulant."""

@@ -1,21 +1,41 @@
 """The table of direct wirings that need no search: every server has all its interfaces on other servers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
 from topoopt.topologies.families.bipartite import bipartite, bipartite_exists
-from topoopt.topologies.families.circulant_search import circulants, circulants_exist
+from topoopt.topologies.families.circulant import circulants, circulants_exist
 from topoopt.topologies.families.expander import expander
 from topoopt.topologies.families.kautz import arithmetic_exists, de_bruijn, kautz
 from topoopt.topologies.families.line_graph import line_graphs, line_graphs_exist
 from topoopt.topologies.families.lps import lps, lps_exists
 from topoopt.topologies.families.product import products, products_exist
 from topoopt.topologies.families.slim_fly import slim_fly, slim_fly_exists
-from topoopt.topologies.families.torus_wiring import tori, tori_exist, twisted_tori, twisted_tori_exist
-from topoopt.topologies.families.wiring_family import WiringFamily
+from topoopt.topologies.families.torus import tori, tori_exist, twisted_tori, twisted_tori_exist
+
+
+@dataclass(frozen=True, slots=True)
+class WiringFamily:
+    """Builds the members of one family that fit.
+
+    Attributes
+    ----------
+    exists : function
+        From servers, degree and kind of link to whether there is a member in which no interface idles but those that
+        loops would take.
+    build : function
+        From the same, where it exists, to the members worth looking at.
+    what : str
+        What it is, in a few words.
+    """
+
+    exists: Callable[[int, int, str], bool]
+    build: Callable[[int, int, str], Iterator[DirectWiring]]
+    what: str
 
 
 def _expanders_exist(servers: int, degree: int, links: str) -> bool:

@@ -1,23 +1,23 @@
 """The best wiring: families of direct wirings judged side by side, the search for better ones, and their files."""
 
 from topoopt.topologies.wirings.answer import DIRECTED_WARNING as DIRECTED_WARNING
+from topoopt.topologies.wirings.answer import MOST_LINKS_OF_RINGS as MOST_LINKS_OF_RINGS
 from topoopt.topologies.wirings.answer import WiringAnswer as WiringAnswer
-from topoopt.topologies.wirings.existence import FAMILY_NAMES as FAMILY_NAMES
-from topoopt.topologies.wirings.existence import exists as exists
-from topoopt.topologies.wirings.exported_graph import EXPORTED as EXPORTED
 from topoopt.topologies.wirings.file import read_wiring_file as read_wiring_file
 from topoopt.topologies.wirings.file import wiring_attributes as wiring_attributes
-from topoopt.topologies.wirings.judged import JudgedWiring as JudgedWiring
-from topoopt.topologies.wirings.judged import judged as judged
-from topoopt.topologies.wirings.known import known_judged as known_judged
-from topoopt.topologies.wirings.known import known_wirings as known_wirings
+from topoopt.topologies.wirings.file_model import EXPORTED as EXPORTED
 from topoopt.topologies.wirings.ports import PortedLinks as PortedLinks
 from topoopt.topologies.wirings.ports import ports_by_rings as ports_by_rings
 from topoopt.topologies.wirings.ports import ports_in_order as ports_in_order
+from topoopt.topologies.wirings.ranking import JudgedWiring as JudgedWiring
+from topoopt.topologies.wirings.ranking import judged as judged
+from topoopt.topologies.wirings.request import FAMILY_NAMES as FAMILY_NAMES
 from topoopt.topologies.wirings.request import LIFTED as LIFTED
 from topoopt.topologies.wirings.request import OBJECTIVES as OBJECTIVES
 from topoopt.topologies.wirings.request import WiringRequest as WiringRequest
+from topoopt.topologies.wirings.request import exists as exists
 from topoopt.topologies.wirings.request import quick_search_s as quick_search_s
-from topoopt.topologies.wirings.ring_count import MOST_LINKS_OF_RINGS as MOST_LINKS_OF_RINGS
 from topoopt.topologies.wirings.search import FoundWirings as FoundWirings
+from topoopt.topologies.wirings.search import known_judged as known_judged
+from topoopt.topologies.wirings.search import known_wirings as known_wirings
 from topoopt.topologies.wirings.search import search_wirings as search_wirings

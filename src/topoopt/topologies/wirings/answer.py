@@ -4,18 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
-from topoopt.topologies.direct_wiring import DirectWiring
-from topoopt.topologies.moore import moore_average_hops
-from topoopt.topologies.wirings.file import write_wiring_file
-from topoopt.topologies.wirings.judged import JudgedWiring
-from topoopt.topologies.wirings.ports import PortedLinks
-from topoopt.topologies.wirings.ring_count import rings_warning
+import numpy as np
 
+from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.topologies.direct_wiring import DirectWiring
+from topoopt.topologies.metrics import moore_average_hops
+from topoopt.topologies.wirings.file import write_wiring_file
+from topoopt.topologies.wirings.ports import PortedLinks
+from topoopt.topologies.wirings.ranking import JudgedWiring
+
+MOST_LINKS_OF_RINGS = 150_000
+"""Fibers of a wiring up to which rings are looked for: 16,384 servers of 8 ports take 5 CPU-seconds."""
 _SHOWN_RINGS = 1 << 16
 """Servers of all rings together up to which JSON spells them out; a wiring file always does."""
-
 DIRECTED_WARNING = (
     "Directed links send to one server and hear another: transmit and receive fibers must be patched apart, and link "
     "training and acknowledgments need another way back."
@@ -136,3 +137,31 @@ class WiringAnswer:
             }
             for ring in wiring.rings
         ]
+
+
+def most_rings(wiring: DirectWiring) -> int:
+    """Return how many rings that share no link the ports would do for: a cable both ways, of d ports d/2."""
+    ways = 2 if wiring.links == "duplex" else 1
+    return min(int(np.bincount(end, minlength=wiring.servers).min()) for end in wiring.arcs) // ways
+
+
+def rings_warning(wiring: DirectWiring) -> tuple[str, ...]:
+    """Return what to know where a wiring has fewer rings than its ports would do for; nothing where it has them."""
+    most, found = most_rings(wiring), sum(ring.share for ring in wiring.rings)
+    if found >= most and wiring.rings:
+        return ()
+    if not wiring.rings and len(wiring.arcs[0]) > MOST_LINKS_OF_RINGS:
+        return (
+            f"Rings were not looked for in more than {MOST_LINKS_OF_RINGS:,} links: an AllReduce on this wiring goes "
+            "around one ring in order of the servers, with relays, or by another algorithm.",
+        )
+    if not wiring.rings:
+        return (
+            "No ring of all servers over direct links was found: an AllReduce goes around rings with relays, or by "
+            "another algorithm, such as a breadth-first broadcast; topoopt collective compares them.",
+        )
+    ways = 2 if wiring.links == "duplex" else 1
+    return (
+        f"Of {most} rings of all servers that share no link {len(wiring.rings)} found: an AllReduce around them uses "
+        f"{round(found * ways)} of {wiring.degree} ports of a server; topoopt collective compares other algorithms.",
+    )

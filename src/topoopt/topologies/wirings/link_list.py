@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,16 @@ import numpy as np
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, shown
 from topoopt.base.limits import MOST
+from topoopt.topologies.breadth_first import hops_from, trees_to
 from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
-from topoopt.topologies.wirings.connected import refuse_parts
-from topoopt.topologies.wirings.foreign_graph import ForeignGraph, ForeignLink, ForeignNode
-from topoopt.topologies.wirings.link_attributes import bandwidth_of_links, latency_of_links, ports_of_links
+from topoopt.topologies.wirings.foreign_graph import (
+    ForeignGraph,
+    ForeignLink,
+    ForeignNode,
+    bandwidth_of_links,
+    latency_of_links,
+    ports_of_links,
+)
 from topoopt.topologies.wirings.ports import PortedLinks
 
 _KINDS = ("type", "kind", "role", "node_type", "device", "device_type", "category", "class")
@@ -221,3 +227,27 @@ def _refuse_switches(nodes: Sequence[ForeignNode]) -> None:
                     f"{node.place}: node {node.name} is a switch ({word} {shown(value)}), and a wiring joins servers "
                     "directly; leave switches out; fabrics with switches have names, such as fat-tree"
                 )
+
+
+def refuse_parts(wiring: DirectWiring, place_of: Callable[[int], str], root_name: str = "server 0") -> None:
+    """Refuse a wiring that falls into parts.
+
+    Parameters
+    ----------
+    place_of : function
+        From a server to where it stands.
+    root_name : str
+        What server 0 is called.
+
+    Raises
+    ------
+    InvalidInput
+        With the first server that 0 does not reach, or that does not reach 0.
+    """
+    topology, root = wiring.topology(), np.array([0])
+    for hops, words in (
+        (hops_from(topology, root), f"{root_name} does not reach it"),
+        (trees_to(topology, root).hops, f"it does not reach {root_name}"),
+    ):
+        for server in np.flatnonzero(hops[0] < 0)[:1].tolist():
+            raise InvalidInput(f"{place_of(server)}: {words}; the wiring falls into parts, join them")

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
 from topoopt.schema.files import write_atomically
 from topoopt.transformers.communication.message import KINDS, Communication, wire_factor
 from topoopt.transformers.communication.traffic_matrix import rank_matrix, server_matrix, server_traffic

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import PublishedLayout
 from topoopt.pricing import Ownership

@@ -1,13 +1,13 @@
 """What a run has sent, as it was written down: NCCL's logs, traces of torch.profiler; folded onto servers."""
 
-from topoopt.workloads.recorded.calls import Call as Call
-from topoopt.workloads.recorded.calls import Calls as Calls
-from topoopt.workloads.recorded.device_times import DeviceTimes as DeviceTimes
-from topoopt.workloads.recorded.device_times import IterationTimes as IterationTimes
-from topoopt.workloads.recorded.folded import folded_matrix as folded_matrix
-from topoopt.workloads.recorded.folded import recorded_times as recorded_times
-from topoopt.workloads.recorded.folded import recorded_traffic as recorded_traffic
 from topoopt.workloads.recorded.read import is_recorded as is_recorded
 from topoopt.workloads.recorded.read import read_recording as read_recording
 from topoopt.workloads.recorded.read import recorded_files as recorded_files
+from topoopt.workloads.recorded.recording import Call as Call
+from topoopt.workloads.recorded.recording import Calls as Calls
+from topoopt.workloads.recorded.recording import DeviceTimes as DeviceTimes
+from topoopt.workloads.recorded.recording import IterationTimes as IterationTimes
 from topoopt.workloads.recorded.recording import Recording as Recording
+from topoopt.workloads.recorded.server_traffic import folded_matrix as folded_matrix
+from topoopt.workloads.recorded.server_traffic import recorded_times as recorded_times
+from topoopt.workloads.recorded.server_traffic import recorded_traffic as recorded_traffic

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.errors import InvalidInput, shown
-from topoopt.workloads.recorded.calls import (
+from topoopt.workloads.recorded.recording import (
     ALL_GATHER,
     ALL_REDUCE,
     ALL_TO_ALL,
@@ -26,12 +26,12 @@ from topoopt.workloads.recorded.calls import (
     REDUCE_SCATTER,
     SCATTER,
     SEND,
+    TORCH_BYTES,
     Call,
     Calls,
+    DeviceTimes,
+    Recording,
 )
-from topoopt.workloads.recorded.device_times import DeviceTimes
-from topoopt.workloads.recorded.element_bytes import TORCH_BYTES
-from topoopt.workloads.recorded.recording import Recording
 
 NAME = "Collective name"
 OPERATIONS: Mapping[str, str] = {

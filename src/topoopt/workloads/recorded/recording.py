@@ -1,11 +1,112 @@
-"""The noun Recording: what the accelerators of a training run have sent, as somebody wrote it down."""
+"""The nouns Recording, Calls and DeviceTimes: what the accelerators of a training run have sent, as somebody wrote
+it down.
 
+When accelerators computed and communicated, and what that makes of an iteration on another network.
+
+Communication between servers becomes other traffic on another network; all else stays: computation, what servers send
+inside of themselves, and the time in which an accelerator did nothing. Of communication the share that ran beside
+computation is taken to do so again, as long as there is computation to hide it behind.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
+
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
-from topoopt.workloads.recorded.calls import Calls
-from topoopt.workloads.recorded.device_times import DeviceTimes
 
+NCCL_BYTES: Mapping[int, int] = {0: 1, 1: 1, 2: 4, 3: 4, 4: 8, 5: 8, 6: 2, 7: 4, 8: 8, 9: 2, 10: 1, 11: 1}
+"""By ``ncclDataType_t`` of ``nccl.h``: int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, and
+the two of eight bits since NCCL 2.24."""
+TORCH_BYTES: Mapping[str, int] = {
+    **dict.fromkeys(("Bool", "Byte", "Char"), 1),
+    **dict.fromkeys(
+        ("Float8_e4m3fn", "Float8_e5m2", "Float8_e4m3fnuz", "Float8_e5m2fnuz", "Float8_e8m0fnu"), 1
+    ),
+    **dict.fromkeys(("Short", "UInt16", "Half", "BFloat16"), 2),
+    **dict.fromkeys(("Int", "UInt32", "Float", "ComplexHalf"), 4),
+    **dict.fromkeys(("Long", "UInt64", "Double", "ComplexFloat"), 8),
+    "ComplexDouble": 16,
+}
+"""By the names of ``c10::ScalarType``, as PyTorch's profiler writes them."""
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceTimes:
+    """What one accelerator did, by its kernels.
+
+    Attributes
+    ----------
+    compute : float64 array, shape (kernels, 2)
+        Begin and end of each, seconds.
+    communication : tuple of (tuple of int, float64 array of shape (kernels, 2))
+        The same of each group; no ranks where the trace does not say them.
+    span_s : float
+        How long the recorded iterations took.
+    """
+
+    compute: Floats
+    communication: tuple[tuple[tuple[int, ...], Floats], ...]
+    span_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class IterationTimes:
+    """What an iteration takes beside the network.
+
+    Attributes
+    ----------
+    compute_s : float
+        All but communication between servers that nothing hid, of the slowest accelerator.
+    hidden_share : float
+        Of the time of communication between servers: as much as ran beside something else, 0 to 1.
+    exposed_s : float
+        What nothing hid, in the recording; of the accelerator that had most.
+    """
+
+    compute_s: float
+    hidden_share: float
+    exposed_s: float
+
+
+ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE = (
+    "allreduce",
+    "all-gather",
+    "reduce-scatter",
+    "broadcast",
+    "reduce",
+)
+GATHER, SCATTER, ALL_TO_ALL, SEND, RECEIVE = "gather", "scatter", "all-to-all", "send", "receive"
+
+
+class Call(NamedTuple):
+    """What one accelerator calls, again and again; the bytes of all these calls are counted together.
+
+    Attributes
+    ----------
+    rank : int
+        Who calls.
+    kind : str
+        ``allreduce``, ``broadcast``, ``reduce``: the bytes are those of the buffer. ``all-gather``, ``reduce-scatter``:
+        of all shards together. ``gather``, ``scatter``: of one member's part. ``all-to-all``: what a member has for one
+        other. ``send``, ``receive``: of the message.
+    members : tuple of int
+        Ranks of the group, ascending; of a message none.
+    peer : int
+        The other end of a message, the root of a gather or a scatter; -1 for all else.
+    """
+
+    rank: int
+    kind: str
+    members: tuple[int, ...] = ()
+    peer: int = -1
+
+
+Calls = Counter[Call]
+"""Bytes by call."""
 MOST_RANKS = 100_000
 """Of a run; more are taken for damage."""
 
@@ -45,3 +146,55 @@ class Recording:
     def __post_init__(self) -> None:
         if self.accelerators > MOST_RANKS:
             raise InvalidInput(f"{self.place}: {self.accelerators} ranks, at most {MOST_RANKS} are read")
+
+
+def iteration_times(
+    devices: Sequence[DeviceTimes], servers: Sequence[int], iterations: int
+) -> IterationTimes | None:
+    """Return the times of one of so many iterations; None where nobody noted when kernels ran.
+
+    Parameters
+    ----------
+    servers
+        The server of each rank.
+    """
+    rows = []
+    for device in devices:
+        between, inside = [np.zeros((0, 2))], [device.compute]
+        for members, kernels in device.communication:
+            crosses = not members or len({servers[rank] for rank in members}) > 1
+            (between if crosses else inside).append(kernels)
+        sent, rest = _merged(np.concatenate(between)), _merged(np.concatenate(inside))
+        exposed_s = _length_s(_merged(np.concatenate([sent, rest]))) - _length_s(rest)
+        fixed_s = max(_length_s(rest), device.span_s - exposed_s)
+        rows.append((fixed_s, _length_s(sent), exposed_s))
+    if not rows or max(row[0] for row in rows) <= 0:
+        return None
+    fixed_s, sent_s, exposed_s = np.array(rows).T
+    hidden = 1.0 - exposed_s.sum() / sent_s.sum() if sent_s.sum() > 0 else 0.0
+    return IterationTimes(
+        float(fixed_s.max()) / iterations,
+        min(max(float(hidden), 0.0), 1.0),
+        max(float(exposed_s.max()), 0.0) / iterations,
+    )
+
+
+def _merged(intervals: Floats) -> Floats:
+    """Return intervals that do not touch and cover the same time.
+
+    Examples
+    --------
+    >>> _merged(np.array([[4.0, 5.0], [0.0, 2.0], [1.0, 3.0]])).tolist()
+    [[0.0, 3.0], [4.0, 5.0]]
+    """
+    if not len(intervals):
+        return intervals
+    rows = intervals[np.argsort(intervals[:, 0], kind="stable")]
+    ends = np.maximum.accumulate(rows[:, 1])
+    first = np.concatenate([[True], rows[1:, 0] > ends[:-1]])
+    last = np.concatenate([first[1:], [True]])
+    return np.stack([rows[first, 0], ends[last]], axis=1)
+
+
+def _length_s(intervals: Floats) -> float:
+    return float((intervals[:, 1] - intervals[:, 0]).sum())

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, fields
 
-from topoopt.workloads.transformer.layer_kinds import layer_kinds
 from topoopt.workloads.transformer.model import TransformerModel
+from topoopt.workloads.transformer.parameters import layer_kinds
 
 ADAPTERS = ("all-linear", "attention", "qkv", "every-matrix")
 """Linear layers that have an adapter: all but router and output layer; those of attention; the projections to queries,

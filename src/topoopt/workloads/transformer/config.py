@@ -10,17 +10,16 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.schema.files import packaged_rows, read_json
-from topoopt.workloads.transformer.config_fields import BY_HAND, ConfigFields
 from topoopt.workloads.transformer.family_rules import RULES
-from topoopt.workloads.transformer.layer_patterns import ATTENTION
+from topoopt.workloads.transformer.layer_patterns import ATTENTION, BY_HAND, ConfigFields
 from topoopt.workloads.transformer.model import (
     MOST_LAYERS,
     Experts,
     Indexer,
     LatentAttention,
+    Recurrence,
     TransformerModel,
 )
-from topoopt.workloads.transformer.recurrence import Recurrence
 
 _KEYS = {row["key"]: row["meaning"] for row in packaged_rows("workloads.transformer", "shape_keys")}
 _NEUTRAL = {

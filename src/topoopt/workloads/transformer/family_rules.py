@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from topoopt.base.errors import InvalidInput
-from topoopt.workloads.transformer.config_fields import ConfigFields
 from topoopt.workloads.transformer.layer_patterns import (
     MIXERS,
+    ConfigFields,
     Shape,
     kimi_mixers,
     layer_words,

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, fields
 
-from topoopt.workloads.transformer.layer_kinds import layer_kinds
 from topoopt.workloads.transformer.model import TransformerModel
-from topoopt.workloads.transformer.parameters import projection_weights
+from topoopt.workloads.transformer.parameters import layer_kinds, projection_weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from topoopt.base.errors import InvalidInput
-from topoopt.workloads.graph import Operator, OperatorGraph
+from topoopt.workloads.operator_graph import Operator, OperatorGraph
 from topoopt.workloads.zoo.hyperparameters import check_integers
 from topoopt.workloads.zoo.layers import add, append, attention, dense
 from topoopt.workloads.zoo.model_entry import ModelEntry, published_variants

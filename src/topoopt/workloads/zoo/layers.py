@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from topoopt.base.errors import InvalidInput
-from topoopt.workloads.graph import Operator, Weight
+from topoopt.workloads.operator_graph import Operator, Weight
 
 FLOAT_BYTES = 4
 INDEX_BYTES = 8

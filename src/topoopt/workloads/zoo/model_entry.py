@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
-from topoopt.workloads.graph import OperatorGraph
+from topoopt.workloads.operator_graph import OperatorGraph
 
 P = TypeVar("P")
 

@@ -1,11 +1,13 @@
 """The table of models, and which published variant a plain name means."""
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
 from topoopt.base.errors import InvalidInput, unknown_name
-from topoopt.workloads.graph import OperatorGraph
+from topoopt.schema.files import noun_from
+from topoopt.workloads.operator_graph import OperatorGraph
 from topoopt.workloads.zoo.bert import BERT
 from topoopt.workloads.zoo.candle import CANDLE
 from topoopt.workloads.zoo.dlrm import DLRM
@@ -18,7 +20,6 @@ from topoopt.workloads.zoo.vgg import VGG11, VGG16, VGG19
 
 SMALL_JOB_SERVERS = 32
 """A plain model name means the 16-server variant on up to so many servers, the 128-server one above."""
-
 MODELS: Mapping[str, ModelEntry[Any]] = {
     "dlrm": DLRM,
     "candle": CANDLE,
@@ -101,3 +102,52 @@ def profiles_of(variant: str) -> tuple[str, ...]:
     """Return the variants whose measured times apply to a graph of this name; none for a foreign graph."""
     named = {v.name: v.profiles for entry in MODELS.values() for v in entry.variants}
     return named.get(variant, ())
+
+
+@dataclass(frozen=True, slots=True)
+class ListedVariant:
+    """A variant, its hyper-parameters and how large they make it."""
+
+    variant: str
+    servers: int
+    description: str
+    batch_per_accelerator: int
+    operators: int
+    parameter_bytes: int
+    dense_parameter_bytes: int
+    hyperparameters: Mapping[str, Any]
+    profiled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model and its variants."""
+
+    model: str
+    title: str
+    description: str
+    variants: tuple[ListedVariant, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the model as a mapping."""
+        return {**asdict(self), "variants": [asdict(variant) for variant in self.variants]}
+
+
+def listed_model(name: str) -> ListedModel:
+    """Return a model of the zoo with its variants."""
+    entry = MODELS[name]
+    return ListedModel(name, entry.title, entry.description, tuple(map(_listed, entry.variants)))
+
+
+def _listed(variant: Variant[Any]) -> ListedVariant:
+    graph = load_model(variant.name)
+    return noun_from(
+        ListedVariant,
+        graph,
+        variant=variant.name,
+        servers=variant.servers,
+        description=variant.description,
+        operators=len(graph.operators),
+        hyperparameters=asdict(variant.parameters),
+        profiled=bool(variant.profiles),
+    )

@@ -3,7 +3,7 @@
 import pytest
 
 from topoopt.clusters.interleave import Phase
-from topoopt.clusters.interleave.measured.measured_profile import cleaned_phases
+from topoopt.clusters.interleave.profiles.measured_profile import cleaned_phases
 
 
 def cleaned(*phases: Phase) -> list[tuple[float, float, float]]:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.clusters.interleave import CommunicationProfile
-from topoopt.clusters.interleave.measured.byte_curve import ByteCurve
-from topoopt.clusters.interleave.measured.few_phases import few_phases
+from topoopt.clusters.interleave.profiles.byte_curve import ByteCurve
+from topoopt.clusters.interleave.profiles.phase_fit import few_phases
 
 
 def curve_of(seconds: list[float], rates_bps: list[float]) -> ByteCurve:

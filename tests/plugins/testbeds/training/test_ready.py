@@ -3,7 +3,7 @@
 import pytest
 
 import topoopt
-from topoopt.base import memory
+from topoopt.base import limits as memory
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.plugins.testbeds.training import ready
 

@@ -11,8 +11,7 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
-from topoopt.clusters.interleave.periodic.periodic_job import PeriodicJob
-from topoopt.clusters.interleave.periodic.periodic_run import JobIterations, LinkUse, PeriodicRun
+from topoopt.clusters.interleave.periodic.periodic_job import JobIterations, LinkUse, PeriodicJob, PeriodicRun
 from topoopt.routing import Fabric, Path, explicit_routes
 from topoopt.simulation import (
     COMPUTE,

@@ -1,7 +1,7 @@
 """How the rotations of best score are found: by FFT, on a grid, by descent, as a mixed-integer program."""
 
-from topoopt.clusters.interleave.solvers.excess import excess_by_shift as excess_by_shift
-from topoopt.clusters.interleave.solvers.problem import RotationProblem as RotationProblem
+from topoopt.clusters.interleave.solvers.rotation_problem import RotationProblem as RotationProblem
+from topoopt.clusters.interleave.solvers.rotation_problem import excess_by_shift as excess_by_shift
 from topoopt.clusters.interleave.solvers.table import AUTO as AUTO
 from topoopt.clusters.interleave.solvers.table import SOLVERS as SOLVERS
 from topoopt.clusters.interleave.solvers.table import Solver as Solver

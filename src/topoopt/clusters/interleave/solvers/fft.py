@@ -3,8 +3,7 @@
 import numpy as np
 
 from topoopt.base.errors import InvalidInput
-from topoopt.clusters.interleave.solvers.excess import excess_by_shift
-from topoopt.clusters.interleave.solvers.problem import RotationProblem
+from topoopt.clusters.interleave.solvers.rotation_problem import RotationProblem, excess_by_shift
 
 MOST_JOBS = 2
 

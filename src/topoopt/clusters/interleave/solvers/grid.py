@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters.interleave.solvers.descent import descent
-from topoopt.clusters.interleave.solvers.excess import excess_by_shift
-from topoopt.clusters.interleave.solvers.problem import RotationProblem
+from topoopt.clusters.interleave.solvers.rotation_problem import RotationProblem, excess_by_shift
 
 MOST_TRIALS = 5_000_000_000
 """Rotations times angles of the largest grid: some minutes."""

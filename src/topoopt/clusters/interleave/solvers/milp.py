@@ -8,7 +8,7 @@ from scipy.sparse import coo_array, csr_array, eye_array, hstack
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.clusters.interleave.solvers.descent import descend, descent
-from topoopt.clusters.interleave.solvers.problem import RotationProblem
+from topoopt.clusters.interleave.solvers.rotation_problem import RotationProblem
 
 MOST_ENTRIES = 5_000_000
 """Numbers in the matrix of the largest program."""

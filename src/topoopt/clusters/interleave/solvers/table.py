@@ -7,7 +7,7 @@ from topoopt.clusters.interleave.solvers.descent import descent
 from topoopt.clusters.interleave.solvers.fft import MOST_JOBS, fft
 from topoopt.clusters.interleave.solvers.grid import grid, grid_trials
 from topoopt.clusters.interleave.solvers.milp import milp
-from topoopt.clusters.interleave.solvers.problem import RotationProblem
+from topoopt.clusters.interleave.solvers.rotation_problem import RotationProblem
 
 AUTO = "auto"
 """Not a solver: the one that :func:`chosen_solver` takes."""

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from topoopt.base.ahead import start_compiling_ahead
 from topoopt.base.errors import InvalidInput
 from topoopt.base.provenance import digest
+from topoopt.base.workers import start_compiling_ahead
 from topoopt.clusters import (
     DEFAULT_COURSE_FABRICS,
     ClusterResult,

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from topoopt.base.door import shows_itself
-from topoopt.base.frame import Frame, frame
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.plugins.testbeds.congestion.maps import MltcpIteration
 from topoopt.plugins.testbeds.sharing.processes import Iteration
 from topoopt.plugins.testbeds.sharing.sharing_job import SharingJob, TestbedLink

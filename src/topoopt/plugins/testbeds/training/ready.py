@@ -1,6 +1,6 @@
 """Can this machine train at all, and so many processes? Asked before anything takes time."""
 
-from topoopt.base.memory import refuse_too_large
+from topoopt.base.limits import refuse_too_large
 from topoopt.plugins.testbeds.network import check_machine
 from topoopt.plugins.testbeds.training.ranks import need_pytorch
 

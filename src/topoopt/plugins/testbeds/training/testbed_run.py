@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from topoopt.base.door import shows_itself
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput
-from topoopt.base.frame import Frame, frame
 from topoopt.catalog import ClusterSpec
 from topoopt.plugins.testbeds.emulated import Emulated
 from topoopt.plugins.testbeds.training.fabric_run import FabricRun

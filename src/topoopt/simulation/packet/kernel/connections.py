@@ -4,10 +4,16 @@ A connection is opened with a packet of one byte; when it has arrived, the sende
 at its own pace. Connections that are kept (``accounts.py``) need not be opened again. A packet that arrives is
 acknowledged, at once or by a packet on the way back; then the one that opens is answered likewise before the sender
 may send.
+
+What connections of a job hand on to those after them, as sockets do that stay open over iterations.
+
+A transfer between two servers goes on where the one before it has ended: with its window, its threshold and its
+round-trip time, and without a packet that opens. A sender that was silent for a timeout begins with a small window
+again (RFC 5681, section 4.1), and remembers three quarters of the one it had as its threshold (RFC 2861). Where
+connections are weighed, the account also knows how much of an iteration is in.
 """
 
 from topoopt.base.kernel import compiled, inlined, spliced
-from topoopt.simulation.packet.kernel.accounts import hand_on, take_up
 from topoopt.simulation.packet.kernel.flows import free_if_done, log_connection
 from topoopt.simulation.packet.kernel.layout import (
     AGAIN,
@@ -22,22 +28,39 @@ from topoopt.simulation.packet.kernel.layout import (
     OPEN,
     OPENING,
     PACE_IDLE,
+    WINDOW_FIELDS,
+    Account,
     Constant,
     Count,
     Flow,
     State,
     Stream,
+    Window,
 )
 from topoopt.simulation.packet.kernel.links import enqueue
-from topoopt.simulation.packet.kernel.mltcp import note
+from topoopt.simulation.packet.kernel.mltcp import account_of, note
 from topoopt.simulation.packet.kernel.pacing import go_on_pacing
-from topoopt.simulation.packet.kernel.recovery import give_up, land, learn, take_board
-from topoopt.simulation.packet.kernel.sending import drawn_path, launch_one, send, send_one
+from topoopt.simulation.packet.kernel.recovery import (
+    give_up,
+    land,
+    learn,
+    measure,
+    set_timer,
+    take_board,
+    wait_for_news,
+)
+from topoopt.simulation.packet.kernel.sending import (
+    drawn_path,
+    launch_one,
+    next_link,
+    send,
+    send_one,
+    start_of,
+)
 from topoopt.simulation.packet.kernel.tasks import connection_done
-from topoopt.simulation.packet.kernel.timeouts import measure, set_timer, wait_for_news
-from topoopt.simulation.packet.kernel.transports import acked, noticed, opened, timed_out
-from topoopt.simulation.packet.kernel.ways import next_link, start_of
+from topoopt.simulation.packet.kernel.transports import acked, noticed, opened, resumed, timed_out
 
+FIRST_KEPT = len(Account)
 MOST_TIMEOUTS = 24
 """Timeouts in a row after which a connection is stuck."""
 
@@ -265,3 +288,33 @@ def _take_next_path(s: State, flow: int) -> None:
     first, last = s.pair_first[row[Flow.PAIR]], s.pair_first[row[Flow.PAIR] + 1]
     row[Flow.PATH] = first + (row[Flow.PATH] + 1 - first) % (last - first)
     row[Flow.PLACE] = s.path_start[row[Flow.PATH]]
+
+
+@spliced
+def take_up(s: State, flow: int, now: int) -> bool:
+    """Let a connection go on where the one before it has ended; return whether there was one."""
+    here, a, w = account_of(s, flow), s.constant, s.window
+    used = a[here + Account.USED] > 0.0
+    if used:
+        for field in range(WINDOW_FIELDS):
+            w[flow, field] = a[here + FIRST_KEPT + field]
+        timeout = max(a[Constant.TIMEOUT_MIN], w[flow, Window.SRTT] + 4.0 * w[flow, Window.RTTVAR])
+        if float(now) - a[here + Account.LEFT_AT] > timeout:
+            w[flow, Window.SSTHRESH] = max(w[flow, Window.SSTHRESH], 0.75 * w[flow, Window.CWND])
+            w[flow, Window.CWND] = min(w[flow, Window.CWND], a[Constant.FIRST_WINDOW])
+        resumed(s, flow, now)
+    if s.count[Count.KEEPS] == KEPT_AND_WEIGHED:
+        note(s, flow, 0.0, now)
+    return used
+
+
+@spliced
+def hand_on(s: State, flow: int, now: int) -> None:
+    """Keep the state of a connection whose packets are all in."""
+    here, a = account_of(s, flow), s.constant
+    if s.count[Count.KEEPS] == KEPT_AND_WEIGHED:
+        note(s, flow, float(s.flow[flow, Flow.PACKETS] - s.flow[flow, Flow.ACKED]), now)
+    a[here + Account.USED] = 1.0
+    a[here + Account.LEFT_AT] = float(now)
+    for field in range(WINDOW_FIELDS):
+        a[here + FIRST_KEPT + field] = s.window[flow, field]

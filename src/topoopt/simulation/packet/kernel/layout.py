@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.simulation.aggressiveness import TABLE_POINTS
+from topoopt.simulation.flows.mltcp_weight import TABLE_POINTS
 
 Bytes = NDArray[np.int8]
 

@@ -7,10 +7,15 @@ when the packet has arrived at the far end; everything that could have joined it
 
 ``HEAD``, ``AHEAD``, ``GONE``, ``TAIL`` count packets since the start: taken at the far end; counted for marks;
 known to have left; joined. A ring buffer of 2^k slots holds those between ``HEAD`` and ``TAIL``.
+
+Random numbers without a state, the same as in :mod:`topoopt.routing.routes`.
+
+The same question gets the same number, in any process and order.
 """
 
-from topoopt.base.kernel import compiled, inlined
-from topoopt.simulation.packet.kernel.draws import uniform
+import numpy as np
+
+from topoopt.base.kernel import compiled, inlined, mix
 from topoopt.simulation.packet.kernel.heaps import push_link
 from topoopt.simulation.packet.kernel.layout import (
     DOWN,
@@ -235,3 +240,10 @@ def _start(s: State, link: int, now: int) -> None:
         s.link[link, Link.IN_HEAP] = 1
         first = base + (s.link[link, Link.HEAD] & mask)
         push_link(s, s.packet[first, Packet.DEPART] + s.link[link, Link.LATENCY], link)
+
+
+@inlined
+def uniform(seed: int, number: int) -> float:
+    """Return the number-th draw from [0, 1) of a seed."""
+    bits = mix(mix(np.uint64(seed)) + np.uint64(number))
+    return float(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)

@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from topoopt.base.kernel import entry, spliced, stamp, stamped
-from topoopt.simulation.packet.kernel.circuits import obey
 from topoopt.simulation.packet.kernel.connections import arrived, arrived_open, open_connection, retransmit
-from topoopt.simulation.packet.kernel.failures import link_down
-from topoopt.simulation.packet.kernel.flows import packet_lost
+from topoopt.simulation.packet.kernel.flows import packet_lost, slots_needed, timers_needed
 from topoopt.simulation.packet.kernel.heaps import drop_top_link, drop_top_timer, replace_top_link
 from topoopt.simulation.packet.kernel.layout import (
     KIND_OPEN,
@@ -20,6 +18,7 @@ from topoopt.simulation.packet.kernel.layout import (
     Stream,
     Timer,
 )
+from topoopt.simulation.packet.kernel.link_changes import link_down, obey
 from topoopt.simulation.packet.kernel.links import (
     enqueue,
     pause_link,
@@ -30,9 +29,8 @@ from topoopt.simulation.packet.kernel.links import (
 )
 from topoopt.simulation.packet.kernel.pacing import pace, wake, woken
 from topoopt.simulation.packet.kernel.pfc import join
-from topoopt.simulation.packet.kernel.room import slots_needed, timers_needed
+from topoopt.simulation.packet.kernel.sending import end_of, next_link
 from topoopt.simulation.packet.kernel.tasks import begin, begin_streams, end_compute, start_device
-from topoopt.simulation.packet.kernel.ways import end_of, next_link
 
 STAMP = stamp(Path(__file__).parent.glob("*.py"))
 """Of the whole engine, which is compiled into this file's one function."""

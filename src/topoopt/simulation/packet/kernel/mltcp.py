@@ -6,7 +6,7 @@ What an iteration has, and how long it computes, is given, or learned from the f
 """
 
 from topoopt.base.kernel import compiled, inlined
-from topoopt.simulation.aggressiveness import TABLE_POINTS
+from topoopt.simulation.flows.mltcp_weight import TABLE_POINTS
 from topoopt.simulation.packet.kernel.layout import (
     ACCOUNTS,
     CONSTANTS,

@@ -5,19 +5,25 @@ acknowledged (RFC 6675), or after a timeout. ``board`` knows the fate of each pa
 refuses what is out of order and says so once for a gap; the sender goes back to there.
 """
 
-from topoopt.base.kernel import compiled
+from topoopt.base.kernel import compiled, inlined
+from topoopt.simulation.packet.kernel.heaps import push_timer
 from topoopt.simulation.packet.kernel.layout import (
     KEPT_AND_WEIGHED,
+    KIND_SHIFT,
     NO_SEQUENCE,
     Constant,
     Count,
     Fate,
     Flow,
     State,
+    Timer,
+    Window,
 )
 from topoopt.simulation.packet.kernel.mltcp import note
-from topoopt.simulation.packet.kernel.timeouts import measure, wait_for_news
 from topoopt.simulation.packet.kernel.transports import acked, lost
+
+MOST_BACKOFF = 6
+"""Each timeout waits twice as long as the one before, up to 2^6 times the first, until a round trip is measured."""
 
 
 @compiled
@@ -185,3 +191,38 @@ def give_up(s: State, flow: int) -> None:
             row[Flow.LOST] += 1
     row[Flow.LOST_FROM] = row[Flow.LOWEST]
     row[Flow.SCANNED] = row[Flow.SENT]
+
+
+@inlined
+def measure(s: State, flow: int, sample_ps: int) -> None:
+    """Smooth the round-trip time and its variation; timeouts are no longer backed off."""
+    s.flow[flow, Flow.BACKOFF] = 0
+    w, sample = s.window, float(sample_ps)
+    if w[flow, Window.SRTT] == 0.0:
+        w[flow, Window.SRTT] = sample
+        w[flow, Window.RTTVAR] = sample / 2.0
+    else:
+        w[flow, Window.RTTVAR] += (abs(w[flow, Window.SRTT] - sample) - w[flow, Window.RTTVAR]) / 4.0
+        w[flow, Window.SRTT] += (sample - w[flow, Window.SRTT]) / 8.0
+
+
+@compiled
+def wait_for_news(s: State, flow: int, now: int) -> None:
+    """Set the flow's deadline, and its timer if none fires before."""
+    timeout = s.constant[Constant.TIMEOUT_FIRST]
+    if s.window[flow, Window.SRTT] > 0.0:
+        timeout = max(
+            s.constant[Constant.TIMEOUT_MIN],
+            s.window[flow, Window.SRTT] + 4.0 * s.window[flow, Window.RTTVAR],
+        )
+    deadline = now + (int(timeout) << min(s.flow[flow, Flow.BACKOFF], MOST_BACKOFF))
+    s.flow[flow, Flow.DEADLINE] = deadline
+    if s.flow[flow, Flow.TIMER] < 0 or s.flow[flow, Flow.TIMER] > deadline:
+        set_timer(s, flow, deadline)
+
+
+@compiled
+def set_timer(s: State, flow: int, when: int) -> None:
+    """Look at the flow's deadline at a time."""
+    s.flow[flow, Flow.TIMER] = when
+    push_timer(s, when, (Timer.RETRANSMIT << KIND_SHIFT) | flow)

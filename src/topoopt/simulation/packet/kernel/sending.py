@@ -1,11 +1,9 @@
 """How packets leave their server: which one is next, and onto which link."""
 
 from topoopt.base.kernel import compiled, inlined
-from topoopt.simulation.packet.kernel.draws import uniform
-from topoopt.simulation.packet.kernel.layout import AGAIN, Count, Fate, Flow, Link, State, Window
-from topoopt.simulation.packet.kernel.links import enqueue
-from topoopt.simulation.packet.kernel.timeouts import wait_for_news
-from topoopt.simulation.packet.kernel.ways import next_link, start_of
+from topoopt.simulation.packet.kernel.layout import AGAIN, KIND_ACK, Count, Fate, Flow, Link, State, Window
+from topoopt.simulation.packet.kernel.links import enqueue, uniform
+from topoopt.simulation.packet.kernel.recovery import wait_for_news
 
 BURST = 256
 """Packets that one acknowledgment may release."""
@@ -117,3 +115,28 @@ def send_one(s: State, flow: int, now: int) -> None:
         s.board[row[Flow.BOARD] + sequence] = Fate.FLYING_AGAIN if again else Fate.FLYING
     row[Flow.PIPE] += 1
     launch_one(s, flow, (sequence << 3) | (AGAIN if again else 0), now)
+
+
+@inlined
+def start_of(s: State, flow: int, what: int) -> int:
+    """Return the server that sends a packet of a flow."""
+    return s.flow[flow, Flow.DST] if (what & 3) >= KIND_ACK else s.flow[flow, Flow.SRC]
+
+
+@inlined
+def end_of(s: State, flow: int, what: int) -> int:
+    """Return the server to which a packet of a flow goes."""
+    return s.flow[flow, Flow.SRC] if (what & 3) >= KIND_ACK else s.flow[flow, Flow.DST]
+
+
+@inlined
+def next_link(s: State, node: int, flow: int, what: int) -> int:
+    """Return the link that a packet takes from a server, drawn once for a connection and server."""
+    servers = s.count[Count.SERVERS]
+    row = node * servers + end_of(s, flow, what)
+    first = s.hop_first[row]
+    choices = s.hop_first[row + 1] - first
+    if choices == 1:
+        return s.hop_link[first]
+    place = uniform(s.count[Count.SEED], s.flow[flow, Flow.CONNECTION] * servers + node)
+    return s.hop_link[first + int(place * choices)]

@@ -1,0 +1,229 @@
+"""What the course of a cluster knows between two events: jobs to come, in the queue, with servers, and ended."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from topoopt.clusters.job_plans import Prepared
+from topoopt.clusters.pace import IterationTimes, JobPlan, PlacedJob
+from topoopt.clusters.result import IterationTime, JobRecord, ServedRecord
+from topoopt.clusters.served_job import WatchedSends, served_record
+from topoopt.clusters.served_model import serving_of_text
+from topoopt.clusters.shards import Shard, Shards
+from topoopt.clusters.statistics import distribution
+from topoopt.clusters.trace import TraceJob
+
+
+class ActiveJob:
+    """A job from when it has servers until it ends.
+
+    Attributes
+    ----------
+    index : int
+        In order of arrival.
+    servers : tuple of int
+        At present, in the order of the job's own.
+    ready_s : float
+        When its wiring is (or was) ready.
+    running : bool
+        Whether it iterates.
+    done : float
+        Iterations done, counted on as many servers as the trace asks for.
+    end_s : float
+        When it ends if iterations go on to take as long as now.
+    weights : mapping from seconds to iterations
+        How many iterations took how long.
+    alone_s : float
+        All iterations, as they would have been with nobody else on the same servers.
+    sends : WatchedSends
+        Of a served model.
+    stretch : float
+        Of a served model: the longest that its sends took of a cycle's time, at least 1.
+    """
+
+    def __init__(self, index: int, prepared: Prepared, shard: Shard, now_s: float, ready_s: float) -> None:
+        self.index = index
+        self.job: TraceJob = prepared.job
+        self.plans: Mapping[int, JobPlan] = prepared.plans
+        self.servers = shard.servers
+        self.ready_s, self.end_s = ready_s, float("inf")
+        self.running, self.done = False, 0.0
+        self.weights: defaultdict[float, float] = defaultdict(float)
+        self.sends = WatchedSends()
+        self.run_s, self.alone_s, self.iterations, self.stretch = 0.0, 0.0, 0.0, 1.0
+        self.times: IterationTimes = self.plan.alone
+        self._work = prepared.work
+        self._since_s = now_s
+        self._rewiring_s, self._moves = ready_s - now_s, shard.moves
+        self._first_servers, self._assigned_s, self._start_s = shard.servers, now_s, ready_s
+        self._resizes: list[tuple[float, int]] = []
+
+    @property
+    def plan(self) -> JobPlan:
+        """The plan of its present size."""
+        return self.plans[len(self.servers)]
+
+    @property
+    def placed(self) -> PlacedJob:
+        """What the pace of a fabric wants to know."""
+        return PlacedJob(self.job.job, self.plan.graph, self.servers, spread=bool(self.job.serving))
+
+    def expected_end_s(self, now_s: float) -> float:
+        """Return when it ends if nothing changes."""
+        if self.running:
+            return self.end_s
+        return max(self.ready_s, now_s) + self.left_s(self.plan.alone.mean_s, len(self.servers))
+
+    def left_s(self, iteration_s: float, size: int) -> float:
+        """Return how long the rest takes on so many servers at a given iteration time."""
+        return max(self._work - self.done, 0.0) * iteration_s * self.job.servers / size
+
+    def begin(self, now_s: float) -> None:
+        """Start to iterate, or go on after a change of size."""
+        self.running, self._since_s = True, now_s
+
+    def resize(self, shard: Shard, now_s: float, ready_s: float) -> None:
+        """Go on with another shard once it is ready."""
+        self.servers, self.ready_s = shard.servers, ready_s
+        self._rewiring_s += ready_s - now_s
+        self._moves += shard.moves
+        self._resizes.append((now_s, len(shard.servers)))
+
+    def advance(self, now_s: float) -> None:
+        """Count what was done until now."""
+        if not self.running or now_s <= self._since_s:
+            return
+        span_s, self._since_s = now_s - self._since_s, now_s
+        self._count(span_s / self.times.mean_s, span_s)
+
+    def end(self, now_s: float) -> None:
+        """Count all that was done; a job so short that the clock does not go on took what its iterations take."""
+        self.advance(now_s)
+        if not self.iterations:
+            left_s = self.left_s(self.times.mean_s, len(self.servers))
+            self._count(left_s / self.times.mean_s, left_s)
+
+    def _count(self, iterations: float, span_s: float) -> None:
+        self.run_s += span_s
+        self.alone_s += iterations * (self.times.alone_s or self.times.mean_s)
+        self.iterations += iterations
+        self.done += iterations * len(self.servers) / self.job.servers
+        for sample_s in self.times.samples_s:
+            self.weights[sample_s] += iterations / len(self.times.samples_s)
+        if self.job.serving:
+            self.sends.count(self.times, iterations)
+
+    def retime(self, times: IterationTimes, now_s: float) -> None:
+        """Go on at another pace; a served model at its own, whatever its sends take."""
+        self.advance(now_s)
+        if self.job.serving:
+            cycle_s = float(self.plan.graph.duration_s[0])
+            self.stretch = max(self.stretch, times.mean_s / cycle_s)
+            times = replace(times, mean_s=cycle_s)
+        self.times = times
+        self.end_s = now_s + self.left_s(times.mean_s, len(self.servers))
+
+    @property
+    def mean_s(self) -> float:
+        """Mean iteration time until now."""
+        return self.run_s / self.iterations
+
+    def record(self) -> JobRecord:
+        """Return what became of it, once it has ended."""
+        arrival_s = self.job.arrival_s
+        return JobRecord(
+            self.job.job,
+            self.job.model,
+            self._first_servers,
+            arrival_s,
+            self._start_s,
+            self.end_s,
+            self._assigned_s - arrival_s,
+            self._rewiring_s,
+            self.end_s - arrival_s,
+            self._work,
+            IterationTime(self.mean_s, distribution(list(self.weights), list(self.weights.values())).p99),
+            self._moves,
+            tuple(self._resizes),
+            self._served() if self.job.serving else None,
+            None if self.job.serving else self.alone_s / self.iterations,
+        )
+
+    def _served(self) -> ServedRecord:
+        words = serving_of_text(self.job.serving, "serving")
+        return served_record(self.sends, self.stretch, self.plan.service, words)
+
+
+@dataclass(slots=True)
+class WaitingJob:
+    """A job in the queue.
+
+    Attributes
+    ----------
+    shard : tuple of Shard
+        With look-ahead the one that is wired for it, if any.
+    free_s : float
+        When the servers of that shard were expected to be free.
+    """
+
+    index: int
+    prepared: Prepared
+    shard: tuple[Shard, ...] = ()
+    free_s: float = 0.0
+
+
+class ClusterState:
+    """Time, jobs and servers; :func:`~topoopt.clusters.run.go_on` goes on to the next event.
+
+    Attributes
+    ----------
+    pending : list of WaitingJob
+        Jobs that have not come yet, the next one last.
+    changes : list of (float, int, int)
+        At each change of the running jobs: the time, how many run, on how many servers.
+    """
+
+    def __init__(self, jobs: tuple[Prepared, ...], servers: int, shards: Shards) -> None:
+        self.now_s = 0.0
+        self.pending = [WaitingJob(index, job) for index, job in enumerate(jobs)][::-1]
+        self.queue: list[WaitingJob] = []
+        self.active: list[ActiveJob] = []
+        self.ended: list[ActiveJob] = []
+        self.changes: list[tuple[float, int, int]] = []
+        self.servers, self.shards = servers, shards
+
+    def arrive(self, waiting: WaitingJob) -> None:
+        """Let a job join the queue: behind all others, or, if it is a model to be served, before all training."""
+        served = [other.prepared.job.serving for other in self.queue]
+        first = served.index("") if "" in served else len(served)
+        self.queue.insert(first if waiting.prepared.job.serving else len(served), waiting)
+
+    def give_up_wirings(self) -> None:
+        """Take back what is wired ahead for training, so that a model to be served gets its servers first."""
+        for waiting in self.queue:
+            if waiting.shard and not waiting.prepared.job.serving:
+                self.shards.release(waiting.prepared.job.job, self.now_s)
+                waiting.shard = ()
+
+    def place(self, waiting: WaitingJob, shard: Shard) -> None:
+        """Give a shard to a job of the queue; it begins when the shard is ready."""
+        self.queue.remove(waiting)
+        self.shards.idle.difference_update(shard.servers)
+        ready_s = max(self.now_s, shard.wired_s) + self.shards.change_s
+        self.active.append(ActiveJob(waiting.index, waiting.prepared, shard, self.now_s, ready_s))
+
+    def pause(self, job: ActiveJob) -> None:
+        """Take the servers from a job."""
+        job.advance(self.now_s)
+        job.running = False
+        self.shards.release(job.job.job, self.now_s)
+        self.shards.idle.update(job.servers)
+
+    def free_s(self) -> list[float]:
+        """Return when each server is free, as it looks now."""
+        free_s = [self.now_s] * self.servers
+        for job in self.active:
+            end_s = job.expected_end_s(self.now_s)
+            for server in job.servers:
+                free_s[server] = end_s
+        return free_s

@@ -1,0 +1,181 @@
+"""The fabrics that a trace can be run on: dedicated shards, or links that all jobs share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from topoopt.base.errors import InvalidInput, TopoOptError, unknown_name
+from topoopt.clusters.job_plans import MakePlan, dedicated_plan, sharing_plan
+from topoopt.clusters.job_shape import JobShape
+from topoopt.clusters.pace import IterationTimes, JobPlan, Pace, PlacedJob
+from topoopt.clusters.settings import ClusterSettings
+from topoopt.clusters.shards import Switching, ocs_switching, panel_switching
+from topoopt.clusters.shared_fabric import shared_fabric, shared_pace
+from topoopt.finder import FabricRequest
+from topoopt.pricing import known_bill, pricing_of
+from topoopt.search import BASELINES, BaselineRule
+from topoopt.simulation import TaskGraph
+
+DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
+    "topoopt": ("shards of their own behind patch panels", panel_switching),
+    "topoopt-ocs": ("shards of their own behind optical circuit switches", ocs_switching),
+}
+"""Fabrics on which every job has links of its own: what they are, and how these are switched."""
+COURSE_FABRICS = (*DEDICATED, *BASELINES)
+DEFAULT_COURSE_FABRICS = ("topoopt", "fat-tree", "oversub-fat-tree", "rail", "ideal-switch")
+
+
+@dataclass(frozen=True, eq=False)
+class CourseFabric:
+    """What the course of a cluster asks of a fabric.
+
+    Attributes
+    ----------
+    server_bandwidth_bps : float
+        All links of a server together, each way.
+    plan : function of JobShape to JobPlan
+        How a job is planned for this fabric.
+    pace : Pace
+        How long iterations take beside each other.
+    switching : tuple of Switching
+        One where jobs have links of their own, none where they share those that are there.
+    rule : str
+        Name in ``BASELINE_RULES``, empty where jobs have links of their own.
+    variant : str
+        What tells it from others of its name.
+    cost_usd : float or None
+        Price of the network of the whole cluster.
+    """
+
+    name: str
+    description: str
+    server_bandwidth_bps: float
+    plan: MakePlan
+    pace: Pace
+    switching: tuple[Switching, ...]
+    rule: str = ""
+    variant: str = ""
+    cost_usd: float | None = None
+
+
+def buildable_fabrics(
+    names: Sequence[str], settings: ClusterSettings
+) -> tuple[tuple[CourseFabric, ...], tuple[tuple[str, str], ...]]:
+    """Return the fabrics of several names, and the labels of shared ones that cannot be built, each with the reason.
+
+    Raises
+    ------
+    InvalidInput
+        If none can be built.
+    Infeasible
+        If no optical switch is large enough for links of their own.
+    """
+    built: list[CourseFabric] = []
+    skipped: list[tuple[str, str]] = []
+    for name in names:
+        for label, make in _makers(name, settings):
+            try:
+                built.append(make())
+            except TopoOptError as error:
+                if name in DEDICATED:  # what the run is about
+                    raise
+                skipped.append((label, str(error)))
+    if not built:
+        raise InvalidInput(
+            skipped[0][1] if len(names) == 1 else f"fabrics: none can be built: {skipped[0][1]}"
+        )
+    return tuple(built), tuple(skipped)
+
+
+def course_fabrics(name: str, settings: ClusterSettings) -> tuple[CourseFabric, ...]:
+    """Return the fabrics of a name: one, or one for each rule by which it is dimensioned.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such fabric, or its wiring or price list does not allow these numbers.
+    Infeasible
+        If no optical switch is large enough.
+    """
+    return tuple(make() for _, make in _makers(name, settings))
+
+
+def _makers(name: str, settings: ClusterSettings) -> list[tuple[str, Callable[[], CourseFabric]]]:
+    """Return what makes each fabric of a name, with the label of that one."""
+    if name in DEDICATED:
+        return [(name, partial(_dedicated, name, settings))]
+    if name not in BASELINES:
+        raise unknown_name("fabric", name, COURSE_FABRICS)
+    return [(rule.label, partial(_sharing, rule, settings)) for rule in BASELINES[name]]
+
+
+def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
+    description, switching = DEDICATED[name]
+    planning = settings.planning
+    alone: dict[TaskGraph, IterationTimes] = {}
+
+    def plan(shape: JobShape) -> JobPlan:
+        made = dedicated_plan(shape, planning)
+        alone[made.graph] = made.alone
+        return made
+
+    def pace(running: Sequence[PlacedJob]) -> tuple[IterationTimes, ...]:
+        return tuple(alone[placed.graph] for placed in running)
+
+    rules, cluster = switching(settings), settings.cluster
+    price = network_usd(name, settings, cluster.degree, cluster.link_bandwidth_bps)
+    bandwidth_bps = settings.logical.server_bandwidth_bps
+    return CourseFabric(name, description, bandwidth_bps, plan, pace, (rules,), cost_usd=price)
+
+
+def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
+    cluster, planning = settings.logical, settings.planning
+    # What the whole cluster's price gives, also where a strategy is searched on a fabric of the job's size.
+    interfaces, whole_bps = rule.interfaces(
+        settings.cluster, pricing_of(settings.prices, settings.accounting)
+    )
+    bandwidth_bps = whole_bps / settings.logical_servers
+    request = FabricRequest(
+        cluster.servers,
+        cluster.degree,
+        cluster.link_bandwidth_bps,
+        server_bandwidth_bps=interfaces * bandwidth_bps,
+        latency_s=cluster.link_latency_s,
+        seed=settings.seed,
+    )
+    fabric = shared_fabric(rule.fabric, request)
+    pace = shared_pace(fabric, replace(settings.sharing, seed=settings.seed))
+
+    def plan(shape: JobShape) -> JobPlan:
+        return sharing_plan(shape, rule.fabric, interfaces, bandwidth_bps, planning)
+
+    return CourseFabric(
+        rule.fabric,
+        rule.description,
+        interfaces * bandwidth_bps,
+        plan,
+        pace,
+        (),
+        rule.key,
+        rule.variant,
+        network_usd(rule.fabric, settings, interfaces, whole_bps),
+    )
+
+
+def network_usd(
+    fabric: str, settings: ClusterSettings, interfaces: int, bandwidth_bps: float
+) -> float | None:
+    """Return the price of a fabric that joins all servers of a cluster; None where the list leaves it open.
+
+    Panels are counted once where the next job is not wired ahead.
+
+    Parameters
+    ----------
+    interfaces, bandwidth_bps : int, float
+        Of a server, and of one interface.
+    """
+    ahead, prices = settings.panels.look_ahead, pricing_of(settings.prices, settings.accounting)
+    rule = replace(prices.accounting, look_ahead=ahead, look_ahead_fiber=ahead)
+    counted = replace(prices, accounting=rule)
+    bill = known_bill(fabric, settings.cluster.servers, interfaces, bandwidth_bps, counted)
+    return None if bill is None else bill.cost_usd

@@ -1,0 +1,1 @@
+"""Communication profiles: as a file, from a simulation, and from measured counters."""

@@ -1,0 +1,88 @@
+"""The noun JobPhases: what a job sends on links in one iteration, and where that is known from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.clusters.interleave.profiles.measured_profile import MeasuredProfile
+from topoopt.clusters.interleave.profiles.profile import CommunicationProfile
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False, repr=False)
+class JobPhases:
+    """What a job sends on one link in one iteration, or on several.
+
+    Attributes
+    ----------
+    profiles : mapping from links to profiles
+        Links as ``0-1`` or by the names of counters; a job file has one without a name. The busiest first.
+    source : str
+        ``job file``, ``counters``, or the simulator.
+    path : str
+        The file, or what it was instead.
+    measured : mapping from links to MeasuredProfile
+        Of counters.
+    """
+
+    profiles: Mapping[str, CommunicationProfile]
+    source: str
+    path: str
+    measured: Mapping[str, MeasuredProfile]
+
+    @property
+    def link(self) -> str:
+        """The busiest of the links."""
+        return next(iter(self.profiles))
+
+    @property
+    def profile(self) -> CommunicationProfile:
+        """What is sent on it."""
+        return self.profiles[self.link]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the profile of the busiest link, and of every other."""
+        profile = self.profile
+        return {
+            "job": profile.job,
+            "file": self.path,
+            "source": self.source,
+            "iteration_time_s": profile.iteration_time_s,
+            **_of_link(self.link, profile, self.measured.get(self.link)),
+            "other_links": [
+                _of_link(link, other, self.measured.get(link))
+                for link, other in self.profiles.items()
+                if link != self.link
+            ],
+        }
+
+    def to_frame(self) -> Frame:
+        """Return a row for each phase of each link, as pandas has it."""
+        rows = []
+        for link, profile in self.profiles.items():
+            rows += [{"link": link, **row} for row in _phases(profile)]
+        return frame(rows)
+
+
+def _of_link(link: str, profile: CommunicationProfile, measured: MeasuredProfile | None) -> dict[str, Any]:
+    return {
+        "link": link or None,
+        "duty": profile.duty,
+        "size_bytes": profile.size_bytes,
+        "peak_bps": profile.peak_bps,
+        "phases": _phases(profile),
+        "measured": None if measured is None else measured.to_json(),
+    }
+
+
+def _phases(profile: CommunicationProfile) -> list[dict[str, float]]:
+    return [
+        {
+            "start_s": phase.start_s,
+            "duration_s": phase.duration_s,
+            "bandwidth_bps": phase.bandwidth_bps,
+            "size_bytes": phase.size_bytes,
+        }
+        for phase in profile.phases
+    ]

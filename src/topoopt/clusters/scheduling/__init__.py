@@ -1,0 +1,1 @@
+"""Schedulers at work on a network of single workers."""

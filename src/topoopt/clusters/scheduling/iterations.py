@@ -1,0 +1,185 @@
+"""The iterations of all running jobs until one of them is done, or something else happens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from topoopt.base.arrays import Floats, Ints
+from topoopt.clusters.interleave import JobIterations, LinkSharing, PeriodicJob, run_periodic_jobs
+from topoopt.clusters.scheduling.worker_job import PlacedWorkers
+
+
+@dataclass(frozen=True, eq=False)
+class Timetable:
+    """Iterations one after the other: the first ones as they were simulated, then all alike.
+
+    Attributes
+    ----------
+    bounds_s : float64 array, shape (simulated + 1,)
+        When each simulated iteration starts, and when the last one ends; at least one entry.
+    marks : float64 array, shape (simulated,)
+        Packets with ECN marks in each, estimated.
+    steady_s, steady_marks : float
+        Of every later iteration.
+    """
+
+    bounds_s: Floats
+    marks: Floats
+    steady_s: float
+    steady_marks: float
+
+    def bound_s(self, iterations: int) -> float:
+        """Return when so many iterations are over, and the next one starts."""
+        known = len(self.marks)
+        return float(self.bounds_s[min(iterations, known)]) + max(iterations - known, 0) * self.steady_s
+
+    def started_before(self, time_s: float, most: int) -> int:
+        """Return how many iterations start before a time, at most so many."""
+        if self.bound_s(most) <= time_s:
+            return most
+        known, last_s = len(self.marks), float(self.bounds_s[-1])
+        if time_s <= last_s:
+            return min(int(np.searchsorted(self.bounds_s[:-1], time_s, side="left")), most)
+        return min(known + int(np.ceil((time_s - last_s) / self.steady_s - 1e-9)), most)
+
+    def times_s(self, iterations: int) -> tuple[Floats, Floats]:
+        """Return how long so many iterations take: times, and how often each."""
+        times_s = np.diff(self.bounds_s[: iterations + 1])
+        more = iterations - len(times_s)
+        if more <= 0:
+            return times_s, np.ones(len(times_s))
+        return np.append(times_s, self.steady_s), np.append(np.ones(len(times_s)), more)
+
+    def ecn_marks(self, iterations: int) -> float:
+        """Return the marked packets of so many iterations."""
+        more = max(iterations - len(self.marks), 0)
+        return float(self.marks[:iterations].sum()) + more * self.steady_marks
+
+
+MOST_SIMULATED = 150
+"""Iterations of the slowest job that are simulated; later ones are taken to be as the last half of these were. MLTCP
+settles within some twenty."""
+BEYOND = 3.0
+"""Iterations of the slowest job for which a simulation goes on, so that what is under way at its end is simulated."""
+NEVER_SHORT = 1.0 + 1e-9
+"""Demand over capacity up to which a link cannot be short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Iterating:
+    """A job as it goes on.
+
+    Attributes
+    ----------
+    placed : PlacedWorkers
+    start_s : float
+        When its next iteration starts; that before it is simulated already.
+    left : int
+        Iterations until it is done.
+    pace : float
+        Iteration time over that where nobody disturbs it, when last seen: how far to simulate is guessed by it.
+    slot_s : float
+        It is held to starts so far apart, see :class:`topoopt.clusters.interleave.PeriodicJob`; 0: it is not.
+    group : int or None
+        Of jobs that are shifted against each other.
+    """
+
+    placed: PlacedWorkers
+    start_s: float
+    left: int
+    pace: float = 1.0
+    slot_s: float = 0.0
+    group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StretchRules:
+    """How jobs share links.
+
+    Attributes
+    ----------
+    sharing : LinkSharing
+    noise : float
+        Standard deviation of stretches of computing, as a part of them.
+    seed : int
+    """
+
+    sharing: LinkSharing
+    noise: float
+    seed: int
+
+
+def timetables(
+    jobs: Sequence[Iterating], capacities_bps: Floats, now_s: float, until_s: float, rules: StretchRules
+) -> list[Timetable]:
+    """Return when the iterations of jobs take place from now on, if no job comes, goes or moves.
+
+    Jobs that meet on no link which can be short are not simulated.
+
+    Parameters
+    ----------
+    until_s : float
+        Nobody asks for later times, for then something happens.
+    """
+    short = _short_links(jobs, capacities_bps)
+    links_of = [np.flatnonzero(np.isin(job.placed.links, short)) for job in jobs]
+    tables = [undisturbed(job.start_s, job.placed.profile.iteration_time_s) for job in jobs]
+    meet = [number for number, links in enumerate(links_of) if len(links) or rules.noise]
+    meet = [number for number in meet if jobs[number].placed.profile.phases]
+    if not meet:
+        return tables
+    periodic = [_periodic(jobs[number], links_of[number], short, now_s, rules.noise) for number in meet]
+    run = run_periodic_jobs(
+        periodic,
+        capacities_bps[short] if len(short) else capacities_bps[:1],
+        sharing=rules.sharing,
+        until_s=_simulated_s([jobs[number] for number in meet], now_s, until_s),
+        seed=rules.seed,
+    )
+    for number, iterations in zip(meet, run.jobs, strict=True):
+        tables[number] = _timetable(jobs[number], iterations, now_s)
+    return tables
+
+
+def _short_links(jobs: Sequence[Iterating], capacities_bps: Floats) -> Ints:
+    """Return the links that have too little if all who use them send their most."""
+    demand_bps = np.zeros(len(capacities_bps))
+    for job in jobs:
+        demand_bps[job.placed.links] += job.placed.shares * job.placed.profile.peak_bps
+    return np.flatnonzero(demand_bps > NEVER_SHORT * capacities_bps)
+
+
+def _periodic(job: Iterating, links: Ints, short: Ints, now_s: float, noise: float) -> PeriodicJob:
+    placed = job.placed
+    at = np.searchsorted(short, placed.links[links]).tolist()
+    return PeriodicJob(
+        placed.profile,
+        dict(zip(at, placed.shares[links].tolist(), strict=True)),
+        begin_s=max(job.start_s - now_s, 0.0),
+        noise=noise,
+        slot_s=job.slot_s,
+        group=job.group,
+    )
+
+
+def _simulated_s(jobs: Sequence[Iterating], now_s: float, until_s: float) -> float:
+    """Return for how long to simulate: until something happens or the first job may be done, within reason."""
+    slowest_s = max(job.placed.profile.iteration_time_s * job.pace for job in jobs)
+    ends_s = [job.start_s + job.left * job.placed.profile.iteration_time_s * job.pace for job in jobs]
+    return min(until_s - now_s, min(ends_s) - now_s, MOST_SIMULATED * slowest_s) + BEYOND * slowest_s
+
+
+def _timetable(job: Iterating, iterations: JobIterations, now_s: float) -> Timetable:
+    count = len(iterations.start_s)
+    if not count:
+        return undisturbed(job.start_s, job.placed.profile.iteration_time_s * job.pace)
+    bounds_s = now_s + np.append(iterations.start_s, iterations.end_s[-1])
+    settled = count // 2
+    steady_s = float(bounds_s[-1] - bounds_s[settled]) / (count - settled)
+    return Timetable(bounds_s, iterations.marks, steady_s, float(iterations.marks[settled:].mean()))
+
+
+def undisturbed(start_s: float, iteration_time_s: float) -> Timetable:
+    """Return the timetable of a job that meets nobody on a link that could be short."""
+    return Timetable(np.array([start_s]), np.zeros(0), iteration_time_s, 0.0)

@@ -1,0 +1,225 @@
+"""From a model to its iteration on so many workers, by simulation where it has links of its own.
+
+A profile of few phases for jobs whose communication goes on beside computing.
+
+In a simulated iteration gradients leave layer by layer, with short silences in which the next ones are computed. What
+computes does not wait for what is sent, so such silences are no computing between two phases: a burst that is late is
+followed at once by the next. Read at moments as far apart as a port is read, the bursts are one phase at their mean
+rate, and what is sent at the end, when nothing is computed any more, is another.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from topoopt.base.arrays import Floats, Ints
+from topoopt.catalog import ClusterSpec
+from topoopt.clusters.interleave import (
+    ByteCurve,
+    CommunicationProfile,
+    Phase,
+    busiest_uplink,
+    few_phases,
+    profiles_of_links,
+)
+from topoopt.clusters.job_shape import JobShape, operators_job, shape_of, transformer_job
+from topoopt.clusters.scheduling.worker_job import MakeWorkerJob, WorkerJob
+from topoopt.clusters.served_model import pair_rates, served_model
+from topoopt.clusters.trace import TraceJob
+from topoopt.collectives import ring_edge_bytes
+from topoopt.finder import FabricRequest, build_fabric
+from topoopt.jobs import Job, JobRequest, JobSettings
+from topoopt.routing import Fabric
+from topoopt.search import is_transformer, options_of, starting_strategy, task_graph_of
+from topoopt.simulation import COLLECTIVE, COLLECTIVES, SimResult, TaskGraph, pair_demands, simulate
+
+READINGS = 40
+"""Of an iteration; silences that are much shorter than the time between two are not seen."""
+TOLERANCE = 0.1
+"""Share of the bytes that may be sent at another moment, for fewer phases."""
+QUIET = 0.08
+"""Share of the highest rate that counts as silence, if all such bytes are within the tolerance."""
+KEPT = 4096
+"""Shapes that are kept in memory."""
+SERVED_S = 1.0
+"""Of a served model, whose load has no iteration, so much stands for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a worker is, and how its work is counted.
+
+    Attributes
+    ----------
+    bandwidth_bps, latency_s : float
+        Of a server's link.
+    accelerator : str
+        Of which a worker has one.
+    simulator : str
+        Name in :data:`topoopt.simulation.SIMULATORS`.
+    """
+
+    bandwidth_bps: float
+    latency_s: float
+    accelerator: str
+    costs: JobSettings
+    simulator: str
+
+
+def model_workers(machine: Machine) -> MakeWorkerJob:
+    """Return what makes jobs of a trace on so many workers, each shape once.
+
+    A job is split as a plan begins: data parallel, embedding tables on workers in turn; a transformer in its fastest
+    configuration by the closed form. Its profile is that of the busiest worker's link into an ideal switch, as
+    ``coarse_profile`` has it.
+    """
+
+    def make(job: TraceJob, workers: int) -> WorkerJob:
+        return _worker_job(shape_of(job, workers), machine)
+
+    return make
+
+
+def worker_profile(job: TraceJob, workers: int, machine: Machine) -> CommunicationProfile:
+    """Return what the busiest of the workers of a job sends, with links of its own."""
+    profile = _iteration(shape_of(job, workers), machine).profile
+    return CommunicationProfile(job.job, profile.iteration_time_s, profile.phases)
+
+
+@dataclass(frozen=True, eq=False)
+class _Iteration:
+    """What the busiest worker sends, and over all of it who sends how much to whom."""
+
+    profile: CommunicationProfile
+    busiest: int
+    src: Ints
+    dst: Ints
+    size_bytes: Floats
+
+
+@lru_cache(KEPT)
+def _worker_job(shape: JobShape, machine: Machine) -> WorkerJob:
+    if shape.serving:
+        return _served_workers(shape, _cluster(shape, machine))
+    if shape.servers == 1:  # it computes as each of two replicas does, and sends nothing
+        time_s = _simulated(replace(shape, servers=2), machine, alone=True)[1].compute_time_s
+        none = np.zeros(0, np.int64)
+        return WorkerJob(CommunicationProfile(shape.model, time_s, ()), none, none, np.zeros(0))
+    found = _iteration(shape, machine)
+    most_bytes = max(found.size_bytes[found.src == found.busiest].sum(), 1.0)
+    return WorkerJob(coarse_profile(found.profile), found.src, found.dst, found.size_bytes / most_bytes)
+
+
+@lru_cache(KEPT)
+def _iteration(shape: JobShape, machine: Machine) -> _Iteration:
+    tasks, result, fabric = _simulated(shape, machine)
+    busiest = busiest_uplink(result, fabric)
+    profile = profiles_of_links(shape.model, result, fabric, [busiest])[busiest]
+    return _Iteration(profile, busiest[0], *pair_bytes(tasks))
+
+
+def _served_workers(shape: JobShape, cluster: ClusterSpec) -> WorkerJob:
+    """Return a served model as what it sends on average, all the time, for there is no moment that could be shifted."""
+    moved = pair_rates(served_model(shape.model, shape.serving, cluster, 0).traffic)
+    most = max(float(moved.sum(axis=1).max()), float(moved.sum(axis=0).max()))
+    src, dst = np.nonzero(moved)
+    phases = (Phase(0.0, SERVED_S, 8 * most),) if most else ()
+    profile = CommunicationProfile(shape.model, SERVED_S, phases)
+    return WorkerJob(profile, src, dst, moved[src, dst] / most if most else np.zeros(0), spread=True)
+
+
+def _cluster(shape: JobShape, machine: Machine) -> ClusterSpec:
+    return ClusterSpec(
+        shape.servers,
+        1,
+        machine.bandwidth_bps,
+        accelerators_per_server=1,
+        accelerator=machine.accelerator,
+        link_latency_s=machine.latency_s,
+    )
+
+
+def _job(shape: JobShape, machine: Machine, alone: bool) -> Job:
+    cluster = _cluster(shape, machine)
+    if not is_transformer(JobRequest(model=shape.model)):
+        return operators_job(shape, cluster, machine.costs)
+    whole = {"tp": 1, "pp": 1, "cp": 1} if alone else {}
+    return transformer_job(shape, cluster, 0.0, **{"candidates": 1, **whole})
+
+
+def _simulated(shape: JobShape, machine: Machine, alone: bool = False) -> tuple[TaskGraph, SimResult, Fabric]:
+    """Return an iteration on an ideal switch; ``alone``: of replicas that each are on one worker."""
+    workers, job = shape.servers, _job(shape, machine, alone)
+    tasks = task_graph_of(job, starting_strategy(job))
+    request = FabricRequest(
+        workers, 1, machine.bandwidth_bps, groups=tasks.groups, latency_s=machine.latency_s
+    )
+    fabric = build_fabric("ideal-switch", request)
+    return tasks, simulate(machine.simulator, tasks, fabric, options_of(job)), fabric
+
+
+def pair_bytes(graph: TaskGraph) -> tuple[Ints, Ints, Floats]:
+    """Return what every worker sends to every other one in all of a task graph, rings in the order of their members.
+
+    Returns
+    -------
+    int64 array, int64 array, float64 array, shape (pairs,)
+        From, to, bytes; by from and to.
+    """
+    _, src, dst, size = pair_demands(graph)
+    total = np.zeros((graph.servers, graph.servers))
+    np.add.at(total, (src, dst), size)
+    for task in np.flatnonzero(
+        (graph.kind == COLLECTIVE) & (graph.collective != COLLECTIVES.index("all-to-all"))
+    ).tolist():
+        members = np.array(graph.members(task), np.int64)
+        if len(members) > 1:
+            kind = COLLECTIVES[graph.collective[task]]
+            edge = ring_edge_bytes(kind, len(members), int(graph.size_bytes[task]), 1)
+            np.add.at(total, (members, np.roll(members, -1)), edge)
+    sources, targets = np.nonzero(total)
+    return sources, targets, total[sources, targets]
+
+
+def coarse_profile(profile: CommunicationProfile) -> CommunicationProfile:
+    """Return the profile as counters that are read now and then show it, with not a byte more or less.
+
+    Examples
+    --------
+    >>> bursts = tuple(Phase(0.1 + 0.004 * number, 0.002, 50e9) for number in range(20))
+    >>> (phase,) = coarse_profile(CommunicationProfile("a", 0.2, bursts)).phases
+    >>> round(phase.start_s, 3), round(phase.duration_s, 2), round(phase.bandwidth_bps / 1e9)
+    (0.1, 0.08, 26)
+    """
+    if len(profile.phases) < 2:
+        return profile
+    period_s = profile.iteration_time_s
+    first, active_s = _active(profile)
+    readings = max(round(active_s / period_s * READINGS), 1)
+    times_s = np.append(
+        np.linspace(0.0, active_s, readings + 1), [period_s] * (active_s < period_s * (1 - 1e-9))
+    )
+    sent = np.zeros(len(times_s))
+    for phase in profile.phases:
+        begin_s = (phase.start_s - first.start_s) % period_s
+        within_s = np.clip(times_s - begin_s, 0.0, phase.duration_s)
+        wrapped_s = np.clip(times_s + period_s - begin_s, 0.0, phase.duration_s)
+        sent += (within_s + wrapped_s - wrapped_s[0]) * phase.bandwidth_bps / 8
+    phases = few_phases(ByteCurve(times_s, sent), TOLERANCE, QUIET)
+    turned = (
+        Phase((phase.start_s + first.start_s) % period_s, phase.duration_s, phase.bandwidth_bps)
+        for phase in phases
+    )
+    return CommunicationProfile(profile.job, period_s, tuple(turned))
+
+
+def _active(profile: CommunicationProfile) -> tuple[Phase, float]:
+    """Return the phase after the longest silence, and how long it is from its start to the end of the last phase."""
+    phases, period_s = profile.phases, profile.iteration_time_s
+    silent_s = [
+        (phase.start_s - phases[number - 1].end_s) + (period_s if number == 0 else 0.0)
+        for number, phase in enumerate(phases)
+    ]
+    longest = int(np.argmax(silent_s))
+    return phases[longest], period_s - max(silent_s[longest], 0.0)

@@ -1,0 +1,160 @@
+"""The network between workers: links, racks, and the one path that each connection takes.
+
+The preset ``cassini-24``: 24 servers on 13 logical switches, as in CASSINI's testbed.
+
+Published are the counts: 24 servers of one A100 each, 50 Gb/s, 13 logical switches, 48 duplex links, 2:1
+oversubscribed. How they are wired is not. This is a stand-in that has all of these numbers: six racks of four servers
+with two links up, two pods of three racks and two aggregation switches, and three core switches, each with a link to
+every aggregation switch. So 6 + 4 + 3 switches, 24 + 12 + 12 links, each of 50 Gb/s, and 2:1 at the racks only.
+
+References
+----------
+.. [1] S. Rajasekaran et al., "CASSINI", NSDI 2024, section 5.1.
+"""
+
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from topoopt.base.arrays import Floats, Ints
+from topoopt.routing import EcmpRoutes, Fabric, PathTable, chosen_paths, cumulative_weights, path_table
+from topoopt.topologies import Link, hops_from, topology_from_links
+
+POD_HOPS = 4
+"""Two servers of one pod are at most so many links apart: by way of an aggregation switch."""
+
+
+@dataclass(frozen=True, eq=False)
+class WorkerNetwork:
+    """A fabric whose every switch is a node, as jobs on single workers use it.
+
+    Attributes
+    ----------
+    fabric : Fabric
+    description : str
+        Where its numbers are from.
+    seed : int
+        Of the draw of paths.
+    """
+
+    fabric: Fabric
+    description: str
+    seed: int = 0
+
+    @property
+    def servers(self) -> int:
+        """Workers, one a server."""
+        return self.fabric.topology.servers
+
+    @property
+    def capacities_bps(self) -> Floats:
+        """Of each directed link, shape (links,)."""
+        return self.fabric.topology.bandwidth_bps
+
+    @cached_property
+    def server_bandwidth_bps(self) -> float:
+        """All links out of a server together."""
+        topology = self.fabric.topology
+        return float(topology.bandwidth_bps[topology.src == 0].sum())
+
+    @cached_property
+    def racks(self) -> tuple[int, ...]:
+        """Rack of each server: servers that have their first switch in common."""
+        topology = self.fabric.topology
+        first = [int(topology.dst[topology.first_link[server]]) for server in range(self.servers)]
+        return _numbered(first)
+
+    @cached_property
+    def pods(self) -> tuple[int, ...]:
+        """Pod of each server: servers that reach each other by way of two switches above their own."""
+        hops = hops_from(self.fabric.topology, np.arange(self.servers))[:, : self.servers]
+        return _numbered([int(np.flatnonzero(row <= POD_HOPS)[0]) for row in hops])
+
+    def link_shares(self, job: str, src: Ints, dst: Ints, share: Floats) -> tuple[Ints, Floats]:
+        """Return which links the connections of a job cross, and the sum of their shares on each.
+
+        Every pair has one connection. It takes one of the pair's paths, drawn by weight as switches hash it, the same
+        as long as the job runs on these servers.
+
+        Parameters
+        ----------
+        src, dst : int64 arrays, shape (pairs,)
+            Servers of the network.
+        share : float64 array, shape (pairs,)
+            What a connection sends, in parts of some rate.
+
+        Returns
+        -------
+        int64 array, float64 array, shape (links used,)
+            Links in ascending order.
+        """
+        table, cumulative = self._paths
+        pair = src * self.servers + dst
+        seed = zlib.crc32(job.encode()) + (self.seed << 32)
+        path = chosen_paths(table.pair_first, cumulative, pair, pair, seed)
+        first, last = table.path_first[path], table.path_first[path + 1]
+        rows = [table.link[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)]
+        crossed = np.concatenate(rows) if rows else np.zeros(0, np.int32)
+        total = np.bincount(crossed, np.repeat(share, last - first), minlength=len(self.capacities_bps))
+        links = np.flatnonzero(total > 0)
+        return links, np.asarray(total[links], np.float64)
+
+    def spread_shares(self, src: Ints, dst: Ints, share: Floats) -> tuple[Ints, Floats]:
+        """Return which links pairs cross whose bytes are on all their paths by weight; else as :meth:`link_shares`."""
+        table = self._paths[0]
+        pair = src * self.servers + dst
+        total = np.zeros(len(self.capacities_bps))
+        for one, part in zip(pair.tolist(), share.tolist(), strict=True):
+            paths = range(int(table.pair_first[one]), int(table.pair_first[one + 1]))
+            for path in paths:
+                links = table.link[table.path_first[path] : table.path_first[path + 1]]
+                total[links] += part * table.weight[path]
+        crossed = np.flatnonzero(total > 0)
+        return crossed, total[crossed]
+
+    @cached_property
+    def _paths(self) -> tuple[PathTable, Floats]:
+        """Return the paths of all ordered pairs, and their running weights."""
+        every = np.arange(self.servers, dtype=np.int64)
+        src, dst = np.repeat(every, self.servers), np.tile(every, self.servers)
+        table = path_table(self.fabric, src, dst)
+        return table, cumulative_weights(table.pair_first, table.weight)
+
+
+def _numbered(of_server: list[int]) -> tuple[int, ...]:
+    """Return the same classes, numbered in order of their first server."""
+    numbers = {switch: number for number, switch in enumerate(dict.fromkeys(of_server))}
+    return tuple(numbers[switch] for switch in of_server)
+
+
+NAME = "cassini-24"
+SERVERS, LINK_BPS, LATENCY_S = 24, 50e9, 1e-6
+RACKS, PODS, AGGREGATION_OF_A_POD, CORES = 6, 2, 2, 3
+
+
+def cassini_24(seed: int = 0) -> WorkerNetwork:
+    """Return the network of the preset.
+
+    Examples
+    --------
+    >>> network = cassini_24()
+    >>> topology = network.fabric.topology
+    >>> topology.servers, topology.nodes - topology.servers, len(topology) // 2
+    (24, 13, 48)
+    """
+    first_rack, first_aggregation = SERVERS, SERVERS + RACKS
+    first_core = first_aggregation + PODS * AGGREGATION_OF_A_POD
+    cables = [(server, first_rack + server * RACKS // SERVERS) for server in range(SERVERS)]
+    for rack in range(RACKS):
+        pod = rack * PODS // RACKS
+        above = first_aggregation + pod * AGGREGATION_OF_A_POD
+        cables += [(first_rack + rack, above + number) for number in range(AGGREGATION_OF_A_POD)]
+    for aggregation in range(first_aggregation, first_core):
+        cables += [(aggregation, first_core + core) for core in range(CORES)]
+    links = [Link(*ends, LINK_BPS, LATENCY_S) for a, b in cables for ends in ((a, b), (b, a))]
+    topology = topology_from_links(NAME, SERVERS, links, first_core + CORES)
+    fabric = Fabric(NAME, topology, EcmpRoutes(topology), {})
+    described = "13 switches, 48 links of 50 Gb/s, 2:1 at the racks (a stand-in; the wiring is not published)"
+    return WorkerNetwork(fabric, described, seed)

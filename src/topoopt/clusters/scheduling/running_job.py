@@ -1,0 +1,228 @@
+"""A job that has come: its workers, how far it is, and how long its iterations took."""
+
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from topoopt.clusters.result import IterationTime, JobRecord, ServedRecord
+from topoopt.clusters.schedulers.scheduler import Claim
+from topoopt.clusters.scheduling.iterations import Iterating, Timetable, undisturbed
+from topoopt.clusters.scheduling.settings import ScheduleSettings
+from topoopt.clusters.scheduling.worker_job import PlacedWorkers, WorkerJob
+from topoopt.clusters.served_job import sends_time
+from topoopt.clusters.statistics import distribution
+from topoopt.clusters.trace import TraceJob
+
+TIME_DIGITS = 6
+"""Iteration times are kept to so many digits behind the point, in s, so that equal ones are counted together."""
+WHOLE = 1e-6
+"""A part of an iteration that is not worth another one."""
+
+
+class RunningJob:
+    """A job from when it comes until it ends.
+
+    Attributes
+    ----------
+    index : int
+        In order of arrival.
+    placed : PlacedWorkers or None
+        Where it runs; None while it waits.
+    next_start_s : float
+        When the iteration after those that were simulated starts.
+    end_s : float
+        When its last iteration is over; infinite until that is simulated. A served model goes when it has stayed for
+        as long as the trace says, whatever its sends take.
+    weights : mapping from seconds to iterations
+        How many iterations took how long.
+    run_s, alone_s : float
+        All iterations, and what they would have taken on the same workers with links of their own.
+    marks : float
+        Packets with an ECN mark, estimated.
+    """
+
+    def __init__(
+        self, index: int, job: TraceJob, shape_on: Callable[[int], WorkerJob], settings: ScheduleSettings
+    ) -> None:
+        self.index, self.job, self.shape_on = index, job, shape_on
+        self._noise_scale = settings.noise_scale
+        self._late = _drawn(settings.seed, job.job) if settings.staggered and not job.serving else 0.0
+        self.placed: PlacedWorkers | None = None
+        self.next_start_s, self.end_s = job.arrival_s, float("inf")
+        self.weights: defaultdict[float, float] = defaultdict(float)
+        self.done, self.iterations, self.run_s, self.marks = 0.0, 0.0, 0.0, 0.0
+        self.pace, self.slot_s, self.alone_s = 1.0, 0.0, 0.0
+        self.group: int | None = None
+        self.work = job.iterations or max(
+            job.duration_s / shape_on(job.servers).profile.iteration_time_s, 1.0
+        )
+        self._first_servers: tuple[int, ...] = ()
+        self._assigned_s = self._start_s = job.arrival_s
+        self._restarting_s = self._waiting_s = 0.0
+        self._resizes: list[tuple[float, int]] = []
+        self.moves = 0
+
+    @property
+    def servers(self) -> tuple[int, ...]:
+        """At present; none while it waits."""
+        return self.placed.servers if self.placed else ()
+
+    @property
+    def least(self) -> int:
+        """The smallest number of workers that it can run on."""
+        return self.job.min_servers or self.job.servers
+
+    @cached_property
+    def most(self) -> int:
+        """The largest number of workers that it can use."""
+        return self.job.max_servers or self.job.servers
+
+    @cached_property
+    def _rates_per_s(self) -> tuple[float, ...]:
+        """Return the work in a second on 1, 2 ... workers; 0 for fewer than it runs on."""
+        counts = range(self.least, self.most + 1)
+        times_s = [self.shape_on(count).profile.iteration_time_s for count in counts]
+        some = (count / self.job.servers / time_s for count, time_s in zip(counts, times_s, strict=True))
+        return (*[0.0] * (self.least - 1), *some)
+
+    @cached_property
+    def _efficiencies(self) -> tuple[float, ...]:
+        """Return what samples are worth: (φ + M0) / (φ + M) of a batch M larger than M0 (Pollux, equation 7)."""
+        ratios = [max(count / self.job.servers, 1.0) for count in range(1, self.most + 1)]
+        return tuple((self._noise_scale + 1.0) / (self._noise_scale + ratio) for ratio in ratios)
+
+    @property
+    def worth(self) -> float:
+        """How much work one of its present iterations is."""
+        workers = len(self.servers)
+        return workers / self.job.servers * self._efficiencies[workers - 1]
+
+    def claim(self, held: int) -> Claim:
+        """Return what a scheduler is told of it."""
+        left = max(self.work - self.done, 1e-9 * self.work)
+        return Claim(
+            self.job.job,
+            self.job.arrival_s,
+            self.job.servers,
+            self.least,
+            self.most,
+            held,
+            self.work,
+            left,
+            self._rates_per_s,
+            self._efficiencies,
+        )
+
+    @property
+    def left(self) -> int:
+        """Iterations to do on the present workers; of a served model those that fit its stay."""
+        if self.job.serving and self.placed:
+            stays = (self.end_s - self.next_start_s) / self.placed.profile.iteration_time_s
+            return max(int(np.ceil(stays - WHOLE)), 0)
+        return max(int(np.ceil((self.work - self.done) / self.worth - WHOLE)), 0)
+
+    @property
+    def iterating(self) -> Iterating:
+        """What a stretch wants to know."""
+        assert self.placed is not None
+        return Iterating(self.placed, self.next_start_s, self.left, self.pace, self.slot_s, self.group)
+
+    def place(self, placed: PlacedWorkers | None, now_s: float, restart_s: float) -> None:
+        """Go on with other workers, after the iteration that is under way, or wait without any."""
+        before, self.placed = self.servers, placed
+        if placed is None:
+            self._resizes.append((now_s, 0))
+            return
+        self.next_start_s = max(self.next_start_s, now_s)
+        if not self._first_servers:
+            if self.job.serving:
+                self.end_s = self.next_start_s + self.job.duration_s
+            self.next_start_s += self._late * placed.profile.iteration_time_s
+            self._first_servers, self._assigned_s, self._start_s = placed.servers, now_s, self.next_start_s
+            return
+        self.next_start_s += restart_s
+        self._restarting_s += restart_s
+        self.moves += len(set(placed.servers).difference(before))
+        if len(placed.servers) != len(before):
+            self._resizes.append((now_s, len(placed.servers)))
+
+    def wait(self, start_s: float) -> None:
+        """Start the next iteration later, which then counts as longer by the wait."""
+        self._waiting_s += start_s - self.next_start_s
+        self.next_start_s = start_s
+
+    def advance(self, table: Timetable, until_s: float) -> None:
+        """Count the iterations that start before a time; what is under way then is over by the next start."""
+        count = table.started_before(until_s, self.left)
+        if not count:
+            return
+        times_s, often = table.times_s(count)
+        if self._waiting_s:
+            times_s, often = np.append(times_s, times_s[0] + self._waiting_s), np.append(often, 1.0)
+            often[0] -= 1.0
+            self._waiting_s = 0.0
+        for time_s, times in zip(np.round(times_s, TIME_DIGITS).tolist(), often.tolist(), strict=True):
+            if times:
+                self.weights[time_s] += times
+        assert self.placed is not None
+        span_s = float(times_s @ often)
+        self.pace = span_s / count / self.placed.profile.iteration_time_s
+        self.iterations += count
+        self.run_s += span_s
+        self.marks += table.ecn_marks(count)
+        self.alone_s += count * self.shape_on(len(self.servers)).profile.iteration_time_s
+        self.done += count * self.worth
+        self.next_start_s = table.bound_s(count)
+        if not self.left and not self.job.serving:
+            self.end_s = self.next_start_s
+
+    def run_alone(self) -> None:
+        """Do all iterations on a cluster of its own, on the workers that it asks for."""
+        shape, workers = self.shape_on(self.job.servers), tuple(range(self.job.servers))
+        nothing = np.zeros(0)
+        self.place(
+            PlacedWorkers(self.job.job, workers, shape.profile, nothing.astype(np.int64), nothing),
+            self.job.arrival_s,
+            0.0,
+        )
+        self.advance(undisturbed(self.next_start_s, shape.profile.iteration_time_s), float("inf"))
+
+    @property
+    def mean_s(self) -> float:
+        """Mean iteration time."""
+        return self.run_s / self.iterations
+
+    def record(self) -> JobRecord:
+        """Return what became of it, once it has ended."""
+        arrival_s = self.job.arrival_s
+        return JobRecord(
+            self.job.job,
+            self.job.model,
+            self._first_servers,
+            arrival_s,
+            self._start_s,
+            self.end_s,
+            self._assigned_s - arrival_s,
+            self._restarting_s,
+            self.end_s - arrival_s,
+            self.iterations,
+            IterationTime(self.mean_s, distribution(list(self.weights), list(self.weights.values())).p99),
+            self.moves,
+            tuple(self._resizes),
+            self._served() if self.job.serving else None,
+            None if self.job.serving else self.alone_s / self.iterations,
+        )
+
+    def _served(self) -> ServedRecord:
+        """Return how much longer what a served model sends in a while takes than that while."""
+        while_s = self.shape_on(self.job.servers).profile.iteration_time_s
+        beside = sends_time(self.weights)
+        return ServedRecord(beside, sends_time(Counter([while_s])), max(beside.mean / while_s, 1.0))
+
+
+def _drawn(seed: int, job: str) -> float:
+    """Return a number in [0, 1) that depends on nothing but the seed and the job."""
+    return float(np.random.default_rng([seed, zlib.crc32(job.encode())]).random())

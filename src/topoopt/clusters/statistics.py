@@ -1,0 +1,131 @@
+"""Statistics of all jobs of a trace on one fabric: means, quantiles and totals."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from topoopt.clusters.result import Distribution, FabricRun, JobRecord
+from topoopt.clusters.trace import TraceJob
+
+
+class EndedJob(Protocol):
+    """A job that has ended, on servers of its own or on single workers."""
+
+    index: int
+    job: TraceJob
+    iterations: float
+
+    @property
+    def weights(self) -> Mapping[float, float]:
+        """How many iterations took how many seconds."""
+        ...
+
+    @property
+    def mean_s(self) -> float:
+        """Mean iteration time."""
+        ...
+
+    def record(self) -> JobRecord:
+        """Return what became of it."""
+        ...
+
+
+class NamedFabric(Protocol):
+    """What a result says of a fabric."""
+
+    @property
+    def name(self) -> str:
+        """In the table of fabrics."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """Where its bandwidth comes from."""
+        ...
+
+    @property
+    def server_bandwidth_bps(self) -> float:
+        """All links of a server together, each way."""
+        ...
+
+
+def fabric_run(
+    fabric: NamedFabric,
+    ended: Sequence[EndedJob],
+    changes: Sequence[tuple[float, int, int]],
+    *,
+    servers: int,
+    weighting: str,
+    parts: int = 1,
+) -> FabricRun:
+    """Return the results of a fabric from its jobs, all of which have ended.
+
+    Parameters
+    ----------
+    servers, parts : int
+        Of the cluster, and logical ones in each.
+    weighting : str
+        Name in :data:`topoopt.clusters.WEIGHTINGS`.
+    """
+    jobs = [job.record() for job in sorted(ended, key=lambda job: job.index)]
+    running = tuple((time_s, count, servers / parts) for time_s, count, servers in changes)
+    busy = sum((later[0] - row[0]) * row[2] for row, later in pairwise(running))
+    last_s = max(job.end_s for job in jobs)
+    return FabricRun(
+        fabric.name,
+        fabric.description,
+        fabric.server_bandwidth_bps * parts,
+        iteration_times([job for job in ended if not job.job.serving], weighting),
+        distribution([job.completion_time_s for job in jobs]),
+        distribution([job.queueing_s for job in jobs]),
+        distribution([job.rewiring_s for job in jobs]),
+        busy / (servers * last_s),
+        sum(job.moves for job in jobs),
+        tuple(jobs),
+        running,
+    )
+
+
+def iteration_times(jobs: Sequence[EndedJob], weighting: str) -> Distribution:
+    """Return the distribution of iteration times of all jobs together; those of served models are none.
+
+    With ``jobs`` every job counts the same, and so does every iteration of one job; the mean is then the mean of the
+    jobs' means, as in the paper's figure of the shared cluster. With ``iterations`` every iteration counts the same,
+    so that jobs of short iterations count most.
+    """
+    values: list[float] = []
+    weights: list[float] = []
+    for job in jobs:
+        scale = 1.0 / job.iterations if weighting == "jobs" else 1.0
+        values += job.weights
+        weights += [weight * scale for weight in job.weights.values()]
+    counts = [1.0 if weighting == "jobs" else job.iterations for job in jobs]
+    mean_s = sum(job.mean_s * count for job, count in zip(jobs, counts, strict=True)) / sum(counts)
+    return replace(distribution(values, weights), mean=mean_s)
+
+
+def distribution(values: Sequence[float], weights: Sequence[float] = ()) -> Distribution:
+    """Return mean, median, 99th percentile and maximum of weighted values.
+
+    A quantile is the least value that, with all below it, has that share of the weight; nothing is interpolated.
+
+    Parameters
+    ----------
+    values : at least one
+    weights : of each value, >= 0; by default all count alike
+
+    Examples
+    --------
+    >>> distribution([1.0, 2.0, 3.0], [1.0, 1.0, 2.0])
+    Distribution(mean=2.25, p50=2.0, p99=3.0, max=3.0)
+    """
+    counted = np.asarray(weights if len(weights) else np.ones(len(values)), np.float64)
+    order = np.argsort(values, kind="stable")
+    ascending, share = np.asarray(values, np.float64)[order], np.cumsum(counted[order])
+    share /= share[-1]
+    p50, p99 = (float(ascending[np.searchsorted(share, q - 1e-12)]) for q in (0.5, 0.99))
+    mean = float(np.average(values, weights=counted))
+    return Distribution(mean, p50, p99, float(ascending[-1]))

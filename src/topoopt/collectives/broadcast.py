@@ -1,0 +1,136 @@
+"""An AllReduce by breadth-first broadcast on the links that a group of servers has among itself, as transfers.
+
+The all-gather of breadth-first broadcast, as steps of transfers.
+
+References
+----------
+.. [1] L. Zhao et al., "Efficient Direct-Connect Topologies for Collective Communications", NSDI 2025: breadth-first
+   broadcast.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from topoopt.base.errors import InvalidInput, NoRoute
+from topoopt.collectives.schedule import MOST_RANKS, Moves, Transfers, merged, one_after_the_other, pipelined
+from topoopt.topologies import (
+    Sent,
+    Topology,
+    WiringInLinks,
+    all_joined,
+    broadcast_steps,
+    lay_broadcast,
+    reversed_links,
+    topology_from_arrays,
+)
+
+PIPELINES = (1, 2, 4, 8)
+"""Parts of a message that follow each other a step apart: where steps load links unevenly, what one leaves free the
+next one takes."""
+
+
+@lru_cache(maxsize=32)
+def broadcast_moves(topology: Topology, members: tuple[int, ...]) -> tuple[Moves, ...]:
+    """Return the AllReduce in one or several parts; none where the group's own links do not join it.
+
+    A reduce-scatter, which is an all-gather over the links turned around and played backwards, and an all-gather.
+    """
+    whole = broadcast_transfers(topology, members)
+    if whole is None:
+        return ()
+    server = np.array(members, np.int64)
+    shards = Moves(whole.step, server[whole.src], server[whole.dst], whole.count, whole.chunks)
+    once = merged(shards)
+    return tuple(pipelined(once, parts) for parts in PIPELINES)
+
+
+def broadcast_transfers(topology: Topology, members: tuple[int, ...]) -> Transfers | None:
+    """Return the AllReduce chunk by chunk, rank r the r-th member; None where the group's own links do not join it."""
+    inside = _inside(topology, members)
+    if inside is None:
+        return None
+    try:
+        return allreduce_by_broadcast(inside)
+    except (InvalidInput, NoRoute):  # of links unlike each other, one way only, or too many
+        return None
+
+
+def _inside(topology: Topology, members: tuple[int, ...]) -> Topology | None:
+    """Return the links with both ends in a group, its members numbered from 0."""
+    if len(members) > MOST_RANKS:
+        return None
+    if topology.nodes == topology.servers and members == tuple(range(topology.servers)):
+        return topology
+    place = np.full(topology.nodes, -1)
+    place[list(members)] = np.arange(len(members))
+    src, dst = place[topology.src], place[topology.dst]
+    own = (src >= 0) & (dst >= 0)
+    if not own.any():
+        return None
+    ports = topology.ports[own]
+
+    return topology_from_arrays(
+        topology.family,
+        len(members),
+        np.repeat(src[own], ports),
+        np.repeat(dst[own], ports),
+        np.repeat(topology.bandwidth_bps[own] / ports, ports),
+        np.repeat(topology.latency_s[own], ports),
+    )
+
+
+def allreduce_by_broadcast(topology: Topology) -> Transfers:
+    """Return the AllReduce of all servers of a wiring, chunk by chunk."""
+    ports = int(max(np.bincount(ends, topology.ports).max() for ends in (topology.src, topology.dst)))
+    back = reversed_links(topology)
+    same = all(
+        np.array_equal(getattr(back, name), getattr(topology, name)) for name in ("src", "dst", "ports")
+    )
+    parts = [broadcast_steps(wiring, ports) for wiring in ((topology,) if same else (topology, back))]
+    chunks = max(part.chunks for part in parts)
+    gather = broadcast_schedule(topology, chunks)
+    scatter = (gather if same else broadcast_schedule(back, chunks)).backwards()
+    return one_after_the_other(scatter, gather)
+
+
+def broadcast_schedule(topology: Topology, chunks: int) -> Transfers:
+    """Return the all-gather itself, with every shard cut into so many chunks.
+
+    Chunk c is of server ``c // chunks``. With :attr:`BroadcastSteps.chunks` of them, the fullest port carries in each
+    step what it must, or where that is no whole chunk, the next whole one.
+    """
+    if all_joined(topology):
+        return _direct(topology, chunks)
+    wiring = WiringInLinks.of(topology)
+    seen, room = wiring.flow_room()
+    rows = np.empty((5, topology.servers * (topology.servers + wiring.widest)), np.int64)
+    server, used = 0, 0
+    while server < topology.servers:
+        spare = (topology.servers + 1) * (wiring.widest + 1)
+        rows = np.concatenate([rows, np.empty((5, spare), np.int64)], axis=1)
+        server, used = lay_broadcast(wiring.rows, server, chunks, seen, room, used, Sent(*rows))
+    step, link, shard, first, count = rows[:, :used]
+    n = topology.servers
+    moved = Transfers(
+        "bfb",
+        "all-gather",
+        n,
+        n * chunks,
+        step.copy(),
+        wiring.src[link].astype(np.int64),
+        wiring.dst[link].astype(np.int64),
+        shard * chunks + first,
+        count.copy(),
+        np.zeros(used, np.bool_),
+    )
+    return moved.in_order()
+
+
+def _direct(topology: Topology, chunks: int) -> Transfers:
+    """Return the one step of a full mesh."""
+    n, src, dst = topology.servers, topology.src.astype(np.int64), topology.dst.astype(np.int64)
+    none, all_chunks = np.zeros(len(src), np.int64), np.full(len(src), chunks)
+    return Transfers(
+        "bfb", "all-gather", n, n * chunks, none, src, dst, src * chunks, all_chunks, none.astype(np.bool_)
+    )

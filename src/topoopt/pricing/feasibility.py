@@ -1,0 +1,356 @@
+"""Whether a fabric can be built: devices, their ports, which technology holds the fibers, and the light lost."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.units import format_bandwidth
+from topoopt.catalog import Transceiver, largest_degree, packet_switches
+from topoopt.pricing.fabric_options import RAIL_LEAF_PORTS, REGION_SERVERS, FabricOptions
+from topoopt.pricing.optical_devices import (
+    OPTICAL_FABRICS,
+    PANEL,
+    Cabling,
+    OpticalDevices,
+    light_left_db,
+    optical_devices,
+    regional_devices,
+    too_many_ports,
+    transceiver_for,
+)
+from topoopt.pricing.part_counts import CABLED_FABRICS, PRICED_FABRICS, Interfaces
+from topoopt.pricing.switch_choice import Plane
+
+
+@dataclass(frozen=True, slots=True)
+class FatTreeSize:
+    """One tree of switches of equal size for one interface of every server.
+
+    Attributes
+    ----------
+    radix : int
+        Ports of every switch: the paper's k.
+    edge, aggregation, core : int
+        Whole switches of each tier, from the servers up; 0 where there is no such tier.
+    """
+
+    servers: int
+    radix: int
+    edge: int
+    aggregation: int
+    core: int
+
+    @property
+    def switches(self) -> int:
+        """All switches together."""
+        return self.edge + self.aggregation + self.core
+
+    @property
+    def ports(self) -> int:
+        """Ports of all switches, used or not."""
+        return self.switches * self.radix
+
+
+USUAL_CABLING = Cabling()
+"""Duplex links, one shard, and look-ahead."""
+DEVICE_A_REGION = Cabling(links="directed", look_ahead=False, interfaces_per_device=1)
+"""How the servers of a region of mixnet are joined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Realization:
+    """What a fabric is built of, and what stands in the way.
+
+    Attributes
+    ----------
+    optical : tuple of OpticalDevices
+    tree : FatTreeSize or None
+        One of the trees of packet switches, where the fabric has them and the paper's ports are counted.
+    trees : int
+        How many of them: one for every interface of a server.
+    planes : tuple of Plane
+        Trees of whole switches, where these are bought.
+    transceiver : Transceiver or None
+        Of the catalogue, for this speed: fewest fibers, then most light to spare. None where it lists none.
+    margin_db : float or None
+        Light that is left for fiber, connectors and 1×2 switches after the worst connection; None where unknown.
+    remarks : tuple of str
+        What is assumed, one sentence each.
+    problems : tuple of str
+        Why it cannot be built so, each with a remedy.
+    """
+
+    fabric: str
+    optical: tuple[OpticalDevices, ...] = ()
+    tree: FatTreeSize | None = None
+    trees: int = 0
+    planes: tuple[Plane, ...] = ()
+    transceiver: Transceiver | None = None
+    margin_db: float | None = None
+    remarks: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what it is built of as a mapping."""
+        tree = None if self.tree is None else {**asdict(self.tree), "switches": self.tree.switches}
+        return {
+            "optical": [{**asdict(row), "fits": row.fits} for row in self.optical],
+            "trees": self.trees,
+            "tree": tree,
+            "planes": [plane.to_json() for plane in self.planes],
+            "transceiver": None if self.transceiver is None else self.transceiver.name,
+            "margin_db": self.margin_db,
+            "remarks": list(self.remarks),
+            "problems": list(self.problems),
+        }
+
+
+def realize(
+    fabric: str,
+    servers: int,
+    degree: int,
+    bandwidth_bps: float,
+    cabling: Cabling = USUAL_CABLING,
+    *,
+    tiers: int | None = 3,
+    options: FabricOptions | None = None,
+    planes: tuple[Plane, ...] = (),
+) -> Realization:
+    """Return what a fabric is built of: devices and ports, light lost, and what stands in the way.
+
+    Interface i of every server goes to optical device i of d, so a device has a port for every server. On directed
+    links any wiring is then possible: d permutations, one a device. On duplex links a device joins servers in
+    pairs; it can do so for rings of even length, which fall apart into two sets of pairs. A ring of odd length does
+    not, and needs both its interfaces on one device: with an odd number of servers two interfaces share a device.
+
+    Parameters
+    ----------
+    cabling
+        Where it does not say how many interfaces of a server are on one device, it is as above.
+    tiers
+        Of switches in a fat-tree whose radix is whatever is needed, as the paper has it.
+    planes
+        Trees of whole switches that are bought in place of those; see :class:`topoopt.pricing.Bill`.
+
+    Raises
+    ------
+    InvalidInput
+        If a name is unknown or a number out of range.
+
+    Examples
+    --------
+    >>> realize("topoopt", 128, 4, 100e9).optical[0].count, realize("topoopt", 128, 4, 100e9).optical[0].ports
+    (8, 128)
+    """
+    check_known("fabric", fabric, PRICED_FABRICS)
+    if servers < 1 or degree < 1:
+        raise InvalidInput(f"{fabric}: servers and degree must be >= 1, got {servers} and {degree}")
+    if not 1 <= cabling.shards <= servers:
+        raise InvalidInput(f"shards: expected 1..{servers}, got {cabling.shards}")
+    interfaces, chosen = Interfaces(servers, degree, bandwidth_bps), options or FabricOptions()
+    if fabric in OPTICAL_FABRICS:
+        if fabric == "sip-ml":
+            cabling = replace(cabling, links="directed")  # a wavelength goes one way
+        devices = optical_devices(fabric, interfaces, cabling, chosen)
+        return _optical(fabric, devices, interfaces, cabling)
+    if fabric == "mixnet":
+        return _mixnet(interfaces, tiers or 3, chosen, cabling.technology, planes)
+    if planes:
+        return _bought(fabric, planes)
+    if fabric == "rail":
+        return _tree(fabric, _rail_size(servers), interfaces)
+    if fabric in CABLED_FABRICS:
+        return _cabled(fabric, servers, degree)
+    ratio = chosen.oversubscription if fabric == "oversub-fat-tree" else 1.0
+    return _tree(fabric, fat_tree_size(servers, tiers or 3, ratio), interfaces)
+
+
+def _bought(fabric: str, planes: tuple[Plane, ...]) -> Realization:
+    """Return trees of whole switches: nothing stands in their way, or there would be no bill."""
+    remarks = []
+    if fabric == "ideal-switch" and sum(plane.count for plane in planes) > 1:
+        remarks.append("a server's interfaces are on several trees, and its traffic is spread over them")
+    if any(plane.model.split > 1 for plane in planes):
+        remarks.append("ports of switches are split by breakout cables")
+    if any(plane.spare_ports for plane in planes):
+        remarks.append("spare ports of switches are paid for")
+    return Realization(
+        fabric, trees=sum(plane.count for plane in planes), planes=planes, remarks=tuple(remarks)
+    )
+
+
+def _optical(
+    fabric: str, devices: tuple[OpticalDevices, ...], interfaces: Interfaces, cabling: Cabling
+) -> Realization:
+    module = transceiver_for(interfaces.bandwidth_bps)
+    left_db = [light_left_db(row.loss_db, module) for row in devices]
+    known_db = [value for value in left_db if value is not None]
+    margin_db = min(known_db) if len(known_db) == len(devices) else None
+    remarks, problems = list[str](), list[str]()
+    if cabling.links == "duplex":
+        remarks, problems = _ends_of_cables(-(-interfaces.servers // cabling.shards), interfaces.degree)
+    for row in devices:
+        if not row.fits:
+            problems.append(too_many_ports(row, interfaces.servers, cabling))
+    if margin_db is not None and margin_db < 0:
+        assert module is not None
+        problems.append(
+            f"a connection may lose {module.loss_budget_db - margin_db:g} dB and {module.name} can spare "
+            f"{module.loss_budget_db:g} dB; take a technology that loses less (technology=NAME), or amplifiers"
+        )
+    return Realization(
+        fabric,
+        devices,
+        transceiver=module,
+        margin_db=margin_db,
+        remarks=(*remarks, *_optical_remarks(devices, module, interfaces, cabling)),
+        problems=tuple(problems),
+    )
+
+
+def _optical_remarks(
+    devices: tuple[OpticalDevices, ...], module: Transceiver | None, interfaces: Interfaces, cabling: Cabling
+) -> Iterator[str]:
+    sharing = min(interfaces.degree, cabling.sharing(interfaces.servers))
+    if sharing > 1:
+        yield f"rings of odd length need both interfaces on one device: {sharing} of each server share one"
+    if cabling.shards > 1:
+        yield f"{cabling.shards} shards: servers of different shards cannot be joined, and no job spans them"
+    if module is None:
+        speed = format_bandwidth(interfaces.bandwidth_bps)
+        yield f"the catalogue has no transceiver of {speed}: light not checked"
+    elif module.fibers > 2:
+        pairs = module.fibers // 2
+        yield f"{module.name} has {pairs} fiber pairs, each takes a port: the bill counts one a link"
+    if cabling.look_ahead and any(row.technology == PANEL for row in devices):
+        yield "two 1×2 switches on every link lose light, too; no source says how much"
+    for row in devices:
+        if row.loss_db is None:
+            yield f"no source gives the loss of {row.technology}: light not checked"
+
+
+def _mixnet(
+    interfaces: Interfaces,
+    tiers: int,
+    options: FabricOptions,
+    technology: str | None,
+    planes: tuple[Plane, ...],
+) -> Realization:
+    """Return trees for the electrical interfaces, and one optical device a region for the others."""
+    electrical = options.mixnet_electrical_interfaces(interfaces.degree)
+    size = None if planes else fat_tree_size(interfaces.servers, tiers)
+    tree = (
+        _bought("mixnet", planes)
+        if size is None
+        else _tree("mixnet", size, replace(interfaces, degree=electrical))
+    )
+    optical_interfaces = interfaces.degree - electrical
+    device = regional_devices(interfaces.servers, optical_interfaces, REGION_SERVERS, technology)
+    optical = _optical("mixnet", (device,), interfaces, DEVICE_A_REGION)
+    regions = f"regions of {REGION_SERVERS} servers, each with an optical device of its own"
+    return replace(
+        optical,
+        tree=size,
+        trees=tree.trees,
+        planes=planes,
+        remarks=(regions, *optical.remarks, *tree.remarks),
+        problems=optical.problems + tree.problems,
+    )
+
+
+def _rail_size(servers: int) -> FatTreeSize:
+    leaf = RAIL_LEAF_PORTS // 2
+    edge = -(-servers // leaf)
+    radix = max(RAIL_LEAF_PORTS, edge)
+    return FatTreeSize(servers, radix, edge, 0, 0 if edge == 1 else -(-edge * leaf // radix))
+
+
+def _tree(fabric: str, size: FatTreeSize, interfaces: Interfaces) -> Realization:
+    speed = format_bandwidth(interfaces.bandwidth_bps)
+    fast = [row for row in packet_switches() if row.port_bandwidth_bps >= interfaces.bandwidth_bps]
+    fitting = [row for row in fast if row.ports >= size.radix]
+    remarks, problems = [], list[str]()
+    if fitting:
+        part = min(fitting, key=lambda row: (row.ports, row.port_bandwidth_bps))
+        remarks.append(f"{size.radix} ports of {speed}: {part.name} has {part.ports}")
+    else:
+        largest = max((row.ports for row in fast), default=0)
+        have = f"the largest of the catalogue has {largest}" if largest else "the catalogue has none so fast"
+        problems.append(
+            f"switches of {size.radix} ports of {speed} are needed, {have}; "
+            "use more tiers or more interfaces of less bandwidth"
+        )
+    if fabric == "ideal-switch":
+        remarks.append("no switch of so many ports exists: built as trees without blocking")
+    if interfaces.degree > 1:
+        remarks.append("each interface of a server has a tree of its own")
+    remarks.append("the bill counts ports in use, not whole switches")
+    return Realization(
+        fabric, tree=size, trees=interfaces.degree, remarks=tuple(remarks), problems=tuple(problems)
+    )
+
+
+def _cabled(fabric: str, servers: int, degree: int) -> Realization:
+    remarks, problems = _ends_of_cables(servers, degree) if fabric != "full-mesh" else ([], [])
+    remarks.insert(0, "cables from server to server, wired once: every job gets the same topology")
+    most = largest_degree(max(servers, 2))
+    if fabric == "full-mesh" and servers - 1 > degree:
+        remarks.append(f"the bill has the {servers - 1} interfaces that every server needs, not {degree}")
+    if fabric == "full-mesh" and servers - 1 > most:
+        problems.append(
+            f"every server needs {servers - 1} interfaces and the largest has {most}; use another fabric"
+        )
+    return Realization(fabric, remarks=tuple(remarks), problems=tuple(problems))
+
+
+def _ends_of_cables(servers: int, degree: int) -> tuple[list[str], list[str]]:
+    """Return remarks and problems of cables that join so many servers to each other."""
+    if degree == 1 and servers > 2:
+        return [], [f"1 duplex interface joins servers in pairs, not {servers} to each other; use 2 or more"]
+    if servers * degree % 2:
+        return [f"{servers} servers of {degree} interfaces have an odd number of ends: one stays free"], []
+    return [], []
+
+
+def fat_tree_size(servers: int, tiers: int = 3, oversubscription: float = 1.0) -> FatTreeSize:
+    """Return the tree of the smallest switches that joins the servers.
+
+    A first switch of k ports has as many for servers as leave one uplink for ``oversubscription`` of them. In
+    three tiers k/2 of them make a pod with one aggregation switch for each of their uplinks, and k pods meet in the
+    core: k³/4 servers at full bisection, k³/3 at 2:1. In two tiers k first switches meet in the core.
+
+    Examples
+    --------
+    >>> fat_tree_size(128)
+    FatTreeSize(servers=128, radix=8, edge=32, aggregation=32, core=16)
+    >>> fat_tree_size(128, tiers=2), fat_tree_size(128, tiers=1).radix
+    (FatTreeSize(servers=128, radix=16, edge=16, aggregation=0, core=8), 128)
+    """
+    if servers < 1:
+        raise InvalidInput(f"fat-tree: servers must be at least 1, got {servers}")
+    radix = 2
+    while _most_servers(radix, tiers, oversubscription) < servers:
+        radix += 2
+    if tiers == 1:
+        return FatTreeSize(servers, radix, 1, 0, 0)
+    below = _below(radix, oversubscription)
+    above = radix - below
+    edge = -(-servers // below)
+    if edge == 1:
+        return FatTreeSize(servers, radix, 1, 0, 0)
+    if tiers == 2:
+        return FatTreeSize(servers, radix, edge, 0, -(-edge * above // radix))
+    pods = -(-edge // (radix // 2))
+    core = 0 if pods == 1 else -(-pods * above // 2)
+    return FatTreeSize(servers, radix, edge, pods * above, core)
+
+
+def _most_servers(radix: int, tiers: int, oversubscription: float) -> int:
+    below = _below(radix, oversubscription)
+    return {1: radix, 2: radix * below, 3: radix * (radix // 2) * below}[tiers]
+
+
+def _below(radix: int, oversubscription: float) -> int:
+    """Return how many ports of a first switch are for servers; at least one is left to go up."""
+    return min(int(radix * oversubscription / (1 + oversubscription) + 1e-9), radix - 1)

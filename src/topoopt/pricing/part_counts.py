@@ -1,0 +1,281 @@
+"""How many of each part a fabric takes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.pricing.accounting import Accounting
+from topoopt.pricing.fabric_options import (
+    COPPER,
+    RAIL_LEAF_PORTS,
+    FabricOptions,
+    in_copper,
+    plugged,
+    server_module,
+)
+from topoopt.pricing.part_table import Item, Part, PartTable
+from topoopt.pricing.switch_choice import Plane, Wanted, bought_as, chosen_planes, ports_for
+
+
+@dataclass(frozen=True, slots=True)
+class Interfaces:
+    """The interfaces of all servers: ``degree`` of ``bandwidth_bps`` at each of ``servers``."""
+
+    servers: int
+    degree: int
+    bandwidth_bps: float
+
+    @property
+    def total(self) -> int:
+        """Interfaces of all servers together."""
+        return self.servers * self.degree
+
+
+@dataclass(frozen=True, eq=False)
+class Buying:
+    """Interfaces that are to be joined, how it is counted and chosen, and how long a link is.
+
+    Attributes
+    ----------
+    lengths_m : array of shape (servers,)
+        Of the cable from each server to the middle of the room.
+    length_m : float
+        Mean length of a link of the fabric.
+    """
+
+    interfaces: Interfaces
+    rule: Accounting
+    options: FabricOptions
+    prices: PartTable
+    lengths_m: Floats
+    length_m: float
+
+    @property
+    def technology(self) -> str:
+        """What links are made of."""
+        return self.options.link_technology
+
+    def of(self, degree: int) -> "Buying":
+        """Return the same for some of the interfaces of every server."""
+        return replace(self, interfaces=replace(self.interfaces, degree=degree))
+
+    def fiber_m(self, fibers: float, *, switched: bool = False) -> float:
+        """Return meters of so many fibers, none where they are not counted."""
+        counted = self.rule.fiber_on == "every-fabric" or (switched and self.rule.fiber_on == "fat-trees")
+        return fibers * self.length_m if counted else 0
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many of each part, and the trees of switches that they make where whole switches are bought."""
+
+    parts: Mapping[Part, float]
+    planes: tuple[Plane, ...] = ()
+
+    def plus(self, other: "Counted") -> "Counted":
+        """Return the parts of both."""
+        parts = dict(self.parts)
+        for part, count in other.parts.items():
+            parts[part] = parts.get(part, 0) + count
+        return Counted(parts, self.planes + other.planes)
+
+
+CountRule = Callable[[Buying], Counted]
+PORT_OF_TECHNOLOGY: Mapping[str, Item] = {
+    "patch-panel": "patch_panel_port",
+    "3d-mems": "mems_port",
+    "piezo": "piezo_port",
+}
+"""Which part a port of an optical technology is; the others have no price in any list."""
+
+
+def bought_interfaces(fabric: str, interfaces: Interfaces) -> Interfaces:
+    """Return the interfaces that a fabric needs for the bandwidth of these.
+
+    A full mesh has a link to every other server, which share the bandwidth of all interfaces asked for; where there
+    are fewer servers than interfaces, some are joined by several.
+    """
+    others = interfaces.servers - 1
+    if fabric != "full-mesh" or others <= interfaces.degree:
+        return interfaces
+    return Interfaces(interfaces.servers, others, interfaces.degree * interfaces.bandwidth_bps / others)
+
+
+def _patch_panel(buying: Buying) -> Counted:
+    return _server_side(buying).plus(_panels(buying))
+
+
+def _optical_switch(buying: Buying) -> Counted:
+    return _server_side(buying).plus(_circuit_ports(buying))
+
+
+def _hybrid(buying: Buying) -> Counted:
+    degree = buying.interfaces.degree
+    circuits = buying.options.hybrid_ocs_interfaces(degree)
+    behind_panels = _panels(buying.of(degree - circuits))
+    return _server_side(buying).plus(behind_panels).plus(_circuit_ports(buying.of(circuits)))
+
+
+def _direct(buying: Buying) -> Counted:
+    """Return the servers' own parts, and cables from server to server.
+
+    The paper counts a fiber for every interface, although two interfaces share a cable; copper is bought by the cable.
+    """
+    size, cables = buying.interfaces, -(-buying.interfaces.total // 2)
+    if buying.technology == COPPER and buying.rule.fiber_length_m is not None:
+        copper = in_copper(np.full(cables, buying.length_m), size.bandwidth_bps)
+        if sum(copper.values()) == cables:
+            of_speed = {Part(item, size.bandwidth_bps): float(count) for item, count in copper.items()}
+            return Counted({**_nics(buying), **of_speed})
+    return _server_side(buying).plus(Counted({Part("fiber_m"): buying.fiber_m(size.total)}))
+
+
+def _full_bisection(buying: Buying) -> Counted:
+    return switched(buying)
+
+
+def _oversubscribed(buying: Buying) -> Counted:
+    return switched(buying, oversubscription=buying.options.oversubscription)
+
+
+def _mixnet(buying: Buying) -> Counted:
+    electrical = buying.options.mixnet_electrical_interfaces(buying.interfaces.degree)
+    tree = switched(buying.of(electrical))
+    return tree.plus(_optical_switch(buying.of(buying.interfaces.degree - electrical)))
+
+
+def _rail(buying: Buying) -> Counted:
+    if buying.rule.switches == "whole":
+        return switched(buying, rails=True)
+    # By the port a rail of one leaf needs no spine; beyond, every server link has an uplink of its own.
+    one_leaf = buying.interfaces.servers <= RAIL_LEAF_PORTS // 2
+    return ports_in_use(buying, 0 if one_leaf else 1)
+
+
+def _nics(buying: Buying) -> dict[Part, float]:
+    size = buying.interfaces
+    return {Part("nic", size.bandwidth_bps): size.total if buying.rule.nics else 0}
+
+
+def _server_side(buying: Buying) -> Counted:
+    size = buying.interfaces
+    return Counted({**_nics(buying), Part(server_module(buying.technology), size.bandwidth_bps): size.total})
+
+
+def _panels(buying: Buying) -> Counted:
+    rule, interfaces = buying.rule, buying.interfaces.total
+    fibers = 2 if rule.look_ahead and rule.look_ahead_fiber else 1
+    return Counted(
+        {
+            Part("patch_panel_port"): (2 if rule.look_ahead else 1) * interfaces,
+            Part("optical_switch_1x2"): interfaces if rule.look_ahead else 0,
+            Part("fiber_m"): buying.fiber_m(fibers * interfaces),
+        }
+    )
+
+
+def _circuit_ports(buying: Buying) -> Counted:
+    """Return ports of circuit switches, of the technology that is named where the list has a price for it."""
+    count = buying.interfaces.total
+    item = PORT_OF_TECHNOLOGY.get(buying.options.technology or "", "ocs_port")
+    if item == "patch_panel_port" or buying.prices.known_value(item) is None:
+        item = "ocs_port"
+    return Counted({Part(item): count, Part("fiber_m"): buying.fiber_m(count)})
+
+
+PRICED_FABRICS: Mapping[str, CountRule] = {
+    "topoopt": _patch_panel,
+    "topoopt-ocs": _optical_switch,
+    "topoopt-hybrid": _hybrid,
+    "ideal-switch": _full_bisection,
+    "fat-tree": _full_bisection,
+    "oversub-fat-tree": _oversubscribed,
+    "rail": _rail,
+    "expander": _direct,
+    "torus": _direct,
+    "full-mesh": _direct,
+    "sip-ml": _optical_switch,
+    "ocs-reconfig": _optical_switch,
+    "mixnet": _mixnet,
+}
+"""How many of each part a fabric takes, by name."""
+CABLED_FABRICS = frozenset(name for name, rule in PRICED_FABRICS.items() if rule is _direct)
+"""Fabrics whose servers are cabled to each other, once."""
+SWITCHED_FABRICS = frozenset(("ideal-switch", "fat-tree", "oversub-fat-tree", "rail", "mixnet"))
+"""Fabrics that have packet switches."""
+
+
+def switched(buying: Buying, *, oversubscription: float = 1.0, rails: bool = False) -> Counted:
+    """Return the parts of trees of switches that join all interfaces, cables and network cards included.
+
+    Raises
+    ------
+    Infeasible
+        If no switches of the catalogue can do it.
+    """
+    if buying.rule.switches == "ports":
+        return ports_in_use(buying, (buying.rule.tiers or 3) - 1, oversubscription)
+    size = buying.interfaces
+    fiber_usd = (buying.prices.known_value("fiber_m") or 0.0) * buying.fiber_m(1, switched=True)
+    wanted = Wanted(
+        size.servers,
+        size.degree,
+        size.bandwidth_bps,
+        buying.technology,
+        fiber_usd,
+        buying.rule.tiers,
+        oversubscription,
+        rails,
+    )
+    planes = chosen_planes(wanted, buying.prices)
+    copper = in_copper(buying.lengths_m, size.bandwidth_bps) if buying.technology == COPPER else {}
+    counted = Counted({Part("nic", size.bandwidth_bps): size.total if buying.rule.nics else 0}, planes)
+    for plane in planes:
+        reached = {item: servers * plane.interfaces for item, servers in copper.items()}
+        counted = counted.plus(_of_plane(plane, reached, buying))
+    return counted
+
+
+def ports_in_use(buying: Buying, tiers_above: int, oversubscription: float = 1.0) -> Counted:
+    """Return the parts of a k-ary fat-tree by the port: so many tiers of links above the first switch.
+
+    Every link has a transceiver at both ends, and a port at each end that is a switch.
+    """
+    size, rule = buying.interfaces, buying.rule
+    upper_links = tiers_above * _up(size.total, oversubscription)
+    links = size.total + upper_links
+    return Counted(
+        {
+            Part("nic", size.bandwidth_bps): size.total if rule.nics else 0,
+            Part(server_module(buying.technology), size.bandwidth_bps): 2 * links,
+            Part("electrical_port", size.bandwidth_bps): size.total + 2 * upper_links,
+            Part("fiber_m"): buying.fiber_m(links, switched=True),
+        }
+    )
+
+
+def _of_plane(plane: Plane, copper: Mapping[Item, int], buying: Buying) -> Counted:
+    """Return the parts of equal trees: switches, what is plugged in at both ends of each link, and the cables."""
+    tree, model, speed_bps = plane.tree, plane.model, buying.interfaces.bandwidth_bps
+    optical = tree.hosts - sum(copper.values())
+    ends = ports_for(optical, model.split) + 2 * (
+        ports_for(tree.leaf_links, model.split) + ports_for(tree.upper_links, model.split)
+    )
+    parts: dict[Part, float] = {
+        part: count * tree.switches for part, count in bought_as(model.switch, buying.prices).items()
+    }
+    parts[Part(server_module(buying.technology), speed_bps)] = optical
+    for part in plugged(buying.technology, model.switch, model.split, speed_bps):
+        parts[part] = parts.get(part, 0) + ends
+    for item, count in copper.items():
+        parts[Part(item, speed_bps)] = count
+    parts[Part("fiber_m")] = buying.fiber_m(optical + tree.links, switched=True)
+    return Counted({part: count * plane.count for part, count in parts.items()})
+
+
+def _up(links: int, oversubscription: float) -> int:
+    """Return the links out of first switches: one for ``oversubscription`` links of servers."""
+    whole = links / oversubscription
+    return int(whole) if whole == int(whole) else int(whole) + 1

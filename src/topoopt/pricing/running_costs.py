@@ -1,0 +1,293 @@
+"""Running costs of a cluster and the price of its servers: for how many years, what money, electricity and building
+cost, how much it trains."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from math import expm1, log1p
+
+from topoopt.base.errors import InvalidInput
+from topoopt.catalog import find_accelerator, server_with
+from topoopt.schema.files import packaged_rows
+
+HOURS_OF_A_YEAR = 24 * 365
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How a cluster is run.
+
+    Attributes
+    ----------
+    years : float
+        Over which its price is spread, in equal payments at the end of each year.
+    electricity_usd_per_kwh : float
+    power_usage_effectiveness : float
+        Watts drawn by the building over watts drawn by the parts, 1 or more: cooling and supply.
+    utilization : float
+        Share of the hours in which it trains. The others are paid for, too, electricity included: what stands
+        idle draws less, by how much no source says of a whole cluster.
+    interest_rate : float or None
+        Cost of capital, a share a year. None, here and below: it is left out, and whoever shows a sum says so.
+    colocation_usd_per_kw_month : float or None
+        Of the building and its cooling, without electricity, for every kilowatt that the parts draw while they train.
+    maintenance_rate : float or None
+        Repairs and support, a share of all prices a year.
+    staff_usd_per_year : float or None
+        Of those who run it.
+    storage_usd : float or None
+        Price of the storage that goes with it.
+    """
+
+    years: float
+    electricity_usd_per_kwh: float
+    power_usage_effectiveness: float = 1.0
+    utilization: float = 1.0
+    interest_rate: float | None = None
+    colocation_usd_per_kw_month: float | None = None
+    maintenance_rate: float | None = None
+    staff_usd_per_year: float | None = None
+    storage_usd: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.years <= 100:
+            raise InvalidInput(f"years: expected a number above 0 and up to 100, got {self.years:g}")
+        if not 0 <= self.electricity_usd_per_kwh < float("inf"):
+            raise InvalidInput(
+                f"electricity_price: expected dollars a kWh >= 0, got {self.electricity_usd_per_kwh}"
+            )
+        if not 1 <= self.power_usage_effectiveness < float("inf"):
+            raise InvalidInput(
+                f"power_usage_effectiveness: expected a number >= 1, got {self.power_usage_effectiveness}"
+            )
+        if not 0 < self.utilization <= 1:
+            raise InvalidInput(f"utilization: expected a share above 0 and up to 1, got {self.utilization:g}")
+        for word, share in (("interest", self.interest_rate), ("maintenance", self.maintenance_rate)):
+            if share is not None and not 0 <= share <= 1:
+                raise InvalidInput(f"{word}: expected a share a year from 0 to 1, such as 0.1, got {share:g}")
+        amounts = (self.colocation_usd_per_kw_month, self.staff_usd_per_year, self.storage_usd)
+        for word, usd in zip(("colocation", "staff", "storage"), amounts, strict=True):
+            if usd is not None and not 0 <= usd < float("inf"):
+                raise InvalidInput(f"{word}: expected dollars >= 0, got {usd:g}")
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What nobody has said and no source says, so that it is in no sum."""
+        said = {
+            "interest": self.interest_rate,
+            "the building": self.colocation_usd_per_kw_month,
+            "maintenance": self.maintenance_rate,
+            "staff": self.staff_usd_per_year,
+            "storage": self.storage_usd,
+        }
+        return tuple(name for name, value in said.items() if value is None)
+
+    @property
+    def interest_share(self) -> float:
+        """Interest over all years, for a dollar that is paid back in equal payments at the end of each year.
+
+        Examples
+        --------
+        >>> round(Running(5, 0.1, interest_rate=0.10).interest_share, 4)  # 5 × 0.26380 of an annuity, less 1
+        0.319
+        """
+        if not self.interest_rate:
+            return 0.0
+        return self.years * self.interest_rate / -expm1(-self.years * log1p(self.interest_rate)) - 1.0
+
+    @property
+    def maintenance_share(self) -> float:
+        """Maintenance over all years, for a dollar of prices."""
+        return self.years * (self.maintenance_rate or 0.0)
+
+    @property
+    def capital_factor(self) -> float:
+        """What a dollar of prices comes to over all years, with interest and maintenance."""
+        return 1.0 + self.interest_share + self.maintenance_share
+
+    @property
+    def hours(self) -> float:
+        """Hours of all years."""
+        return self.years * HOURS_OF_A_YEAR
+
+    @property
+    def training_hours(self) -> float:
+        """Those in which it trains."""
+        return self.hours * self.utilization
+
+    def electricity_usd(self, power_w: float) -> float:
+        """Return what so many watts cost over all years, with what the building adds.
+
+        Examples
+        --------
+        >>> round(Running(4, 0.10, 1.3).electricity_usd(10_086.4))  # 35,040 h
+        45946
+        """
+        kwh = power_w / 1e3 * self.power_usage_effectiveness * self.hours
+        return kwh * self.electricity_usd_per_kwh
+
+    def colocation_usd(self, power_w: float) -> float:
+        """Return what the building takes for so many watts of parts over all years; nothing where it is left out."""
+        return power_w / 1e3 * (self.colocation_usd_per_kw_month or 0.0) * 12 * self.years
+
+
+@dataclass(frozen=True, slots=True)
+class UsualFigure:
+    """A figure of how clusters are run, its range and where it comes from; None where no public figure is known."""
+
+    name: str
+    low: float | None
+    usual: float | None
+    high: float | None
+    unit: str
+    confidence: str
+    date: str
+    source: str
+
+
+@cache
+def usual_figures() -> Mapping[str, UsualFigure]:
+    """Return what is taken where nothing is said, by name: ``years``, ``utilization``, ``training_power`` …
+
+    ``training_power`` is what a server draws while it trains, over what its maker says that it draws at most.
+
+    Examples
+    --------
+    >>> usual_figures()["power_usage_effectiveness"].usual
+    1.58
+    """
+    return {
+        row["name"]: UsualFigure(
+            row["name"],
+            _number(row["low"]),
+            _number(row["usual"]),
+            _number(row["high"]),
+            row["unit"],
+            row["confidence"],
+            row["date"],
+            row["source"],
+        )
+        for row in packaged_rows("pricing", "running")
+    }
+
+
+def usual_running(given: Mapping[str, float]) -> Running:
+    """Return how clusters are run, with what is said in place of the usual figures.
+
+    Parameters
+    ----------
+    given
+        Fields of :class:`Running`.
+
+    Examples
+    --------
+    >>> usual_running({"years": 4}).years, usual_running({}).left_out
+    (4, ('staff', 'storage'))
+    """
+    usual = {field.name: usual_figures()[field.name].usual for field in fields(Running)}
+    return Running(**{**usual, **given})  # type: ignore[arg-type]
+
+
+def _number(cell: str) -> float | None:
+    return float(cell) if cell else None
+
+
+RANGE = ("low", "typical", "high")
+"""Names of the catalogue's prices."""
+GIVEN = "given"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPrice:
+    """One server with its accelerators, all others are alike.
+
+    Attributes
+    ----------
+    name : str
+        Which server of the catalogue, or how much of it; or what it has.
+    usd, low_usd, high_usd : float or None
+        Its price, and how far off that may be; None where nobody's figure is known.
+    power_w : float or None
+        What it draws while it trains.
+    basis : str
+        How the figures come about, in words.
+    source : str
+        Where they come from.
+    """
+
+    name: str
+    usd: float | None
+    low_usd: float | None
+    high_usd: float | None
+    power_w: float | None
+    basis: str
+    source: str = ""
+
+
+def server_price(
+    accelerator: str,
+    accelerators_per_server: int,
+    *,
+    price: str | float | None = None,
+    power_w: float | None = None,
+) -> ServerPrice:
+    """Return what a server of so many accelerators costs and draws.
+
+    A server of the catalogue has 8 accelerators, a rack 72; one of another number is priced by its accelerators.
+
+    Parameters
+    ----------
+    price
+        Dollars, or ``low``, ``typical`` or ``high`` of the catalogue; typical where not given.
+    power_w
+        While it trains; a share of the maker's rating where not given.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such accelerator, or a figure is out of range.
+
+    Examples
+    --------
+    >>> server_price("h100", 8).usd, server_price("h100", 4, price="low").usd, server_price("v100", 8).usd
+    (270000.0, 99500.0, None)
+    """
+    part, row = find_accelerator(accelerator), server_with(accelerator)
+    of_catalogue = price is None or price in RANGE
+    given_usd = None if of_catalogue else _dollars(price)
+    if power_w is not None and not 0 <= power_w < float("inf"):
+        raise InvalidInput(f"server_power: expected watts >= 0, got {power_w}")
+    if row is None:
+        name = f"{accelerators_per_server} x {part.name}"
+        what = "no server of the catalogue has this accelerator"
+        basis = what if None in (given_usd, power_w) else GIVEN
+        return ServerPrice(name, given_usd, given_usd, given_usd, power_w, basis)
+    share = accelerators_per_server / row.accelerators
+    low, typical, high = (
+        None if usd is None else usd * share for usd in (row.low_usd, row.typical_usd, row.high_usd)
+    )
+    usd = given_usd
+    if of_catalogue:
+        usd = {"low": low, "high": high}.get(str(price), typical)
+    else:
+        low = high = given_usd
+    draws = usual_figures()["training_power"].usual
+    assert draws is not None
+    if power_w is None and row.rated_w is not None:
+        power_w = row.rated_w * share * draws
+    name = row.name
+    if share != 1:
+        named = f"{accelerators_per_server} of {row.accelerators}" if share < 1 else accelerators_per_server
+        name = f"{named} accelerators of {row.name}"
+    priced = f"{price or 'typical'} price of {row.date}" if of_catalogue else "price given"
+    return ServerPrice(name, usd, low, high, power_w, f"{name}, {priced}", row.source)
+
+
+def _dollars(price: str | float | None) -> float:
+    try:
+        usd = float(str(price))
+    except ValueError:
+        usd = float("nan")
+    if not 0 <= usd < float("inf"):
+        raise InvalidInput(f'server_price: expected dollars >= 0, low, typical or high, got "{price}"')
+    return usd

@@ -1,1 +1,0 @@
-"""Counters of links read over time: what each link of a simulation had sent by when."""

@@ -1,0 +1,1 @@
+"""Flows on links: what communication tasks become in every simulator, and which links they use."""

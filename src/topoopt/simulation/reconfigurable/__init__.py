@@ -1,1 +1,0 @@
-"""The flow simulator on circuits that change over time."""

@@ -1,0 +1,1 @@
+"""Task graphs of operators, and task graphs whose collectives are played by their schedules."""

@@ -1,0 +1,272 @@
+"""From a model and a strategy to a task graph: what one training iteration does, and what waits for what.
+
+Per operator and part a forward and a backward compute task. A forward part waits for the producers' parts
+that overlap its index boxes; what lies on another server comes by a transfer. The backward pass mirrors it.
+The replicas of a weight tensor are AllReduced when the backward part of each is done.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topoopt.base.arrays import Floats, Ints
+from topoopt.base.errors import InvalidInput
+from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, TaskGraph, TaskRows, distinct
+from topoopt.simulation.tasks.draft import Draft
+from topoopt.workloads import OperatorGraph, OperatorTimer
+from topoopt.workloads.strategy import ParallelStrategy, edge_transfers, part_samples, weight_shards
+
+FIRST_BUCKET_BYTES = 1024 * 1024
+"""The first bucket of a group is as small as this, so that its AllReduce begins early (PyTorch's reducer,
+``kDefaultFirstBucketBytes``)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sync:
+    """One AllReduce and the numbers of the forward and backward tasks that hold its replicas."""
+
+    operator: int
+    members: tuple[int, ...]
+    size_bytes: int
+    delay_s: float
+    forward: Ints
+    backward: Ints
+
+
+DEFAULT_INTRA_SERVER_BANDWIDTH_BPS = 200e9
+"""25 GB/s between the accelerators of a server, as in the authors' simulations."""
+_FORWARD, _BACKWARD, _ACTIVATION, _GRADIENT, _ALLREDUCE = (
+    PHASES.index(name) for name in ("forward", "backward", "activation", "gradient", "allreduce")
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Compute tasks of one iteration, numbered from 0: forward parts first, then backward parts."""
+
+    count: Ints  # parts of each operator
+    forward: Ints  # number of each operator's first forward part
+    backward: Ints  # likewise; the last operator's come first
+    server: Ints  # of each compute task
+    duration_s: Floats
+    operator: Ints
+
+    @property
+    def total(self) -> int:
+        """Compute tasks of one iteration."""
+        return len(self.server)
+
+
+class _Messages(NamedTuple):
+    """Overlaps between compute tasks: dependencies and, where the servers differ, transfers."""
+
+    before: Ints
+    after: Ints
+    src: Ints
+    dst: Ints
+    size_bytes: Ints
+    operator: Ints
+    phase: Ints
+
+    def of(self, chosen: NDArray[np.bool_]) -> "_Messages":
+        """Return some rows."""
+        return _Messages(*(column[chosen] for column in self))
+
+
+def build_task_graph(
+    graph: OperatorGraph,
+    strategy: ParallelStrategy,
+    timer: OperatorTimer,
+    accelerators_per_server: int,
+    intra_server_bandwidth_bps: float = DEFAULT_INTRA_SERVER_BANDWIDTH_BPS,
+    embedding_bytes_factor: int = 1,
+    iterations: int = 1,
+    bucket_bytes: int = 0,
+) -> TaskGraph:
+    """Return the task graph of ``iterations`` training iterations.
+
+    Before the AllReduce of S bytes over servers, each server reduces over its accelerators, which takes
+    2·S / accelerators / intra-server bandwidth; not for embedding tables, which live on one of them. A tensor
+    without replicas on other servers has only that delay.
+
+    ``bucket_bytes`` above 0 joins gradients of equal replica groups into buckets, see
+    ``gradient_buckets.py``.
+
+    In iteration i+1 a forward part waits for its own backward part and its own AllReduces of iteration i: the
+    next forward pass overlaps the tail of the AllReduces, layer by layer.
+
+    Raises
+    ------
+    InvalidInput
+        If a count is below 1 or the strategy does not fit the model.
+    """
+    for name, value in (("accelerators_per_server", accelerators_per_server), ("iterations", iterations)):
+        if value < 1:
+            raise InvalidInput(f"task graph: {name} must be >= 1, got {value}")
+    if len(strategy.splits) != len(graph.operators):
+        raise InvalidInput(
+            f"task graph: the strategy splits {len(strategy.splits)} operators, "
+            f"model {graph.name} has {len(graph.operators)}"
+        )
+    batch = graph.batch_per_accelerator * accelerators_per_server * strategy.servers
+    parts = _parts(graph, strategy, timer, batch)
+    local, transfers = _by_way(_messages(graph, strategy, parts, batch, embedding_bytes_factor))
+    per_byte_s = 0.0 if accelerators_per_server == 1 else 8.0 / intra_server_bandwidth_bps
+    syncs = list(_syncs(graph, strategy, parts, 2.0 * per_byte_s / accelerators_per_server))
+    if bucket_bytes:
+        syncs = in_buckets(syncs, bucket_bytes)
+    return _assemble(graph, strategy.servers, parts, (local, transfers), syncs, iterations)
+
+
+def _parts(graph: OperatorGraph, strategy: ParallelStrategy, timer: OperatorTimer, batch: int) -> _Parts:
+    count = np.array([split.parts for split in strategy.splits], np.int64)
+    total = int(count.sum())
+    forward = np.cumsum(count) - count
+    backward = 2 * total - np.cumsum(count)
+    server = np.zeros(2 * total, np.int64)
+    duration_s = np.zeros(2 * total)
+    operator = np.zeros(2 * total, np.int64)
+    for index, (op, split) in enumerate(zip(graph.operators, strategy.splits, strict=True)):
+        time = timer.time(op, part_samples(split, batch), split.channel_degree)
+        for first, seconds in ((forward[index], time.forward_s), (backward[index], time.backward_s)):
+            chosen = slice(first, first + count[index])
+            server[chosen] = split.servers(strategy.servers)
+            duration_s[chosen] = seconds
+            operator[chosen] = index
+    return _Parts(count, forward, backward, server, duration_s, operator)
+
+
+def _messages(
+    graph: OperatorGraph, strategy: ParallelStrategy, parts: _Parts, batch: int, factor: int
+) -> _Messages:
+    rows: list[tuple[Ints, ...]] = []
+    labels: list[tuple[int, int]] = []  # operator and phase of each
+    for index, op in enumerate(graph.operators):
+        own = np.arange(parts.count[index])
+        ahead, back = parts.forward[index] + own, parts.backward[index] + own
+        rows.append((ahead, back, parts.server[ahead], parts.server[ahead], 0 * own))
+        labels.append((index, _BACKWARD))
+        for producer in op.inputs:
+            edge = edge_transfers(graph, strategy, producer, index, batch, factor)
+            made, used, size = edge.producer_part, edge.consumer_part, np.asarray(edge.size_bytes, np.int64)
+            rows.append(
+                (parts.forward[producer] + made, parts.forward[index] + used, edge.src, edge.dst, size)
+            )
+            rows.append(
+                (parts.backward[index] + used, parts.backward[producer] + made, edge.dst, edge.src, size)
+            )
+            labels += [(producer, _ACTIVATION), (producer, _GRADIENT)]
+    label = np.repeat(np.array(labels, np.int64).T, [len(row[0]) for row in rows], axis=1)
+    return _Messages(*(np.concatenate(column) for column in zip(*rows, strict=True)), *label)
+
+
+def _by_way(messages: _Messages) -> tuple[_Messages, _Messages]:
+    """Return those that stay on a server, and those that go to another one."""
+    remote = (messages.src != messages.dst) & (messages.size_bytes > 0)
+    return messages.of(~remote), messages.of(remote)
+
+
+def _syncs(
+    graph: OperatorGraph, strategy: ParallelStrategy, parts: _Parts, delay_s_per_byte: float
+) -> Iterator[Sync]:
+    for index, op in enumerate(graph.operators):
+        place = {server: part for part, server in enumerate(strategy.splits[index].servers(strategy.servers))}
+        delay = 0.0 if op.is_embedding else delay_s_per_byte
+        for shard in weight_shards(graph, strategy, index):
+            if len(shard.members) < 2 and not delay * shard.size_bytes:
+                continue
+            own = np.array([place[server] for server in shard.members], np.int64)
+            yield Sync(
+                index,
+                shard.members,
+                shard.size_bytes,
+                delay * shard.size_bytes,
+                parts.forward[index] + own,
+                parts.backward[index] + own,
+            )
+
+
+def _assemble(
+    graph: OperatorGraph,
+    servers: int,
+    parts: _Parts,
+    messages: tuple[_Messages, _Messages],
+    syncs: list[Sync],
+    iterations: int,
+) -> TaskGraph:
+    local, transfers = messages
+    draft, half = Draft(), parts.total // 2
+    compute = draft.add(
+        TaskRows(
+            COMPUTE,
+            parts.total,
+            parts.duration_s,
+            server=parts.server,
+            operator=parts.operator,
+            phase=np.repeat([_FORWARD, _BACKWARD], half),
+        )
+    )
+    sent = draft.add(
+        TaskRows(
+            TRANSFER,
+            len(transfers.before),
+            src=transfers.src,
+            dst=transfers.dst,
+            size_bytes=transfers.size_bytes,
+            operator=transfers.operator,
+            phase=transfers.phase,
+        )
+    )
+    draft.wait(local.before, local.after)
+    draft.wait(transfers.before, sent)
+    draft.wait(sent, transfers.after)
+    operator = parts.operator[:half]
+    backward = parts.backward[operator] + compute[:half] - parts.forward[operator]
+    draft.wait(backward, compute[:half], next_iteration=True)
+    for sync in syncs:
+        done = draft.add_collective(
+            "allreduce", sync.members, sync.size_bytes, sync.delay_s, 1, sync.operator, _ALLREDUCE
+        )
+        draft.wait(sync.backward, done)
+        draft.wait(done, sync.forward, next_iteration=True)
+    return draft.graph(servers, iterations, tuple(op.name for op in graph.operators))
+
+
+def in_buckets(syncs: Iterable[Sync], bucket_bytes: int) -> list[Sync]:
+    """Return the AllReduces of whole buckets; those of different groups of replicas are apart.
+
+    From the last tensor to the first, which is the order of the backward pass, a bucket takes one after the other until
+    it holds ``bucket_bytes``: it may be larger by nearly its last tensor, which is never cut, and the last of a group
+    may be smaller. The first of each group is full at :data:`FIRST_BUCKET_BYTES`.
+
+    References
+    ----------
+    .. [1] PyTorch, ``compute_bucket_assignment_by_size`` in ``torch/csrc/distributed/c10d/reducer.cpp``. There each
+       process group is a module wrapped on its own, and newer versions leave out the small first bucket where a size is
+       given (pull request 121640).
+    """
+    done: list[Sync] = []
+    filling: dict[tuple[int, ...], list[Sync]] = {}
+    limits: dict[tuple[int, ...], int] = {}
+    for sync in reversed(list(syncs)):
+        bucket = filling.setdefault(sync.members, [])
+        bucket.append(sync)
+        limit = limits.get(sync.members, min(FIRST_BUCKET_BYTES, bucket_bytes))
+        if sum(row.size_bytes for row in bucket) >= limit:
+            done.append(_joined(filling.pop(sync.members)))
+            limits[sync.members] = bucket_bytes
+    return done + [_joined(bucket) for bucket in filling.values()]
+
+
+def _joined(bucket: list[Sync]) -> Sync:
+    return Sync(
+        bucket[-1].operator,
+        bucket[0].members,
+        sum(row.size_bytes for row in bucket),
+        sum(row.delay_s for row in bucket),
+        distinct(np.concatenate([row.forward for row in bucket])),
+        distinct(np.concatenate([row.backward for row in bucket])),
+    )

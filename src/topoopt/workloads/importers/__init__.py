@@ -1,1 +1,0 @@
-"""Importers: operators, traffic matrices and profiles from the user's files."""
