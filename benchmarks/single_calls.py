@@ -21,7 +21,7 @@ from topoopt.inference import Degrees, EngineSettings, closed_loop, replica
 from topoopt.inference.step.constants import ServedStack, shipped_constants
 from topoopt.pages import html, make_page
 from topoopt.plugins.exports import Deployment, deployment
-from topoopt.plugins.exports.training_formats import TRAINING_FORMATS
+from topoopt.plugins.exports.table import TRAINING_FORMATS
 from topoopt.routing import Fabric, make_routes, path_table
 from topoopt.routing.forwarding import follow, forwarding_tables
 from topoopt.simulation import read_fbuf

@@ -18,7 +18,7 @@ from topoopt.jobs import (
     traffic_job,
     transformer_of,
 )
-from topoopt.pages.work_pages import WORK_PAGES
+from topoopt.pages.plan_facts import WORK_PAGES
 from topoopt.plans.plan_file import WORK_PARTS
 from topoopt.search import starting_strategy, task_graph_of
 from topoopt.search.candidates.task_graphs import TASK_GRAPHS

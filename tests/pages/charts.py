@@ -14,9 +14,7 @@ from topoopt.pages import (
     Series,
     TimelineChart,
 )
-from topoopt.pages.chart import Limit
-from topoopt.pages.polar_chart import Arc, PolarChart
-from topoopt.pages.stages_chart import StageBox, StagesChart
+from topoopt.pages.chart import Arc, Limit, PolarChart, StageBox, StagesChart
 
 SPEEDS = (10, 25, 40, 100, 200)
 MODELS = ("DLRM", "BERT", "VGG16")

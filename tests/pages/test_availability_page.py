@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from topoopt.pages.availability_page import headline
+from topoopt.pages.failure_page import headline
 from topoopt.plans import ComparedFabric, Outcome
 from topoopt.studies.failure import Estimate
 

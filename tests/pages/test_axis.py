@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.pages import charts
 from topoopt.pages import BarChart, LineChart, Series
-from topoopt.pages.axis import Axis, bar_axis, line_axes, number_axis, words_and_unit
 from topoopt.pages.chart import Limit
+from topoopt.pages.chart_layout import Axis, bar_axis, line_axes, number_axis, words_and_unit
 
 NUMBERS = st.lists(st.floats(-1e12, 1e12, allow_subnormal=False), min_size=1, max_size=20)
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.pages.browser import NEEDED, opened, with_script
 from topoopt.pages import Page, html
-from topoopt.pages.style import DARK
+from topoopt.pages.chart_layout import DARK
 
 pytestmark = [pytest.mark.slow, NEEDED]
 

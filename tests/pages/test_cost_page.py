@@ -3,7 +3,7 @@
 import pytest
 
 import topoopt
-from topoopt.pages.cost_parts import watts
+from topoopt.pages.cost_tables import watts
 
 
 def test_bills_that_were_not_asked_for_are_details() -> None:

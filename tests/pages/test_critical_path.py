@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from topoopt.pages.critical_path import critical_path, time_by_phase
+from topoopt.pages.timelines import critical_path, time_by_phase
 from topoopt.routing import DirectRoutes, Fabric
 from topoopt.simulation import (
     COMPUTE,

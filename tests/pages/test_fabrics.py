@@ -13,9 +13,16 @@ from topoopt.base.errors import InvalidInput
 from topoopt.base.units import format_time
 from topoopt.pages import Notes, make_page
 from topoopt.pages.comparison_page import headline as comparison_headline
-from topoopt.pages.fabrics import cost_against_time, fabric_notes, fabric_table, time_by_fabric
-from topoopt.pages.front_words import beaten_by, front_notes, standing
-from topoopt.pages.subject import headline
+from topoopt.pages.fabric_tables import (
+    beaten_by,
+    cost_against_time,
+    fabric_notes,
+    fabric_table,
+    front_notes,
+    standing,
+    time_by_fabric,
+)
+from topoopt.pages.report import headline
 from topoopt.plans import (
     ComparedFabric,
     Outcome,

@@ -5,7 +5,7 @@ import pytest
 from tests.clusters.interleave.jobs import LINK_BPS, on_off, vgg16
 from topoopt.clusters.interleave import CommunicationProfile, Interleaving, Phase, interleave
 from topoopt.pages import page_of, page_text
-from topoopt.pages.polar_chart import PolarChart
+from topoopt.pages.chart import PolarChart
 from topoopt.pages.screen import figure
 
 

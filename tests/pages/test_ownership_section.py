@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from topoopt.pages.chart import BarChart
-from topoopt.pages.ownership_section import OwnedRow, ownership_sections
+from topoopt.pages.cost_tables import OwnedRow, ownership_sections
+from topoopt.pages.number_format import dollars
 from topoopt.pages.page import Facts, Notes, Section, Table
-from topoopt.pages.words import dollars
 from topoopt.pricing import (
     Iteration,
     NetworkPrice,

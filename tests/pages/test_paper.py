@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from tests.pages import charts
 from topoopt.base.errors import InvalidInput
 from topoopt.pages import Chart, HeatmapChart, LineChart, Series, draw_charts
+from topoopt.pages.chart_layout import LIGHT
 from topoopt.pages.paper_figure import draw_on
-from topoopt.pages.style import LIGHT
 
 STARTS = {"png": b"\x89PNG\r\n", "svg": b"<?xml", "pdf": b"%PDF"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.simulation.pipeline.steps import equal_chunks, own_links, pipeline
 from topoopt.pages.chart import Bar, TimelineChart
-from topoopt.pages.pipeline_timeline import ALIKE, MOST_BARS, MOST_STAGES, pipeline_timeline
+from topoopt.pages.timelines import ALIKE, MOST_BARS, MOST_STAGES, pipeline_timeline
 from topoopt.simulation import SimResult, pipeline_task_graph, simulate
 from topoopt.workloads.pipelined_step import Chunk, PipelinedStep, Synchronization
 

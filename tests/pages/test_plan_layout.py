@@ -7,9 +7,9 @@ import pytest
 from tests.jobs.training_jobs import small_training_job
 from topoopt.jobs import transformer_of
 from topoopt.pages import BarChart, Facts, Page, html, make_page
-from topoopt.pages.fabrics import time_by_fabric
+from topoopt.pages.chart import StagesChart
+from topoopt.pages.fabric_tables import time_by_fabric
 from topoopt.pages.plan_facts import time_facts
-from topoopt.pages.stages_chart import StagesChart
 from topoopt.pages.transformer_page import stages_picture
 from topoopt.plans import Plan, compared_fabrics
 from topoopt.search import SearchOptions, make_plan

@@ -9,11 +9,10 @@ import pytest
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import JobSettings, make_job, operators_of, traffic_job
 from topoopt.pages import Notes, TimelineChart, make_page, plan_network
-from topoopt.pages.operators_page import memory_picture
+from topoopt.pages.operators_page import memory_picture, strategy_table
 from topoopt.pages.plan_network import hops_chart, ring_lines, topology_circle
-from topoopt.pages.plan_tables import strategy_table
-from topoopt.pages.plan_time import busiest_server, iteration_timeline, where_the_time_goes
-from topoopt.pages.plan_traffic import (
+from topoopt.pages.report import bounds_chart, convergence_chart
+from topoopt.pages.traffic_page import (
     allreduce_matrix,
     heatmap,
     in_blocks,
@@ -21,7 +20,7 @@ from topoopt.pages.plan_traffic import (
     link_matrix,
     traffic_maps,
 )
-from topoopt.pages.subject import bounds_chart, convergence_chart
+from topoopt.pages.work_page import busiest_server, iteration_timeline, where_the_time_goes
 from topoopt.plans import Plan
 from topoopt.routing import link_loads, make_routes
 from topoopt.search import SearchOptions, fullest_server, make_plan

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from topoopt.pages.rows import bars, facts, joined, number, table, text
+from topoopt.pages.tables import bars, facts, joined, number, table, text
 
 
 @dataclass(frozen=True)

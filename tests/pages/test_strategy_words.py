@@ -1,6 +1,6 @@
 """A strategy in words says how many operators are split in which way."""
 
-from topoopt.pages.strategy_words import MOST_LINES, strategy_words
+from topoopt.pages.operators_page import MOST_LINES, strategy_words
 from topoopt.workloads import Operator, OperatorGraph, load_model
 from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy, data_parallel
 

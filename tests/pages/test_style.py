@@ -3,7 +3,7 @@
 import pytest
 
 from topoopt.pages import Series
-from topoopt.pages.style import DARK, KNOWN_COLORS, LIGHT, styles
+from topoopt.pages.chart_layout import DARK, KNOWN_COLORS, LIGHT, styles
 
 
 def named(*names: str) -> tuple[Series, ...]:

@@ -1,6 +1,6 @@
 """A wiring in words: cables are counted, and half way around there is one neighbor, not two."""
 
-from topoopt.pages.wiring_words import wiring_words
+from topoopt.pages.wiring_page import wiring_words
 from topoopt.topologies import stride_offsets
 
 

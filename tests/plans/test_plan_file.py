@@ -20,7 +20,10 @@ from topoopt.workloads import Measurement, Operator, OperatorGraph, ProfileTable
 from topoopt.workloads.traffic import traffic_from_matrix
 
 SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "plan.schema.json"
-REGENERATE = 'python -c "import json; from topoopt.plans import plan_schema; print(json.dumps(plan_schema(), indent=1))"'
+REGENERATE = (
+    'python -c "import json; from topoopt.plans import plan_schema; '
+    'print(json.dumps(plan_schema(), indent=1))"'
+)
 OPTIONS = SearchOptions(budget=60, baseline_budget=10)
 
 

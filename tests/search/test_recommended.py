@@ -7,7 +7,7 @@ import pytest
 
 from tests.jobs.training_jobs import small_training_job
 from topoopt.jobs import Job, TransformerWork
-from topoopt.pages.subject import plan_page
+from topoopt.pages.report import plan_page
 from topoopt.plans import Plan
 from topoopt.search import SearchOptions, caveats, make_plan
 from topoopt.search.planner import recommended

@@ -6,8 +6,100 @@ A chart holds numbers and words only. One renderer draws it for the screen, anot
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from topoopt.pages.polar_chart import PolarChart
-from topoopt.pages.stages_chart import StagesChart
+
+@dataclass(frozen=True, slots=True)
+class StageBox:
+    """One stage.
+
+    Attributes
+    ----------
+    lines : tuple of str
+        What it holds, computes and sits on.
+    busy_s : float
+        What it computes for one micro-batch; the boxes show it beside that of the slowest stage.
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    busy_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class StagesChart:
+    """Stages from left to right.
+
+    Attributes
+    ----------
+    name : str
+        Stem of the file that it is drawn to.
+    sends_bytes : tuple of float
+        From each stage to the next, for one micro-batch.
+    back : str
+        What is said of the way from the last stage to the first; empty where there is none.
+    """
+
+    name: str
+    title: str
+    stages: tuple[StageBox, ...]
+    sends_bytes: tuple[float, ...]
+    back: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """A piece of a ring.
+
+    Attributes
+    ----------
+    start_deg, width_deg : float
+        Clockwise from the top.
+    inner, outer : float
+        Radii; that of the chart is 1.
+    kind : str
+        Arcs of a kind have one color.
+    """
+
+    start_deg: float
+    width_deg: float
+    inner: float
+    outer: float
+    kind: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PolarChart:
+    """Arcs around a center.
+
+    Attributes
+    ----------
+    name : str
+        Stem of the file that it is drawn to.
+    kinds : tuple of str
+        Of all arcs, and of those that there might be, so that charts beside each other have the same colors.
+    circles : tuple of (radius, name)
+        Thin lines all around.
+    ticks : tuple of (degrees, text)
+        What stands around it.
+    """
+
+    name: str
+    title: str
+    kinds: tuple[str, ...]
+    arcs: tuple[Arc, ...]
+    circles: tuple[tuple[float, str], ...]
+    ticks: tuple[tuple[float, str], ...]
+    note: str = ""
+
+    @property
+    def by_kind(self) -> dict[str, list[Arc]]:
+        """The arcs of each color."""
+        kinds: dict[str, list[Arc]] = {kind: [] for kind in self.kinds}
+        for arc in self.arcs:
+            kinds[arc.kind].append(arc)
+        return kinds
+
 
 Value = float | str
 

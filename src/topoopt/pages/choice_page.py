@@ -6,11 +6,10 @@ from functools import partial
 
 from topoopt.base.units import format_time
 from topoopt.pages.chart import LineChart, Series
-from topoopt.pages.facts import facts_of
-from topoopt.pages.ownership_section import counted_years
+from topoopt.pages.cost_tables import counted_years
+from topoopt.pages.number_format import counted, dollars, duration, usd
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
-from topoopt.pages.rows import facts, number, table, text
-from topoopt.pages.words import counted, dollars, duration, usd
+from topoopt.pages.tables import facts, facts_of, number, table, text
 from topoopt.studies.choice import (
     BUDGET,
     DEADLINE,

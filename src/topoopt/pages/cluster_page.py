@@ -8,12 +8,10 @@ import numpy as np
 from topoopt.base.units import format_bandwidth, format_time
 from topoopt.clusters import ClusterResult, FabricRun, JobRecord
 from topoopt.pages.chart import Bar, BarChart, Limit, LineChart, Series, TimelineChart
-from topoopt.pages.cluster_tables import cluster_blocks, job_table, quantiles_table
-from topoopt.pages.facts import inputs, nested_facts, trust_section
+from topoopt.pages.cluster_tables import cluster_blocks, job_table, quantiles_table, run_name
+from topoopt.pages.number_format import counted, duration, stretches, time_unit, usd
 from topoopt.pages.page import Facts, Page, Section, Tile
-from topoopt.pages.rows import Source, bars, facts
-from topoopt.pages.run_names import run_name
-from topoopt.pages.words import counted, duration, stretches, time_unit, usd
+from topoopt.pages.tables import Source, bars, facts, inputs, nested_facts, trust_section
 
 MOST_POINTS = 400
 """Steps of a distribution that are drawn."""

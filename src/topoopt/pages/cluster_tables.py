@@ -1,17 +1,16 @@
 """A cluster's result in facts and tables: what it is, iteration times, completion and waiting, times by model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
 
 from topoopt.base.units import format_time
 from topoopt.clusters import AnswerTime, ClusterResult, FabricRun, JobRecord, ServedRecord
-from topoopt.pages.fabrics import skipped_notes
+from topoopt.pages.fabric_tables import fabric_name, name_apart, skipped_notes
+from topoopt.pages.number_format import duration, listed, runs
 from topoopt.pages.page import Block, Notes, Table
-from topoopt.pages.rows import Entries, facts, number, table, text
-from topoopt.pages.run_names import run_name, run_names_apart
-from topoopt.pages.words import duration, listed, runs
+from topoopt.pages.tables import Entries, facts, number, table, text
 from topoopt.plans import front
 
 SENDS = (
@@ -342,3 +341,14 @@ def _beside(result: ClusterResult) -> tuple[Block, ...]:
 
 def _mean(times: AnswerTime | None) -> float | None:
     return times.mean if times else None
+
+
+def run_name(run: FabricRun) -> str:
+    """Return the scheduler, or the fabric with the bandwidth of a server."""
+    return run.schedule.scheduler if run.schedule else fabric_name(run)
+
+
+def run_names_apart(runs: Sequence[FabricRun]) -> Callable[[FabricRun], str]:
+    """Return what a run is called among these: the scheduler, or the fabric, with its bandwidth where needed."""
+    by_fabric = name_apart(runs)
+    return lambda run: run.schedule.scheduler if run.schedule else by_fabric(run)

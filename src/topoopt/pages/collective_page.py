@@ -5,9 +5,9 @@ import numpy as np
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.collectives.frontier import CollectiveAnswer, Way
 from topoopt.pages.chart import LineChart, Series
+from topoopt.pages.number_format import counted
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
-from topoopt.pages.rows import facts, number, table, text
-from topoopt.pages.words import counted
+from topoopt.pages.tables import facts, number, table, text
 
 SIZES = np.geomspace(1e3, 1e10, 43)
 """Bytes over which times are drawn."""

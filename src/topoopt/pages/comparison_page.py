@@ -2,14 +2,20 @@
 
 from topoopt.base.units import format_bandwidth, format_time
 from topoopt.pages.chart import BarChart
-from topoopt.pages.fabrics import cost_against_time, fabric_notes, fabric_table, figure_table, time_by_fabric
-from topoopt.pages.facts import inputs, trust_section
-from topoopt.pages.front_words import beaten_by
-from topoopt.pages.outcome import outcome_figures, time_tiles
-from topoopt.pages.ownership_section import owned_rows, ownership_sections, ownership_tiles
+from topoopt.pages.cost_tables import owned_rows, ownership_sections, ownership_tiles
+from topoopt.pages.fabric_tables import (
+    beaten_by,
+    cost_against_time,
+    fabric_notes,
+    fabric_table,
+    figure_table,
+    outcome_figures,
+    time_by_fabric,
+    time_tiles,
+)
+from topoopt.pages.number_format import usd
 from topoopt.pages.page import Notes, Page, Section, Tile
-from topoopt.pages.rows import bars, facts, number, table, text
-from topoopt.pages.words import usd
+from topoopt.pages.tables import bars, facts, inputs, number, table, text, trust_section
 from topoopt.plans import ComparedFabric, Comparison, front_of_fabrics
 
 TASKS = 3

@@ -6,12 +6,19 @@ from math import isinf
 from topoopt.base.errors import unknown_name
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.pages.chart import BarChart
-from topoopt.pages.cost_parts import ITEMS, bill_table, built_facts, remark_facts, watts
-from topoopt.pages.fabrics import skipped_notes
-from topoopt.pages.ownership_section import OwnedRow, ownership_sections
+from topoopt.pages.cost_tables import (
+    ITEMS,
+    OwnedRow,
+    bill_table,
+    built_facts,
+    ownership_sections,
+    remark_facts,
+    watts,
+)
+from topoopt.pages.fabric_tables import skipped_notes
+from topoopt.pages.number_format import counted, dollars, usd, yes_or_no
 from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
-from topoopt.pages.rows import Entries, Source, bars, facts, number, table, text
-from topoopt.pages.words import counted, dollars, usd, yes_or_no
+from topoopt.pages.tables import Entries, Source, bars, facts, number, table, text
 from topoopt.pricing import (
     PUBLISHED_IDEAL_OVER_TOPOOPT,
     PUBLISHED_OCS_OVER_PANEL,

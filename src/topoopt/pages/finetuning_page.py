@@ -4,10 +4,10 @@ from functools import partial
 
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.pages.chart import BarChart, Series
-from topoopt.pages.ownership_section import cluster_sections
+from topoopt.pages.cost_tables import cluster_sections
+from topoopt.pages.number_format import dollars, duration, listed, short_number, usd
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
-from topoopt.pages.rows import Column, Entries, facts, number, table, text
-from topoopt.pages.words import dollars, duration, listed, short_number, usd
+from topoopt.pages.tables import Column, Entries, facts, number, table, text
 from topoopt.search.finetuning import NAMES, FineTuning, TunedFabric, TunedWay
 
 TITLES = {"lora": "LoRA fine-tuning", "qlora": "QLoRA fine-tuning", "full": "Full fine-tuning"}

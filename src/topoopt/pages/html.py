@@ -21,10 +21,9 @@ from posixpath import dirname, join, normpath
 from string import Template
 
 from topoopt.base.provenance import __version__
-from topoopt.pages.chart import BarChart, Chart, CircleChart, HeatmapChart, TimelineChart
+from topoopt.pages.chart import BarChart, Chart, CircleChart, HeatmapChart, StagesChart, TimelineChart
 from topoopt.pages.page import Block, Facts, Notes, Page, Section, Table, Tile
 from topoopt.pages.screen import UNROLLED_FROM, figure
-from topoopt.pages.stages_chart import StagesChart
 from topoopt.schema.files import write_atomically
 
 _IMPORT = re.compile(r'^import \{ ([^}]*) \} from "(\.[^"]*)";$', re.MULTILINE)

@@ -1,21 +1,25 @@
 """What the page of a plan says of a job of operators: its size, how each operator is split, how that was searched."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 
 from topoopt.base.units import format_bytes, format_time
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import DDP_BUCKET_BYTES, NO_BUCKETS, bucket_text, operators_of
 from topoopt.pages.chart import BarChart, Limit, Series
-from topoopt.pages.facts import facts_of
-from topoopt.pages.page import Block, Section
-from topoopt.pages.plan_tables import memory_table, strategy_table
-from topoopt.pages.rows import Entries, facts
-from topoopt.pages.strategy_words import strategy_words
-from topoopt.pages.words import counted
+from topoopt.pages.number_format import counted, runs, usd
+from topoopt.pages.page import Block, Section, Table
+from topoopt.pages.tables import Entries, facts, facts_of, joined, number, table, text
 from topoopt.pages.work_page import WorkPage, cluster_words, spread_words
 from topoopt.plans import Plan
 from topoopt.search import fullest_server, time_sources
+from topoopt.workloads import OperatorGraph, Weight
+from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
 
+MOST_LINES = 8
+TABLE = "embedding table"
+DIMENSIONS = {"out": "output channels", "in": "input channels", "rows": "rows", "columns": "columns"}
 GIGABYTE = 1e9
 
 
@@ -158,3 +162,103 @@ def _algorithms(plan: Plan) -> Entries:
         return {"collectives": f"rings; an algorithm for each message {gain} ({by_message})"}
     rows = ", ".join(f"{count} by {name}" for name, count in used.items())
     return {"collectives": f"{rows}; rings alone take {format_time(choice.rings_s)}"}
+
+
+def strategy_table(plan: Plan) -> Table:
+    """Return every operator: how it is split, where, what it weighs and how long a part takes."""
+    work = operators_of(plan.job)
+    splits = plan.strategy.splits
+    times = [work.time(index, split) for index, split in enumerate(splits)]
+    return table(
+        "Every operator",
+        joined(operator=work.graph.operators, split=splits, part=times),
+        text("operator", "operator.name"),
+        text("kind", "operator.kind"),
+        text("how it is split", "split", how_split),
+        text("servers", lambda row: runs(row["split"].servers(plan.strategy.servers))),
+        number("parameters", "operator.weights", _together),
+        number("forward", "part.forward_s"),
+        number("backward", "part.backward_s"),
+        text("time from", "part.source"),
+        folded=len(splits) > 24,
+    )
+
+
+def _together(weights: Iterable[Weight]) -> str:
+    return format_bytes(sum(weight.size_bytes for weight in weights))
+
+
+def memory_table(plan: Plan) -> Table:
+    """Return what the fullest accelerator holds, by cause."""
+    use = fullest_server(plan.job, plan.strategy)
+    there_is = find_accelerator(plan.job.cluster.accelerator).memory_bytes
+    sizes = {**use.by_cause, "together": use.total_bytes, "there is": there_is}
+    held = {what: size for what, size in sizes.items() if size}
+    return table(
+        f"Memory of an accelerator of server {use.server}, the fullest",
+        joined(what=held, size=held.values()),
+        text("what", "what", lambda what: what.replace("tables", "embedding tables")),
+        number("size", "size", format_bytes),
+    )
+
+
+def bill_blocks(plan: Plan) -> tuple[Block, ...]:
+    """Return the bill of the plan's network and how it was counted, nothing where there is none."""
+    lines = plan.price.get("bill")
+    if not lines:
+        return ()
+    together = {"item": "together", "total_usd": plan.price.get("cost_usd")}
+    return (
+        table(
+            f"Bill, prices of {plan.price.get('prices')}",
+            [*lines, together],
+            text("part", lambda line: _part(str(line["item"]))),
+            number("count", lambda line: f"{line['count']:,.0f}" if "count" in line else ""),
+            number(
+                "each", lambda line: f"${line['unit_usd']:,.2f}" if line.get("unit_usd") is not None else ""
+            ),
+            number("price", "total_usd", usd),
+        ),
+        facts_of("Accounting of the price", plan.price.get("accounting") or {}),
+    )
+
+
+def _part(item: str) -> str:
+    """Return ``patch panel port``, ``NIC`` or ``fiber (m)``."""
+    words = item.removesuffix("_m").replace("_", " ").replace("nic", "NIC")
+    return f"{words} (m)" if item.endswith("_m") else words
+
+
+def strategy_words(graph: OperatorGraph, strategy: ParallelStrategy) -> list[str]:
+    """Return lines such as ``23 dense, 1 concat: data parallel over 128 servers``, the most operators first."""
+    kinds: dict[str, Counter[str]] = {}
+    servers: dict[str, set[int]] = {}
+    for op, split in zip(graph.operators, strategy.splits, strict=True):
+        how = how_split(split, "whole" if op.is_embedding else "on one server")
+        kinds.setdefault(how, Counter())[TABLE if op.kind == "embedding" else op.kind] += 1
+        servers.setdefault(how, set()).update(split.servers(strategy.servers))
+    ordered = sorted(kinds, key=lambda how: -kinds[how].total())
+    lines = [f"{_counted(kinds[how])}: {how}, on {counted(len(servers[how]), 'server')}" for how in ordered]
+    if len(lines) > MOST_LINES:
+        rest = sum(kinds[how].total() for how in ordered[MOST_LINES - 1 :])
+        lines[MOST_LINES - 1 :] = [
+            f"{rest} more, in {len(lines) - MOST_LINES + 1} other ways: see the plan file"
+        ]
+    return lines
+
+
+def how_split(split: OperatorSplit, whole: str = "on one server") -> str:
+    """Return ``data parallel in 128``, ``rows split in 4``, both, or a word for what is not split."""
+    parts = []
+    if split.channel_degree > 1:
+        parts.append(f"{DIMENSIONS[split.channel_dim]} split in {split.channel_degree}")
+    if split.batch_degree > 1:
+        parts.append(f"data parallel in {split.batch_degree}")
+    return ", ".join(parts) or whole
+
+
+def _counted(kinds: "Counter[str]") -> str:
+    # A kind is a word for one operator ("dense", "conv2d"); only tables have a plural.
+    return ", ".join(
+        counted(count, kind) if kind == TABLE else f"{count} {kind}" for kind, count in kinds.most_common()
+    )

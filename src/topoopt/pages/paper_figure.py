@@ -17,7 +17,6 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from topoopt.pages.axis import Axis, bar_axis, line_axes, words_and_unit
 from topoopt.pages.chart import (
     BarChart,
     Chart,
@@ -25,14 +24,23 @@ from topoopt.pages.chart import (
     HeatmapChart,
     Limit,
     LineChart,
+    PolarChart,
     Series,
+    StagesChart,
     TimelineChart,
 )
-from topoopt.pages.paper_network import draw_network
-from topoopt.pages.paper_stages import draw_stages, size_of_stages
-from topoopt.pages.polar_chart import PolarChart
-from topoopt.pages.stages_chart import StagesChart
-from topoopt.pages.style import DASHES, MARKS, Style, styles, styles_of
+from topoopt.pages.chart_layout import (
+    DASHES,
+    MARKS,
+    Axis,
+    Style,
+    bar_axis,
+    line_axes,
+    styles,
+    styles_of,
+    words_and_unit,
+)
+from topoopt.pages.paper_diagrams import draw_network, draw_stages, size_of_stages
 
 _MARKS_A_LINE: Final = 12
 _FEW_POINTS: Final = 24

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from topoopt.pages.chart import BarChart, CircleChart, RingLine, Route, Series
-from topoopt.pages.circle import ring_cables
+from topoopt.pages.chart_layout import ring_cables
 from topoopt.plans import Plan
 from topoopt.search import simulated
 from topoopt.simulation import SimResult

@@ -1,11 +1,12 @@
 """A rewiring as a page: what stays, what moves in which order, and how long that takes."""
 
+from collections.abc import Sequence
+
 from topoopt.finder.rewiring import MoveOrder
-from topoopt.pages.page import Block, Notes, Page, Section
-from topoopt.pages.panel_moves import move_table
-from topoopt.pages.rows import facts, number, table, text
-from topoopt.pages.words import counted, yes_or_no
-from topoopt.plans.inventory import RewiringAnswer
+from topoopt.pages.number_format import counted, yes_or_no
+from topoopt.pages.page import Block, Notes, Page, Section, Table
+from topoopt.pages.tables import facts, number, table, text
+from topoopt.plans.inventory import Cable, Move, RewiringAnswer
 
 SHOWN = 12
 """Moves that are shown; all of them are in the answer."""
@@ -94,3 +95,27 @@ def _steps(order: MoveOrder) -> str:
     if not order.keep_running:
         return f"{count}: the old job has ended, so all may be done at once"
     return f"{count}, {f'of which {order.cuts} cut the job' if order.cuts else 'none of which cuts the job'}"
+
+
+def move_table(moves: Sequence[Move]) -> Table:
+    """Return a row for each move: the cable whose port stays in use, and where it was and is to be joined."""
+    return table(
+        "",
+        moves,
+        number("step"),
+        text("do", "action"),
+        text("panel", "cable.panel"),
+        number("port", "cable.port"),
+        text("of", lambda move: _named(move.cable)),
+        number("from port", lambda move: _port(move.old)),
+        number("to port", lambda move: _port(move.new)),
+        text("now with", lambda move: _named(move.new) if move.new else None),
+    )
+
+
+def _named(cable: Cable) -> str:
+    return f"{cable.id} {cable.server} {cable.interface}"
+
+
+def _port(cable: Cable | None) -> str | None:
+    return None if cable is None else str(cable.port)

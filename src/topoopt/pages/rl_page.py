@@ -5,10 +5,10 @@ from functools import partial
 from topoopt.base.units import format_bytes, format_time
 from topoopt.catalog import find_accelerator
 from topoopt.pages.chart import Bar, LineChart, Series, TimelineChart
-from topoopt.pages.ownership_section import cluster_sections
+from topoopt.pages.cost_tables import cluster_sections
+from topoopt.pages.number_format import counted, dollars, listed, usd
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
-from topoopt.pages.rows import Entries, facts, number, table, text
-from topoopt.pages.words import counted, dollars, listed, usd
+from topoopt.pages.tables import Entries, facts, number, table, text
 from topoopt.reinforcement import FabricRow, RlStep
 
 HARDLY = "The network hardly matters here: twice its bandwidth would save less than 2 % of a step."

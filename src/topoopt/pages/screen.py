@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from topoopt.pages.axis import Axis, bar_axis, line_axes, words_and_unit
 from topoopt.pages.chart import (
     Bar,
     BarChart,
@@ -20,14 +19,24 @@ from topoopt.pages.chart import (
     HeatmapChart,
     Limit,
     LineChart,
+    PolarChart,
     Series,
+    StagesChart,
     TimelineChart,
 )
-from topoopt.pages.circle import places as places_on_circle
-from topoopt.pages.circle import strands
-from topoopt.pages.polar_chart import PolarChart
-from topoopt.pages.stages_chart import StagesChart
-from topoopt.pages.style import LIGHT, Style, style, styles, styles_of
+from topoopt.pages.chart_layout import (
+    LIGHT,
+    Axis,
+    Style,
+    bar_axis,
+    line_axes,
+    strands,
+    style,
+    styles,
+    styles_of,
+    words_and_unit,
+)
+from topoopt.pages.chart_layout import places as places_on_circle
 
 PLAIN: Final = "plain"
 """The color of links that are in no ring."""

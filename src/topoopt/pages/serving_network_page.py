@@ -6,10 +6,10 @@ from typing import Any
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.inference import OnOneFabric, ServingAnswer, kv_matrix, pool_servers
 from topoopt.pages.chart import BarChart, Series
+from topoopt.pages.number_format import dollars, listed, runs, usd
 from topoopt.pages.page import Block, Notes, Section
-from topoopt.pages.plan_traffic import heatmap
-from topoopt.pages.rows import facts, number, table, text
-from topoopt.pages.words import dollars, listed, runs, usd
+from topoopt.pages.tables import facts, number, table, text
+from topoopt.pages.traffic_page import heatmap
 
 WORDS = {"any": "anywhere", "network-aware": "where links are free", "neighbors": "to neighbors"}
 """Who sends keys and values to whom."""

@@ -2,14 +2,17 @@
 
 from functools import partial
 from operator import itemgetter
+from pathlib import PurePath
 from typing import Any
 
-from topoopt.pages.cells import cell
+from topoopt.pages.chart import LineChart, Series
+from topoopt.pages.number_format import cell, counted, heading
 from topoopt.pages.page import Block, Notes, Page, Section
-from topoopt.pages.rows import facts, number, table, text
-from topoopt.pages.words import counted
-from topoopt.studies.sweep import ResultsAnswer, Summary, SweepAnswer, SweepPreview
+from topoopt.pages.tables import facts, number, table, text
+from topoopt.studies.sweep import Lines, ResultsAnswer, Summary, SweepAnswer, SweepPreview
 
+SCALES = {"_bps": ("Gb/s", 1e9), "_s": ("ms", 1e-3), "_usd": ("1,000 $", 1e3), "_w": ("kW", 1e3)}
+"""By the ending of a column: the unit on the axis, and how much of the column's it is."""
 MOST_VALUES, MOST_ERRORS, MOST_ROWS = 12, 5, 20
 
 
@@ -91,3 +94,51 @@ def _values(name: str, values: tuple[Any, ...]) -> str:
     shown = [cell(name, value) for value in values[:MOST_VALUES]]
     more = len(values) - MOST_VALUES
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def lines_chart(lines: Lines, columns: tuple[str, str], x_log: bool, y_log: bool, source: str) -> LineChart:
+    """Return lines over two columns as a chart, in units that a person reads; ``source`` names a single line."""
+    x, y = columns
+    x_label, x_scale = _scale(x)
+    y_label, y_scale = _scale(y)
+    series = tuple(
+        Series(
+            line.name or PurePath(source).stem,
+            tuple(_scaled(value, x_scale) for value in line.x),
+            tuple(value / y_scale for value in line.y),
+        )
+        for line in lines.lines
+    )
+    title = f"{_words(y)} over {_words(x)}"
+    return LineChart(
+        "results",
+        title[:1].upper() + title[1:],
+        x_label,
+        y_label,
+        series,
+        x_log,
+        y_log,
+        _note(lines),
+    )
+
+
+def _note(lines: Lines) -> str:
+    parts = [", ".join(f"{_words(name)} {cell(name, value)}" for name, value in lines.fixed)]
+    if lines.averaged:
+        parts.append(f"mean over {', '.join(_words(name) for name in lines.averaged)}")
+    return "; ".join(part for part in parts if part)
+
+
+def _scale(column: str) -> tuple[str, float]:
+    for ending, (unit, scale) in SCALES.items():
+        if column.isidentifier() and column.endswith(ending):
+            return f"{_words(column)} ({unit})", scale
+    return _words(column), 1.0
+
+
+def _words(column: str) -> str:
+    return heading(column, SCALES) if column.isidentifier() else column
+
+
+def _scaled(value: Any, scale: float) -> float | str:
+    return value / scale if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

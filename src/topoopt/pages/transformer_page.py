@@ -4,15 +4,21 @@ import numpy as np
 
 from topoopt.base.units import format_bytes, format_time
 from topoopt.jobs import Layout, TransformerWork, job_mfu, transformer_of
-from topoopt.pages.chart import TimelineChart
-from topoopt.pages.layout_words import layout_words
+from topoopt.pages.chart import StageBox, StagesChart, TimelineChart
+from topoopt.pages.number_format import counted, runs
 from topoopt.pages.page import Section, Tile
-from topoopt.pages.pipeline_timeline import pipeline_timeline
-from topoopt.pages.plan_layout import fabric_layouts, layout_table, layout_times, memory_chart, placement_map
-from topoopt.pages.published_layouts import published_line, published_sections
-from topoopt.pages.rows import Entries, facts
-from topoopt.pages.stages_chart import StageBox, StagesChart
-from topoopt.pages.words import counted, runs
+from topoopt.pages.tables import Entries, facts
+from topoopt.pages.timelines import pipeline_timeline
+from topoopt.pages.training_layout import (
+    fabric_layouts,
+    layout_table,
+    layout_times,
+    layout_words,
+    memory_chart,
+    placement_map,
+    published_line,
+    published_sections,
+)
 from topoopt.pages.work_page import WorkPage, cluster_words
 from topoopt.plans import Plan
 from topoopt.simulation import SimResult, compute_and_bubble, inside_servers_s

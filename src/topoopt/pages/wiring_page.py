@@ -1,16 +1,17 @@
-"""A direct wiring, its bound, its rings and panels, and what else was found, as a page."""
+"""Rings of all servers, and how far apart they leave the servers, as a page."""
 
-from itertools import accumulate
+from collections import Counter
+from collections.abc import Iterable
+from itertools import accumulate, islice
 
 from topoopt.base.units import format_bandwidth, format_time
 from topoopt.finder import RingNetwork
-from topoopt.pages.chart import CircleChart, RingLine
-from topoopt.pages.page import Block, Page, Section, Table, Tile
-from topoopt.pages.rows import facts, joined, number, table, text
+from topoopt.pages.chart import BarChart, CircleChart, RingLine
+from topoopt.pages.number_format import counted
+from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.pages.screen import UNROLLED_FROM
-from topoopt.pages.wiring_words import family_words
-from topoopt.pages.words import counted
-from topoopt.topologies import DirectWiring, circulant_wiring
+from topoopt.pages.tables import bars, facts, joined, number, table, text
+from topoopt.topologies import DirectWiring, circulant_wiring, stride_offsets
 from topoopt.topologies.wirings import JudgedWiring, WiringAnswer
 
 MOST_SERVERS = 1024
@@ -20,6 +21,61 @@ _LONGEST = 100  # characters of a recipe
 _OF_FILES = ("read_from", "bandwidth_bps", "latency_s", "names", "said")
 """What the recipe of a wiring that others wrote holds, beside the links."""
 _SHOWN_NAMES = 3
+SHOWN_DISTANCES = 12
+
+
+def topology_page(network: RingNetwork) -> Page:
+    """Return strides, wiring, distances, and how coins lead to the nearest servers."""
+    listed = ", ".join(str(stride) for stride in network.strides)
+    reach, ports = network.table, counted(network.degree, f"{network.links} port")
+    diameter, average = counted(reach.diameter, "hop"), f"{reach.average_hops:.3f} hops"
+    offsets = stride_offsets(network.servers, network.strides, network.links)
+    wiring = {
+        "strides": f"{listed} (rule: {network.rule})",
+        "wiring": wiring_words(network.servers, offsets, network.links),
+        "diameter": diameter,
+        "average": average,
+    }
+    blocks: tuple[Block, ...] = (facts(wiring), _distances(network), *_coins(network), _chart(network))
+    return Page(
+        "topology",
+        f"{network.servers} servers, {ports} each",
+        f"Rings of strides {listed} join {network.servers} servers: {average} on average, {diameter} at most.",
+        (Tile("Strides", listed), Tile("Average", average), Tile("Diameter", diameter)),
+        sections=(Section("rings", "Rings", "How far apart the rings leave the servers.", blocks),),
+        key_numbers={"average_hops": reach.average_hops, "diameter": reach.diameter},
+    )
+
+
+def _distances(network: RingNetwork) -> Table:
+    servers, pairs = network.servers, network.hop_histogram
+    return table(
+        "Distances",
+        joined(hops=pairs, pairs=pairs.values(), within=accumulate(pairs.values())),
+        number("hops"),
+        number("servers", lambda row: row["pairs"] // servers),
+        number("within", lambda row: row["within"] / servers / (servers - 1), ".3f"),
+    )
+
+
+def _coins(network: RingNetwork) -> tuple[Block, ...]:
+    nearest = table(
+        "By the coins",
+        [
+            {"distance": distance, "coins": coins}
+            for distance, coins in islice(network.coins(), SHOWN_DISTANCES)
+        ],
+        number("to i +", "distance"),
+        text("by the coins", "coins", lambda coins: " + ".join(map(str, coins))),
+    )
+    more = network.servers - 1 - SHOWN_DISTANCES
+    return (nearest, Notes((f"… {more} more distances in JSON",))) if more > 0 else (nearest,)
+
+
+def _chart(network: RingNetwork) -> BarChart:
+    pairs = list(network.hop_histogram.items())
+    servers = bars(pairs, lambda row: str(row[0]), {"servers": lambda row: row[1]}, network.servers)
+    return BarChart("servers_by_hops", "Servers by distance", "hops", "servers", servers)
 
 
 def wiring_page(answer: WiringAnswer) -> Page:
@@ -39,7 +95,7 @@ def wiring_page(answer: WiringAnswer) -> Page:
         "rings": _rings(wiring),
         "panels": _panels(answer),
     }
-    blocks: tuple[Block, ...] = (facts(entries), *_frontier(answer), _distances(answer))
+    blocks: tuple[Block, ...] = (facts(entries), *_frontier(answer), _wiring_page_distances(answer))
     if wiring.servers <= MOST_SERVERS:
         blocks = (*blocks, topology_chart(answer))
     return Page(
@@ -138,7 +194,7 @@ def _frontier(answer: WiringAnswer) -> tuple[Table, ...]:
     return (shown,)
 
 
-def _distances(answer: WiringAnswer) -> Table:
+def _wiring_page_distances(answer: WiringAnswer) -> Table:
     servers, pairs = answer.wiring.servers, answer.hop_histogram
     return table(
         "Distances",
@@ -181,3 +237,44 @@ def _symmetry(wiring: DirectWiring, shown: int) -> str:
         return f"It looks the same when it is turned by 1/{wiring.group} of a circle."
     orbits = wiring.servers // wiring.group
     return f"It looks the same when it is moved along its diagonal by {counted(orbits, 'server')}."
+
+
+def wiring_words(servers: int, offsets: Iterable[int], links: str) -> str:
+    """Say whom every server is wired to, and by how many cables where it is more than one.
+
+    Parameters
+    ----------
+    offsets
+        The steps that every server has a link along, one entry a link; of a duplex cable both directions.
+
+    Examples
+    --------
+    >>> wiring_words(16, [1, 15, 8], "duplex")
+    'server i to i ± 1, i + 8 (mod 16)'
+    >>> wiring_words(2, [1, 1, 1, 1], "duplex")
+    'server i to i + 1 by 4 cables (mod 2)'
+    """
+    cables = Counter(offsets)
+    if links == "duplex":
+        cables = Counter({offset: count for offset, count in cables.items() if 2 * offset <= servers})
+    ends = [
+        f"i {_sign(servers, offset, links)} {offset}{f' by {count} cables' if count > 1 else ''}"
+        for offset, count in sorted(cables.items())
+    ]
+    return f"server i to {', '.join(ends)} (mod {servers})"
+
+
+def family_words(family: str, group: int) -> str:
+    """Say of which family a wiring is, and how often its links are repeated around the circle.
+
+    Examples
+    --------
+    >>> family_words("lifted", 32), family_words("expander", 1)
+    ('lifted, repeated 32 times', 'expander')
+    """
+    return f"{family}{f', repeated {group} times' if group > 1 else ''}"
+
+
+def _sign(servers: int, offset: int, links: str) -> str:
+    """Half way around, both directions end at the same server."""
+    return "±" if links == "duplex" and 2 * offset != servers else "+"

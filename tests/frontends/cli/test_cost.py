@@ -10,7 +10,7 @@ import pytest
 
 from tests.frontends.cli.conftest import Topoopt
 from topoopt.pages.cost_page import WHAT_IT_IS
-from topoopt.pages.cost_parts import ITEMS
+from topoopt.pages.cost_tables import ITEMS
 from topoopt.pricing import (
     ACCOUNTINGS,
     FIBER_ON,

@@ -10,7 +10,8 @@ from types import FrameType, SimpleNamespace
 import pytest
 
 from tests.frontends.cli.conftest import Topoopt
-from topoopt.frontends.cli import interrupt, main
+from topoopt.frontends.cli import main
+from topoopt.frontends.cli import program as interrupt
 
 
 def stop_here(*words: object) -> None:

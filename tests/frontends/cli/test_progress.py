@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from topoopt.frontends.cli.progress import progress
+from topoopt.frontends.cli.output import progress
 
 
 class Terminal(io.StringIO):

@@ -14,9 +14,8 @@ from tests.frontends.cli.conftest import Topoopt
 from tests.plugins.testbeds.conftest import bare as bare  # noqa: PLC0414 - a fixture
 from tests.plugins.testbeds.conftest import machine as machine  # noqa: PLC0414
 from topoopt.base.errors import TopoOptError
-from topoopt.plugins.testbeds.congestion import toolchain
-from topoopt.plugins.testbeds.congestion.registration import PREFIX, registered
-from topoopt.plugins.testbeds.congestion.toolchain import check_toolchain
+from topoopt.plugins.testbeds.congestion import congestion_control as toolchain
+from topoopt.plugins.testbeds.congestion.congestion_control import PREFIX, check_toolchain, registered
 from topoopt.plugins.testbeds.namespaces import namespaces_named, processes_inside
 from topoopt.plugins.testbeds.sharing import share
 

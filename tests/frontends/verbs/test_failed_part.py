@@ -6,7 +6,7 @@ import pytest
 
 import topoopt
 from topoopt.base.errors import InvalidInput
-from topoopt.frontends.verbs.failed_part import failed_part
+from topoopt.frontends.verbs.fail import failed_part
 from topoopt.plans.inventory import GivenInventory
 from topoopt.studies.failure import FailedInterface, FailedLink, FailedPanel, FailedServer
 

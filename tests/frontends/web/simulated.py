@@ -7,7 +7,7 @@ from itertools import product
 
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.finder import LIFTED, USUAL_RULES, find_topology
-from topoopt.frontends.web.fabric_rules import OWN, RULES, FabricRule, fabric_rules
+from topoopt.frontends.web.closed_form import OWN, RULES, FabricRule, fabric_rules
 from topoopt.frontends.web.question import Question, request_of_question
 from topoopt.jobs import Job, job_traffic
 from topoopt.pricing import pricing_of

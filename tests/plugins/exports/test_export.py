@@ -33,7 +33,7 @@ def test_of_all_formats_those_that_refuse_are_named(
         raise Infeasible("it is Monday")
 
     odd = ExportFormat("odd", "never", "odd.txt", "nobody", refuse)
-    monkeypatch.setattr(sys.modules["topoopt.plugins.exports.written"], "FORMATS", {**FORMATS, "odd": odd})
+    monkeypatch.setattr(sys.modules["topoopt.plugins.exports.answer"], "FORMATS", {**FORMATS, "odd": odd})
     answer = topoopt.export(plan)
     assert ("odd", "it is Monday") in [(one.format.name, one.reason) for one in answer.refused]
     assert "patch-list/patch-list.csv" in answer.files

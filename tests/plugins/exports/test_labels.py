@@ -78,7 +78,7 @@ def test_equal_labels_are_equal_bytes(plan: topoopt.Plan, files: dict[str, str |
 
 def test_brackets_in_names_are_text(tmp_path: Path) -> None:
     """Written by the same means, with all that PDF gives a meaning to."""
-    from topoopt.plugins.exports.labels import Line, pdf_pages  # noqa: PLC0415 - not of the room's face
+    from topoopt.plugins.exports.cabling import Line, pdf_pages  # noqa: PLC0415 - not of the room's face
 
     data = pdf_pages(100, 50, [[Line(1, 2, 6, r"a(b)\c é", bold=True)], []])
     assert [(one.page, one.font, one.text) for one in texts(data)] == [(0, "F2", r"a(b)\c é")]

@@ -17,7 +17,7 @@ from topoopt.base.errors import Infeasible
 from topoopt.collectives import run_msccl
 from topoopt.plans.inventory import Interface
 from topoopt.plugins.exports import FORMATS, Deployment, deployment
-from topoopt.plugins.exports.hosts import hostlist
+from topoopt.plugins.exports.job_schedulers import hostlist
 from topoopt.search import task_graph_of
 from topoopt.simulation import COLLECTIVES
 

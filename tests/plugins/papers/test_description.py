@@ -4,7 +4,7 @@ import pytest
 
 from topoopt.pages import LineChart
 from topoopt.plugins.papers import STUDIES
-from topoopt.plugins.papers.description import Description, description
+from topoopt.plugins.papers.figure import Description, description
 
 SMALL = Description(
     name="fig0",

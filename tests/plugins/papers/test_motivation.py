@@ -12,12 +12,15 @@ from topoopt.plugins.papers.motivation import (
     ONE_RING,
     PRICED,
     SHORT_PATHS,
+    STRIDES,
     TOPOOPT,
     duplex_ring_diameter,
+    heat_charts,
     motivation,
+    ring_matrix,
+    share_rows,
     wiring_rows,
 )
-from topoopt.plugins.papers.motivation_traffic import STRIDES, heat_charts, ring_matrix, share_rows
 from topoopt.plugins.papers.published_jobs import published_job
 from topoopt.search import starting_strategy
 from topoopt.workloads.traffic import AllReduceGroup

@@ -8,7 +8,7 @@ import networkx
 import pytest
 
 from tests.plugins.papers.studies_run import compared, run
-from topoopt.plugins.papers.all_to_all_study import BATCHES, circulant_strides
+from topoopt.plugins.papers.published_jobs import BATCHES, circulant_strides
 from topoopt.pricing import PAPER, bill_of_materials, find_prices
 
 pytestmark = pytest.mark.reproduction

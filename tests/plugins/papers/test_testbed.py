@@ -11,10 +11,9 @@ from topoopt.plugins.testbeds import FabricRun, TestbedRun
 from topoopt.plugins.testbeds.namespaces import namespaces_named
 from topoopt.plugins.testbeds.network import probe
 from topoopt.plugins.testbeds.network.probe import check_machine
-from topoopt.plugins.testbeds.training.fabric_run import LinkBytes
-from topoopt.plugins.testbeds.training.iterations import Iterations
-from topoopt.plugins.testbeds.training.prediction import Prediction
-from topoopt.plugins.testbeds.training.scale import Scale
+from topoopt.plugins.testbeds.training.fabric_run import LinkBytes, Prediction
+from topoopt.plugins.testbeds.training.job import Scale
+from topoopt.plugins.testbeds.training.ranks import Iterations
 
 pytestmark = pytest.mark.reproduction
 

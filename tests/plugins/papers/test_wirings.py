@@ -4,7 +4,7 @@ import pytest
 
 from tests.plugins.papers.studies_run import run
 from topoopt.plugins.papers import Row
-from topoopt.plugins.papers.all_to_all_study import run_study
+from topoopt.plugins.papers.published_jobs import run_study
 from topoopt.plugins.papers.wirings import PLANS, exchange_row
 from topoopt.plugins.papers.wirings_fabrics import DIRECT, WIRED, Size, wired
 

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from topoopt.plugins.testbeds.training.member import Place
 from topoopt.plugins.testbeds.training.ranks import Ranks
+from topoopt.plugins.testbeds.training.script import Place
 
 MEMBERS = 5
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.schema.files import with_line
-from topoopt.schema.files.lines import line_in_json
+from topoopt.schema.files.model import line_in_json
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

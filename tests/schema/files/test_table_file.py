@@ -14,7 +14,7 @@ ROWS = [(number, f"name, {number}", None) for number in range(10)]
 @pytest.mark.parametrize("piece", [3, 10, 100])
 def test_rows_are_written_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="topoopt[parquet] is not installed")
-    monkeypatch.setattr("topoopt.schema.files.table_file.PIECE", piece)
+    monkeypatch.setattr("topoopt.schema.files.table.PIECE", piece)
     for name in ("t.csv", "t.parquet"):
         write_table(str(tmp_path / name), ("a", "b", "c"), iter(ROWS))
     assert (tmp_path / "t.csv").read_text() == "a,b,c\n" + "".join(f'{n},"{name}",\n' for n, name, _ in ROWS)

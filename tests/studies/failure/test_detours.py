@@ -11,7 +11,7 @@ from tests.studies.failure.conftest import MakePlan
 from topoopt.base.errors import NoRoute
 from topoopt.finder import busiest_share, lay_rings
 from topoopt.routing import make_routes, path_arrays
-from topoopt.studies.failure.detours import DetouredRoutes, detoured_rings, is_whole, rings_left, spread_rings
+from topoopt.studies.failure.fault import DetouredRoutes, detoured_rings, is_whole, rings_left, spread_rings
 from topoopt.topologies import Link, Ring, Topology, circulant, topology_from_links
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.studies.failure import DEFAULT_RATES, USUAL_REPAIRER, repaired_by, repairers
-from topoopt.studies.failure.rates import KINDS
+from topoopt.studies.failure.failure_rates import KINDS
 
 
 def test_a_robot_begins_before_a_person_and_remote_hands_last() -> None:

@@ -18,7 +18,7 @@ from topoopt.studies.failure import (
     switch_tiers,
     switched_exposure,
 )
-from topoopt.studies.failure.beside import interfaces_of, slowed
+from topoopt.studies.failure.availability_comparison import interfaces_of, slowed
 
 HOUR = 3600.0
 

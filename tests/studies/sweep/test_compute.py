@@ -10,7 +10,8 @@ from topoopt.collectives import QUICKEST
 from topoopt.jobs import AUTO_BUCKET, JobSettings, make_job
 from topoopt.pricing import bill_of_materials, find_accounting, find_prices, pricing_of
 from topoopt.search import SearchOptions, compare, compare_fabrics, make_plan, starting_strategy
-from topoopt.studies.sweep import Answer, Sweep, Task, made, solve
+from topoopt.studies.sweep import Answer, Sweep, Task, solve
+from topoopt.studies.sweep import compute as made
 from topoopt.workloads import load_model
 
 TEXT = "models: dlrm\nservers: 8\ndegree: 2\nbudget: 40\nchains: 1\nrounds: 2\n"

@@ -5,11 +5,9 @@ from typing import Annotated, TypedDict
 from typer import Argument, Exit, Option, echo
 
 import topoopt
-from topoopt.frontends.cli.failure import INTERRUPTED, was_interrupted
-from topoopt.frontends.cli.output_file import check_folder_name, check_writable
-from topoopt.frontends.cli.progress import progress
-from topoopt.frontends.cli.render import show
-from topoopt.frontends.cli.spread import spread
+from topoopt.frontends.cli.exit_code import INTERRUPTED, was_interrupted
+from topoopt.frontends.cli.output import check_folder_name, check_writable, progress, show
+from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.words import ChooseWords, File, Word
 
 

@@ -6,10 +6,8 @@ from typing import Annotated, TypedDict
 from typer import Argument, Option
 
 import topoopt
-from topoopt.frontends.cli.output_file import check_table
-from topoopt.frontends.cli.progress import progress
-from topoopt.frontends.cli.render import show, show_page
-from topoopt.frontends.cli.spread import spread
+from topoopt.frontends.cli.output import check_table, progress, show, show_page
+from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.files import write_table
 from topoopt.schema.words import CostWords, File, Switch, Word
 

@@ -14,8 +14,7 @@ many that looking every 700 takes a tenth of its time."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; see :func:`topoopt.frontends.cli.program.run`."""
     try:
-        from topoopt.frontends.cli.interrupt import interrupt_when_safe
-        from topoopt.frontends.cli.program import run
+        from topoopt.frontends.cli.program import interrupt_when_safe, run
 
         if arguments is None:  # a command of its own, not a call from another program
             gc.set_threshold(LIVING, 20, 50)

@@ -6,10 +6,8 @@ from typer import Argument, Option
 
 import topoopt
 from topoopt.base.errors import InvalidInput
-from topoopt.frontends.cli.output_file import check_writable
-from topoopt.frontends.cli.progress import progress
-from topoopt.frontends.cli.render import show
-from topoopt.frontends.cli.spread import spread
+from topoopt.frontends.cli.output import check_writable, progress, show
+from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.words import FailWords, File, panel
 
 

@@ -8,11 +8,9 @@ from typer import Argument, Exit, Option
 
 import topoopt
 from topoopt.base.workers import start_compiling_ahead
-from topoopt.frontends.cli.failure import INTERRUPTED
-from topoopt.frontends.cli.output_file import check_writable
-from topoopt.frontends.cli.progress import progress
-from topoopt.frontends.cli.render import print_json, show
-from topoopt.frontends.cli.spread import spread
+from topoopt.frontends.cli.exit_code import INTERRUPTED
+from topoopt.frontends.cli.output import check_writable, print_json, progress, show
+from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.words import COLLECTIVE_FORM, File, PlanWords, Word
 
 ModelArgument = Annotated[

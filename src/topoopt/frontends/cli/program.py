@@ -1,17 +1,26 @@
-"""The program ``topoopt``: its verbs, ``--version``, and one way out for every failure."""
+"""The program ``topoopt``: its verbs, ``--version``, and one way out for every failure.
 
+Ctrl-C that waits until numba's own glue code is left.
+
+Compiled code calls back into Python to make its errors and results. A ``KeyboardInterrupt`` that is raised right
+there comes out as a ``SystemError``, or ends the process with a segmentation fault. So it is raised a moment later.
+"""
+
+import signal
 import sys
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from pathlib import PurePath
+from types import FrameType, MappingProxyType
 from typing import Annotated
 
 import typer
 
 from topoopt.base.provenance import __version__
-from topoopt.frontends.cli.failure import exit_code_of
-from topoopt.frontends.cli.numbers import check_words
-from topoopt.frontends.cli.verbs import group
+from topoopt.frontends.cli.exit_code import exit_code_of
+from topoopt.frontends.cli.verbs import check_words, group
 
+GLUE = PurePath("numba", "core", "serialize.py").parts
+AGAIN_S = 0.01
 VERBS: Mapping[str, str] = MappingProxyType(
     {
         "plan": "Find strategy, topology and routing together, and say what they are worth.",
@@ -50,7 +59,6 @@ VERBS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Every verb and group, in the order in which one uses them, with its line in the list."""
-
 app = group(
     "topoopt.frontends.cli",
     VERBS,
@@ -86,3 +94,26 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error)
     return code if isinstance(code, int) else 0
+
+
+def interrupt_when_safe() -> None:
+    """Take over Ctrl-C where it still has Python's own meaning; a program that uses topoopt may have another."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGALRM, _interrupt)
+        signal.signal(signal.SIGINT, _interrupt)
+        sys.unraisablehook = _raise_again
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    if frame is not None and PurePath(frame.f_code.co_filename).parts[-len(GLUE) :] == GLUE:
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+    else:
+        raise KeyboardInterrupt
+
+
+def _raise_again(lost: "sys.UnraisableHookArgs") -> None:
+    """Raise an interrupt again that came where nobody above hears of it, such as the deletion of an object."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+    else:
+        sys.__unraisablehook__(lost)

@@ -1,17 +1,25 @@
 """``topoopt reproduce``: the paper's figures made again, ours beside the published."""
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from typer import Argument, Exit, Option, echo
 
 import topoopt
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
-from topoopt.frontends.cli.failure import INTERRUPTED, was_interrupted
-from topoopt.frontends.cli.progress import progress
-from topoopt.frontends.cli.render import print_json, show_page
-from topoopt.frontends.cli.reproduce_files import check_files, write_figure
-from topoopt.frontends.cli.spread import spread
+from topoopt.frontends.cli.exit_code import INTERRUPTED, was_interrupted
+from topoopt.frontends.cli.output import (
+    check_folder_name,
+    check_table,
+    check_writable,
+    print_json,
+    progress,
+    show_page,
+)
+from topoopt.frontends.cli.word_flags import spread
+from topoopt.schema.files import write_table
 from topoopt.schema.words import Switch, Word
 
 ALL, LIST = "all", "list"
@@ -103,3 +111,32 @@ def _document(figure: dict[str, Any], files: tuple[str, ...]) -> dict[str, Any]:
     """Return a figure with its files, which stand before the rows."""
     rows = figure.pop("rows")
     return {**figure, "files": list(files), "rows": rows}
+
+
+def check_files(folder: str, names: Sequence[str], suffix: str, page: str | None) -> None:
+    """Refuse what could not be written after the work, and make the folder.
+
+    Raises
+    ------
+    InvalidInput
+        If the folder cannot be made or written, or is a file, or Parquet is asked for without pyarrow.
+    """
+    check_writable(page, "--page")
+    check_folder_name(folder, "--out")
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"--out: {folder} cannot be made: {error.strerror or error}") from None
+    for name in names:
+        check_table(str(Path(folder) / f"{name}.{suffix}"), "--out")
+
+
+def write_figure(
+    figure: "topoopt.Figure", folder: str, suffix: str, formats: Sequence[str]
+) -> tuple[str, ...]:
+    """Write the rows and draw the charts of a figure; return the files, rows first."""
+    rows = os.path.join(folder, f"{figure.name}.{suffix}")
+    columns = list(figure.rows[0]) if figure.rows else ["nothing"]
+    write_table(rows, columns, (list(row.values()) for row in figure.rows))
+    pictures = topoopt.draw_charts(figure.charts, folder, formats) if formats else ()
+    return (rows, *pictures)

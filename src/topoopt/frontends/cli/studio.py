@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 import topoopt
-from topoopt.frontends.cli.spread import spread
+from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.words import StudioWords
 
 

@@ -5,10 +5,9 @@ from typing import Annotated, TypedDict
 from typer import Argument, Exit, Option, echo
 
 import topoopt
-from topoopt.frontends.cli.failure import USER_MISTAKE
-from topoopt.frontends.cli.progress import progress
-from topoopt.frontends.cli.render import show
-from topoopt.frontends.cli.spread import spread
+from topoopt.frontends.cli.exit_code import USER_MISTAKE
+from topoopt.frontends.cli.output import progress, show
+from topoopt.frontends.cli.word_flags import spread
 
 
 class VerifyWords(TypedDict, total=False):

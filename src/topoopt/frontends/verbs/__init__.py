@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.frontends.verbs.hardware import hardware as hardware
     from topoopt.frontends.verbs.interleave import interleave as interleave
     from topoopt.frontends.verbs.job_request import job_request as job_request
+    from topoopt.frontends.verbs.job_request import search_options as search_options
     from topoopt.frontends.verbs.models import models as models
     from topoopt.frontends.verbs.phases import phases as phases
     from topoopt.frontends.verbs.plan import plan as plan
@@ -49,11 +50,10 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.frontends.verbs.rewire import rewire as rewire
     from topoopt.frontends.verbs.rl import rl as rl
     from topoopt.frontends.verbs.rl import rl_runs as rl_runs
-    from topoopt.frontends.verbs.search_options import search_options as search_options
+    from topoopt.frontends.verbs.serving import calibrate_serving as calibrate_serving
     from topoopt.frontends.verbs.serving import serving as serving
-    from topoopt.frontends.verbs.serving_plan import serving_plan as serving_plan
-    from topoopt.frontends.verbs.serving_runs import calibrate_serving as calibrate_serving
-    from topoopt.frontends.verbs.serving_runs import serving_runs as serving_runs
+    from topoopt.frontends.verbs.serving import serving_plan as serving_plan
+    from topoopt.frontends.verbs.serving import serving_runs as serving_runs
     from topoopt.frontends.verbs.simulate import simulate as simulate
     from topoopt.frontends.verbs.studio import studio as studio
     from topoopt.frontends.verbs.studio import studio_answer as studio_answer

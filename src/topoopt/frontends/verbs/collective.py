@@ -19,7 +19,7 @@ from topoopt.collectives.frontier import (
     wiring_of,
 )
 from topoopt.finder import listed_strides, select_permutations
-from topoopt.frontends.verbs.wiring_source import is_file_name, is_plan_file
+from topoopt.frontends.verbs.input_sources import is_file_name, is_plan_file
 from topoopt.jobs import expecting
 from topoopt.plans import read_plan
 from topoopt.schema.words import Amount, CollectiveWords, amount, checked_arguments, checked_words

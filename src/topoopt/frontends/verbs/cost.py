@@ -9,9 +9,8 @@ from topoopt.base.units import parse_bandwidth, parse_time
 from topoopt.catalog import ClusterSpec, find_optical_switch
 from topoopt.finder import select_permutations
 from topoopt.finder.rewiring import ported, wire
-from topoopt.frontends.verbs.ownership_terms import ownership_terms
-from topoopt.frontends.verbs.plan_source import PlanSource, plan_and_name
-from topoopt.frontends.verbs.wiring_source import wiring_of_file
+from topoopt.frontends.verbs.input_sources import PlanSource, plan_and_name, wiring_of_file
+from topoopt.frontends.verbs.pricing import ownership_terms
 from topoopt.jobs import DEFAULT_CLUSTER
 from topoopt.plans import Plan, iterations_by_fabric
 from topoopt.pricing import (

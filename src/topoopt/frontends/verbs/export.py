@@ -7,9 +7,14 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.finder.rewiring import Joined
-from topoopt.frontends.verbs.inventory_source import InventorySource, inventory_of
-from topoopt.frontends.verbs.joined_source import JoinedSource, joined_and_name
-from topoopt.frontends.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.frontends.verbs.input_sources import (
+    InventorySource,
+    JoinedSource,
+    PlanSource,
+    inventory_of,
+    joined_and_name,
+    plan_and_name,
+)
 from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.plans.inventory import PANEL_KINDS
 from topoopt.plugins.exports import FORMATS, ExportAnswer, ExportFormats, deployment, exported

@@ -7,18 +7,19 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput
 from topoopt.base.workers import start_compiling_ahead
-from topoopt.frontends.verbs.job_request import Source, job_request, training_words
-from topoopt.frontends.verbs.origin import origin_of
-from topoopt.frontends.verbs.ownership_terms import ownership_terms
-from topoopt.frontends.verbs.pricing import pricing
-from topoopt.frontends.verbs.progress import Progress, silent
-from topoopt.frontends.verbs.search_options import (
+from topoopt.frontends.verbs.job_request import (
+    Source,
+    job_request,
     on_wiring_file,
+    origin_of,
     refuse_search_words,
     search_options,
+    training_words,
     wiring_digest,
 )
-from topoopt.frontends.verbs.serving_plan import planned_service
+from topoopt.frontends.verbs.pricing import ownership_terms, pricing
+from topoopt.frontends.verbs.progress import Progress, silent
+from topoopt.frontends.verbs.serving import planned_service
 from topoopt.jobs import Described, Job, JobRequest, in_its_place, is_plan, is_serving_job
 from topoopt.plans import Plan, read_plan
 from topoopt.pricing import Iteration, OwnershipTerms, in_samples

@@ -1,13 +1,36 @@
-"""How networks are priced, from words: the same in every verb that prices them."""
+"""What the words of ownership come to for transformers in closed form."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from topoopt.pricing import Pricing, pricing_of
-from topoopt.schema.words import PricingWords, pick
+from topoopt.pricing import OwnershipTerms, Pricing, TrainingRun, pricing_of, server_price, usual_running
+from topoopt.schema.words import OwnershipWords, PricingWords, pick
+from topoopt.transformers import OwnedCluster, System, owned_cluster
 
+_RUNNING = {
+    "years": "years",
+    "electricity_price": "electricity_usd_per_kwh",
+    "power_usage_effectiveness": "power_usage_effectiveness",
+    "utilization": "utilization",
+    "interest": "interest_rate",
+    "colocation": "colocation_usd_per_kw_month",
+    "maintenance": "maintenance_rate",
+    "staff": "staff_usd_per_year",
+    "storage": "storage_usd",
+}
+"""Words of how a cluster is run, and what the fields of the noun are called."""
+_RUN = {"samples": "samples", "tokens": "tokens", "run_hours": "hours"}
+_SERVER = ("server_price", "server_power")
 _CALLED = {"fiber_length": "fiber_length_m"}
 """What a word is called where its unit has to be said."""
+
+
+def cluster_of(words: Mapping[str, Any], system: System, accelerators: int) -> OwnedCluster:
+    """Return the machines with their price; of servers that are not full only what is used."""
+    per_server = min(system.accelerators_per_server, accelerators)
+    terms = ownership_terms(words, system.accelerator, per_server)
+    return owned_cluster(system, accelerators, terms, pricing(words))
 
 
 def pricing(words: Mapping[str, Any]) -> Pricing:
@@ -19,3 +42,38 @@ def pricing(words: Mapping[str, Any]) -> Pricing:
         For an unknown name, a number out of range, or a file of prices that is wrong.
     """
     return pricing_of(**{_CALLED.get(word, word): value for word, value in pick(words, PricingWords).items()})
+
+
+def ownership_terms(
+    words: Mapping[str, Any],
+    accelerator: str,
+    accelerators_per_server: int,
+    before: OwnershipTerms | None = None,
+) -> OwnershipTerms:
+    """Return the terms; what no word says is as it was ``before``, or the usual.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of range, or a run has two sizes.
+    """
+    given = {field: words[word] for word, field in _RUNNING.items() if word in words}
+    run = TrainingRun(**{field: words[word] for word, field in _RUN.items() if word in words})
+    if before is not None and not pick(words, _SERVER):
+        server = before.server
+    else:
+        server = server_price(
+            accelerator,
+            accelerators_per_server,
+            price=words.get("server_price"),
+            power_w=words.get("server_power"),
+        )
+    if before is not None:
+        run = run if pick(words, _RUN) else before.run
+        return OwnershipTerms(replace(before.running, **given), server, run)
+    return OwnershipTerms(usual_running(given), server, run)
+
+
+def asks_for_ownership(words: Mapping[str, Any]) -> bool:
+    """Return whether any word of ownership is given."""
+    return bool(pick(words, OwnershipWords))

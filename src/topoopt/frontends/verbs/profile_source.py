@@ -19,8 +19,8 @@ from topoopt.clusters.interleave import (
     read_counters,
     read_profile,
 )
+from topoopt.frontends.verbs.input_sources import is_plan_file
 from topoopt.frontends.verbs.simulate import simulate
-from topoopt.frontends.verbs.wiring_source import is_plan_file
 from topoopt.jobs import expecting
 from topoopt.plans import Plan
 from topoopt.simulation import SIMULATORS, Simulation, is_chakra, is_fbuf

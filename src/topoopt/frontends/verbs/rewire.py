@@ -3,8 +3,7 @@
 from topoopt.base.errors import InvalidInput
 from topoopt.finder.rewiring import Joined, order_moves, rewiring_times, wired_in_room
 from topoopt.finder.rewiring import rewire as fewest_moves
-from topoopt.frontends.verbs.inventory_source import InventorySource, inventory_of
-from topoopt.frontends.verbs.joined_source import JoinedSource, joined_and_name
+from topoopt.frontends.verbs.input_sources import InventorySource, JoinedSource, inventory_of, joined_and_name
 from topoopt.plans.inventory import GivenInventory, RewiringAnswer, circuits, completed, fitting
 from topoopt.schema.words import checked_arguments
 

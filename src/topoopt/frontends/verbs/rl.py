@@ -7,10 +7,8 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
-from topoopt.frontends.verbs.llm.owned import cluster_of
 from topoopt.frontends.verbs.llm.words import Transformer, model_of, system_of
-from topoopt.frontends.verbs.ownership_terms import ownership_terms
-from topoopt.frontends.verbs.pricing import pricing
+from topoopt.frontends.verbs.pricing import cluster_of, ownership_terms, pricing
 from topoopt.inference import Parallelism
 from topoopt.reinforcement import (
     ResponseLengths,

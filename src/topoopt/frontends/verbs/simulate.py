@@ -8,16 +8,17 @@ from typing import Any, Unpack
 import numpy as np
 
 from topoopt.base.errors import InvalidInput
-from topoopt.frontends.verbs.planned_fabric import fabric_of_plan, plan_of_fabric
 from topoopt.frontends.verbs.progress import Progress, silent
-from topoopt.frontends.verbs.simulation_words import (
+from topoopt.frontends.verbs.simulation_settings import (
     SPLIT_OF,
     begins_s,
     chosen_simulator,
     fabric_choice,
+    fabric_of_plan,
     link_aggressiveness,
     link_failures,
     packet_options,
+    plan_of_fabric,
 )
 from topoopt.jobs import expecting
 from topoopt.plans import Plan, read_plan

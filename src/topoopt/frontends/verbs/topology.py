@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.finder import RingNetwork, ring_interfaces, ring_network
 from topoopt.finder.rewiring import ported
-from topoopt.frontends.verbs.wiring_source import wiring_of_file, with_rings
+from topoopt.frontends.verbs.input_sources import wiring_of_file, with_rings
 from topoopt.schema.words import WiringWords, checked_arguments
 from topoopt.topologies import LINK_MODELS, circulant_wiring
 from topoopt.topologies.wirings import FoundWirings, WiringAnswer, WiringRequest, judged, search_wirings

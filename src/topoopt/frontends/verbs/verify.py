@@ -4,8 +4,7 @@ import os
 from collections.abc import Callable
 
 from topoopt.base.errors import InvalidInput
-from topoopt.frontends.verbs.plan_source import PlanSource
-from topoopt.frontends.verbs.wiring_source import with_rings
+from topoopt.frontends.verbs.input_sources import PlanSource, with_rings
 from topoopt.jobs import expecting
 from topoopt.plans import Plan, plan_from_mapping
 from topoopt.schema.files import checked, parse_json, read_text

@@ -17,12 +17,16 @@ from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import select_permutations
-from topoopt.frontends.web.closed_form import ClosedForm
-from topoopt.frontends.web.estimate import FabricEstimate, Sketch, StudioAnswer
-from topoopt.frontends.web.fabric_rules import NAMES, FabricRule, fabric_rules
-from topoopt.frontends.web.operators_estimate import estimated_job, estimated_times
+from topoopt.frontends.web.closed_form import (
+    NAMES,
+    ClosedForm,
+    FabricRule,
+    estimated_job,
+    estimated_times,
+    fabric_rules,
+)
+from topoopt.frontends.web.estimate import FabricEstimate, Sketch, StudioAnswer, best_fabric, reason, sentence
 from topoopt.frontends.web.question import RUNNING, Question, machines_of, request_of_question
-from topoopt.frontends.web.sentence import best_fabric, reason, sentence
 from topoopt.jobs import in_its_place
 from topoopt.pricing import (
     DEFAULT_PRICES,

@@ -25,8 +25,7 @@ from topoopt.frontends.web.access import Guard
 from topoopt.frontends.web.answer import answer_question
 from topoopt.frontends.web.estimate import FabricEstimate, StudioAnswer
 from topoopt.frontends.web.openapi import openapi
-from topoopt.frontends.web.plan_desk import PlanDesk
-from topoopt.frontends.web.plan_state import FILES, UnknownPlan
+from topoopt.frontends.web.plan_desk import FILES, PlanDesk, UnknownPlan
 from topoopt.frontends.web.question import Question, known_models, question_of
 from topoopt.pages import BarChart, LineChart, Series, figure
 from topoopt.plans import front

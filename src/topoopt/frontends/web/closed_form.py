@@ -1,7 +1,102 @@
-"""The noun ClosedForm: a job's time on one fabric as it is estimated, and where it goes."""
+"""A graph of operators on every fabric in closed form: a few strategies, by the search's estimate of ports.
 
-from collections.abc import Mapping
+One switch of as many ports is the least that a network can take; so of all strategies only those are weighed on another
+fabric that are faster on the switch than the best so far is there.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+
+from topoopt.base.errors import InvalidInput
+from topoopt.catalog import ClusterSpec
+from topoopt.finder import check_degree, wired_interfaces
+from topoopt.frontends.web.question import Question, machines_of, request_of_question
+from topoopt.jobs import Job
+from topoopt.pricing import Pricing
+from topoopt.search import (
+    BASELINE_RULES,
+    BaselineRule,
+    PortEstimate,
+    PortNetwork,
+    few_strategies,
+    job_of,
+    port_estimate,
+)
+from topoopt.topologies import fat_tree_arity, moore_average_hops
+from topoopt.workloads.strategy import ParallelStrategy
+
+OWN = "topoopt"
+HALF = "fat-tree-half"
+LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        OWN: "TopoOpt: servers joined directly, through patch panels",
+        "rail": "rails: a switch network for each port",
+        "ideal-switch": "one non-blocking switch network",
+        HALF: "one non-blocking switch network, half the ports",
+        "oversub-fat-tree": "fat-tree, 2:1 oversubscribed",
+        "expander": "expander: servers joined at random",
+    }
+)
+"""By rule of a baseline: what people call it."""
+NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        OWN: "TopoOpt",
+        "rail": "Rails",
+        "ideal-switch": "Non-blocking",
+        HALF: "Half the ports",
+        "oversub-fat-tree": "Fat-tree 2:1",
+        "expander": "Expander",
+    }
+)
+"""The same in a word or two, for charts."""
+
+
+def _half(cluster: ClusterSpec, pricing: Pricing) -> tuple[int, float]:
+    if cluster.degree == 1:
+        return 1, cluster.link_bandwidth_bps / 2
+    return cluster.degree // 2, cluster.link_bandwidth_bps
+
+
+RULES: Mapping[str, BaselineRule] = MappingProxyType(
+    {
+        **{key: BASELINE_RULES[key] for key in LABELS if key in BASELINE_RULES},
+        HALF: BaselineRule("fat-tree", "full bisection, half of d·B a server", _half, variant="half"),
+    }
+)
+"""How each is dimensioned, but for the plan's own."""
+DIRECT = (OWN, "expander")
+"""Where servers relay."""
+OVERSUBSCRIPTION = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class FabricRule:
+    """What a closed form needs to know of a fabric.
+
+    Attributes
+    ----------
+    interfaces, bandwidth_bps
+        Ports of a server, and the bandwidth of each.
+    relays : float
+        Times that a byte goes over links of servers, or of the thinnest layer, where it is not between neighbors.
+    wires_rings : bool
+        Whether rings and neighbors have links of their own; where not, all traffic is relayed.
+    """
+
+    key: str
+    fabric: str
+    label: str
+    interfaces: int
+    bandwidth_bps: float
+    relays: float
+    wires_rings: bool = True
+
+    @property
+    def server_bandwidth_bps(self) -> float:
+        """All ports together."""
+        return self.interfaces * self.bandwidth_bps
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +115,205 @@ class ClosedForm:
     most_time_s: float
     parts_s: Mapping[str, float]
     configuration: str
+
+
+MOST_NEAR_PORTS = 2
+"""Ports that are kept for the parts of a layer, as the two degree splits for them do."""
+SWITCH = "ideal-switch"
+MANY, FEW = 256, 2
+"""Servers above which only so many strategies are weighed on each fabric: those that are the fastest on one switch."""
+LAYER_DIMS = ("in", "out")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EstimatedJob:
+    """A job and its few strategies, by what they are called.
+
+    Attributes
+    ----------
+    parts : tuple of int
+        In how many each strategy splits layers at most.
+    free_s : tuple of float
+        What each takes where servers reach each other in no time.
+    """
+
+    job: Job
+    names: tuple[str, ...]
+    parts: tuple[int, ...]
+    free_s: tuple[float, ...]
+    estimate: PortEstimate
+
+    @property
+    def bound_s(self) -> float:
+        """What no network goes below with these strategies."""
+        return min(self.free_s)
+
+
+def estimated_job(question: Question) -> EstimatedJob:
+    """Return the job of a question with its strategies; what prices and years change is not in it.
+
+    Raises
+    ------
+    InvalidInput
+        If the model and the machines do not go together.
+    Infeasible
+        If memory is enforced and nothing fits.
+    """
+    return _job(machines_of(question))
+
+
+@lru_cache(maxsize=64)
+def estimated_times(found: EstimatedJob, rules: tuple[FabricRule, ...]) -> Mapping[str, ClosedForm]:
+    """Return the best of the strategies on each fabric, by the key of its rule."""
+    switch = next(rule for rule in rules if rule.key == SWITCH)
+    least_s = [_time_s(found, index, switch) for index in range(len(found.names))]
+    return {rule.key: _best(found, rule, least_s) for rule in rules}
+
+
+def _best(found: EstimatedJob, rule: FabricRule, least_s: Sequence[float]) -> ClosedForm:
+    best, best_s = -1, float("inf")
+    for index in _suited(found, rule, sorted(range(len(least_s)), key=least_s.__getitem__)):
+        if least_s[index] >= best_s:
+            break
+        time_s = least_s[index] if rule.key == SWITCH else _time_s(found, index, rule)
+        if time_s < best_s:
+            best, best_s = index, time_s
+    free_s = min(found.free_s[best], best_s)
+    return ClosedForm(
+        best_s, best_s, {"compute_s": free_s, "communication_s": best_s - free_s}, found.names[best]
+    )
+
+
+def _suited(found: EstimatedJob, rule: FabricRule, order: Sequence[int]) -> Sequence[int]:
+    """Leave out what is slow on one switch, of many servers, and layers in parts where servers are joined at random.
+
+    No ports are kept there for what the parts exchange. Simulated they were never faster there than data parallelism,
+    and up to eight times slower than an even load of all links would be.
+    """
+    whole = [index for index in order if found.parts[index] == 1]
+    if whole and rule.key in DIRECT and rule.key != OWN:
+        return whole[:1] if found.job.cluster.servers > MANY else whole
+    return order[:FEW] if found.job.cluster.servers > MANY else order
+
+
+def _time_s(found: EstimatedJob, index: int, rule: FabricRule) -> float:
+    networks = port_networks(rule, found.job.cluster, found.parts[index])
+    times_s = (found.estimate.iteration_time_s(index, network) for network in networks)
+    return min(times_s, default=float("inf"))
+
+
+@lru_cache(maxsize=32)
+def _job(question: Question) -> EstimatedJob:
+    job = job_of(request_of_question(question))
+    known = few_strategies(job)
+    estimate = port_estimate(job, tuple(known.values()))
+    free_s = tuple(estimate.free_time_s(index) for index in range(len(known)))
+    return EstimatedJob(job, tuple(known), tuple(map(_parts, known.values())), free_s, estimate)
+
+
+def _parts(strategy: ParallelStrategy) -> int:
+    return max((one.channel_degree for one in strategy.splits if one.channel_dim in LAYER_DIMS), default=1)
+
+
+def port_networks(rule: FabricRule, cluster: ClusterSpec, parts: int) -> tuple[PortNetwork, ...]:
+    """Return the ways in which a fabric may be wired for a strategy whose layers are split in so many parts."""
+    ports, bandwidth_bps, latency_s = rule.interfaces, rule.bandwidth_bps, cluster.link_latency_s
+    if rule.key == OWN:
+        return tuple(_in_parts(rule, cluster, parts)) or (_of_all(rule, cluster),)
+    if rule.key in DIRECT:
+        return (_of_all(rule, cluster),)
+    if rule.key == "rail":
+        return (PortNetwork(ports, ports, bandwidth_bps, latency_s, 2),)
+    if rule.key == "oversub-fat-tree":
+        return (_thin(cluster, ports * bandwidth_bps, parts),)
+    return (PortNetwork(1, 1, ports * bandwidth_bps, latency_s, 2),)
+
+
+def _of_all(rule: FabricRule, cluster: ClusterSpec) -> PortNetwork:
+    """Return all ports in one wiring of all servers: rings pass no other server, all else the least mean of hops.
+
+    Three matchings that make a ring by twos carry rings on an odd number of ports, too; a random graph has none such.
+    """
+    n = cluster.servers
+    ports = rule.interfaces - (rule.interfaces % 2 if n % 2 else 0)  # a cable has two ends
+    rings = ports - (ports % 2 if n > 2 and rule.key != OWN else 0)
+    hops = moore_average_hops(n, ports, cluster.links)
+    return PortNetwork(ports, max(rings, 1), rule.bandwidth_bps, cluster.link_latency_s, 1, hops, 1.0, hops)
+
+
+def _in_parts(rule: FabricRule, cluster: ClusterSpec, parts: int) -> list[PortNetwork]:
+    """Return wirings that keep ports for the parts of a layer, and give the others to the replicas of each part."""
+    found = []
+    for near in range(1, MOST_NEAR_PORTS + 1) if parts > 1 else ():
+        replicas, ports = cluster.servers // parts, rule.interfaces - near
+        rings = wired_interfaces(replicas, ports, cluster.links)
+        if rings < 1 or (near == 1 and parts > 2):  # one port joins two
+            continue
+        hops = moore_average_hops(replicas, rings, cluster.links)
+        near_hops = moore_average_hops(parts, near, cluster.links)
+        found.append(
+            PortNetwork(
+                rings,
+                rings,
+                rule.bandwidth_bps,
+                cluster.link_latency_s,
+                1,
+                hops,
+                1.0,
+                1.0,
+                parts,
+                near,
+                near_hops,
+            )
+        )
+    return found
+
+
+def _thin(cluster: ClusterSpec, bandwidth_bps: float, parts: int) -> PortNetwork:
+    """Return a fat-tree that is thin above its first switches, which racks of servers next to each other share."""
+    n, rack = cluster.servers, fat_tree_arity(cluster.servers) // 2
+    inside = (min(rack, n) - 1) / (n - 1)
+    crossing = sum(
+        i // rack != j // rack
+        for first in range(0, n - parts + 1, parts)
+        for i in range(first, first + parts)
+        for j in range(first, first + parts)
+    )
+    return PortNetwork(
+        1,
+        1,
+        bandwidth_bps,
+        cluster.link_latency_s,
+        4,
+        OVERSUBSCRIPTION * (1 - inside),
+        OVERSUBSCRIPTION / rack,
+        OVERSUBSCRIPTION * min(parts / rack, 1.0),
+        near=parts,
+        near_hops=OVERSUBSCRIPTION * crossing / max(n * (parts - 1), 1),
+    )
+
+
+def fabric_rules(
+    cluster: ClusterSpec, pricing: Pricing
+) -> tuple[tuple[FabricRule, ...], tuple[tuple[str, str], ...]]:
+    """Return the fabrics that can be built, the plan's own first, and why others cannot."""
+    hops = moore_average_hops(cluster.servers, cluster.degree, cluster.links)
+    rows, skipped = [], []
+    for key, label in LABELS.items():
+        try:
+            rows.append(_rule(key, label, cluster, pricing, hops))
+        except InvalidInput as error:
+            skipped.append((key, str(error)))
+    return tuple(rows), tuple(skipped)
+
+
+def _rule(key: str, label: str, cluster: ClusterSpec, pricing: Pricing, hops: float) -> FabricRule:
+    if key in DIRECT:
+        check_degree(cluster.servers, cluster.degree, cluster.links)
+    relays = {OWN: hops, "expander": hops, "oversub-fat-tree": OVERSUBSCRIPTION}.get(key, 1.0)
+    if key == OWN:
+        return FabricRule(key, OWN, label, cluster.degree, cluster.link_bandwidth_bps, relays)
+    rule = RULES[key]
+    return FabricRule(
+        key, rule.fabric, label, *rule.interfaces(cluster, pricing), relays, wires_rings=key != "expander"
+    )

@@ -1,11 +1,13 @@
-"""The nouns FabricEstimate and StudioAnswer: what a page of the studio shows at once, before anything is wired."""
+"""The sentence of an answer: which network, how long, how much; and the reason, in one more."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import Any
 
+from topoopt.base.units import format_bandwidth, format_time
 from topoopt.frontends.web.question import Question
+from topoopt.pages import dollars, listed
 from topoopt.plans import front
 
 ACCURACY = (
@@ -160,6 +162,151 @@ class StudioAnswer:
             "skipped_fabrics": [list(row) for row in self.skipped],
             "warnings": list(self.warnings),
         }
+
+
+SAME = 0.005
+"""Times that differ by less than this share are told as equal."""
+TIE = 0.0005
+"""Costs of a unit likewise."""
+UNTOLD = 0.02
+"""Times that differ by less an estimate does not tell apart: of pairs that it has further apart one in 50 is wrong."""
+NEAR = 1.02
+"""Where what a unit costs is not known: of the fabrics that take at most so many times the fastest, the cheapest."""
+
+
+def best_fabric(answer: StudioAnswer) -> FabricEstimate:
+    """Return the fabric with the least dollars a unit; where that is unknown, the cheapest of the fast ones."""
+    known = [row for row in answer.fabrics if row.usd_per_unit is not None]
+    if known:
+        return min(known, key=lambda row: (row.usd_per_unit or 0.0, row.iteration_time_s))
+    fastest = min(row.iteration_time_s for row in answer.fabrics)
+    near = [row for row in answer.fabrics if row.iteration_time_s <= NEAR * fastest]
+    priced = [row for row in near if row.network_usd is not None]
+    return min(priced or near, key=lambda row: (row.network_usd or 0.0, row.iteration_time_s))
+
+
+def sentence(answer: StudioAnswer, best: FabricEstimate) -> str:
+    """Return which network, how long an iteration takes on it, and what it costs."""
+    ports, each = answer.question.degree, format_bandwidth(answer.question.bandwidth_bps)
+    machines = f"{answer.accelerators:,} {answer.accelerator.upper()}"
+    price = "at a price that the list does not have" if best.network_usd is None else usd(best.network_usd)
+    ports_words = f"{ports} ports of {each} a server" if ports > 1 else f"one port of {each} a server"
+    if best.fabric == "fat-tree":
+        ports_words = f"half the ports, {format_bandwidth(best.server_bandwidth_bps)} a server"
+    return (
+        f"{name_of(best)} with {ports_words}: {answer.job} on {machines} takes about "
+        f"{format_time(best.iteration_time_s, 3)} an iteration, and the network costs {price}."
+    )
+
+
+def reason(answer: StudioAnswer, best: FabricEstimate) -> str:
+    """Return why: the next best beside it, and how far it is from what no network goes below."""
+    gap = best.iteration_time_s / answer.bound_s - 1 if answer.bound_s else 0.0
+    above = f"It is {gap:.1%} above {answer.bound_words}." if gap > 0 else f"It is {answer.bound_words}."
+    others = [row for row in answer.fabrics if row is not best]
+    above = " ".join(filter(None, [above, _untold(best, others)]))
+    if best.usd_per_unit is not None:
+        return f"{_beside_units(answer, best, others)} {above}"
+    fast = [row for row in others if row.iteration_time_s < (1 - SAME) * best.iteration_time_s]
+    cheap = [row for row in others if _cheaper(row, best)]
+    parts = []
+    if cheap:
+        row = min(cheap, key=lambda one: one.iteration_time_s)
+        slower = row.iteration_time_s / best.iteration_time_s - 1
+        parts.append(f"{name_of(row)} costs {usd(row.network_usd)}, and takes {slower:.1%} longer.")
+    if fast:
+        row = min(fast, key=lambda one: one.iteration_time_s)
+        faster = 1 - row.iteration_time_s / best.iteration_time_s
+        parts.append(f"{name_of(row)} is {faster:.1%} faster, for {usd(row.network_usd)}.")
+    if not parts:
+        parts.append("No other fabric here is faster, and none is cheaper.")
+    return " ".join([*parts, above])
+
+
+def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[FabricEstimate]) -> str:
+    known = [row for row in others if row.usd_per_unit is not None]
+    many = "a million tokens" if answer.unit == "token" else "a million samples"
+    own = (best.usd_per_unit or 0.0) * 1e6
+    said = f"With servers and what running them takes that is {usd(own)} {many}"
+    ties = [row for row in known if _dearer(row, best) <= TIE]
+    if ties:
+        said += f", and so it is on {' and '.join(inside(row) for row in ties)}"
+    rest = [row for row in known if row not in ties]
+    if not rest:
+        return f"{said}."
+    row = min(rest, key=lambda one: one.usd_per_unit or 0.0)
+    slower = row.iteration_time_s / best.iteration_time_s - 1
+    pace = "as fast" if abs(slower) <= SAME else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
+    return (
+        f"{said}; next comes {inside(row)}, {pace} for {usd(row.network_usd)}, {_dearer(row, best):.2%} dearer "
+        f"a {answer.unit}{_saved_and_lost(row, best)}."
+    )
+
+
+def _untold(best: FabricEstimate, others: list[FabricEstimate]) -> str:
+    """Return which others are so near in time that the estimate may have their order wrong."""
+    near = [
+        inside(row)
+        for row in others
+        if SAME < abs(row.iteration_time_s / best.iteration_time_s - 1) <= UNTOLD
+    ]
+    if not near:
+        return ""
+    names = listed(near)
+    return f"An estimate does not tell its time from that on {names}: they are less than {UNTOLD:.0%} apart."
+
+
+def _saved_and_lost(row: FabricEstimate, best: FabricEstimate) -> str:
+    """Return what another network saves over all years, and what its iterations lose of the servers in that time."""
+    own, other, hour = best.network_usd_per_hour, row.network_usd_per_hour, row.usd_per_hour
+    if own is None or other is None or not hour or row.owned_usd is None:
+        return ""
+    hours = row.owned_usd / hour
+    saved_usd = hours * (own - other)
+    lost_usd = hours * (row.iteration_time_s / best.iteration_time_s - 1) * hour
+    saves = "saves" if saved_usd >= 0 else "costs"
+    more = "" if saved_usd >= 0 else " more"
+    loses = (
+        f"{'lose' if lost_usd > 0 else 'gain'} {usd(abs(lost_usd))}" if abs(lost_usd) >= 1 else "lose nothing"
+    )
+    return f" (over the years its network {saves} {usd(abs(saved_usd))}{more}, the servers {loses})"
+
+
+def _dearer(row: FabricEstimate, best: FabricEstimate) -> float:
+    return (row.usd_per_unit or 0.0) / (best.usd_per_unit or 1.0) - 1
+
+
+def _cheaper(row: FabricEstimate, best: FabricEstimate) -> bool:
+    return row.network_usd is not None and best.network_usd is not None and row.network_usd < best.network_usd
+
+
+def name_of(row: FabricEstimate) -> str:
+    """Return what a fabric is called at the beginning of a sentence."""
+    return {
+        "topoopt": "TopoOpt",
+        "rail": "A rail fabric",
+        "ideal-switch": "One non-blocking network",
+        "fat-tree": "A non-blocking network",
+        "oversub-fat-tree": "A 2:1 fat-tree",
+        "expander": "An expander",
+    }.get(row.fabric, row.fabric)
+
+
+def inside(row: FabricEstimate) -> str:
+    """Return what a fabric is called inside a sentence."""
+    name = name_of(row)
+    return name if row.fabric == "topoopt" else name[0].lower() + name[1:]
+
+
+def usd(amount: float | None) -> str:
+    """Return dollars as pages write them; what is not known in words.
+
+    Examples
+    --------
+    >>> usd(77_600.0), usd(2_910_000.0), usd(None)
+    ('$77.6 k', '$2.91 M', 'an unknown price')
+    """
+    return "an unknown price" if amount is None else dollars(amount)
 
 
 def command_line(question: Question, **search: Any) -> str:

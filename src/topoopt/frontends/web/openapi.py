@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from topoopt.base.provenance import __version__
 from topoopt.frontends.web.estimate import FabricEstimate, Sketch
-from topoopt.frontends.web.plan_state import CANCELLED, DONE, FAILED, FILES, RUNNING, WAITING
+from topoopt.frontends.web.plan_desk import CANCELLED, DONE, FAILED, FILES, RUNNING, WAITING
 from topoopt.schema.words import Amount, DescribedWord, QuestionWords, described
 
 MODEL = "A model of the zoo (topoopt models), or a file that the studio was started with."

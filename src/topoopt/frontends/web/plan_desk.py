@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -15,9 +15,81 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.base.provenance import digest
+from topoopt.frontends.web.estimate import command_line
 from topoopt.frontends.web.plan_process import make_plan_alone
-from topoopt.frontends.web.plan_state import CANCELLED, DONE, FAILED, RUNNING, WAITING, PlanState, UnknownPlan
 from topoopt.frontends.web.question import Question
+
+WAITING, RUNNING, DONE, FAILED, CANCELLED = "waiting", "running", "done", "failed", "cancelled"
+ENDED = (DONE, FAILED, CANCELLED)
+FILES: Mapping[str, str] = {"plan.json": "application/json", "report.html": "text/html; charset=utf-8"}
+"""What a plan is frozen as, by name: its kind."""
+
+
+class UnknownPlan(LookupError):
+    """A key of which there is no plan, or none with files."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanState:
+    """A plan that is asked for, at one moment.
+
+    Attributes
+    ----------
+    key : str
+        By which it is known; equal questions have the same one.
+    search : mapping
+        Words of the search beside the question, such as ``seed``.
+    done, total : int
+        Of the stage; a total of 0 where nobody knows.
+    version : int
+        Grows with every change.
+    message : str
+        Why there is no plan.
+    draft : mapping
+        The best answer so far in short, see :class:`topoopt.search.Draft`, and which one it is; empty before the first.
+    result : mapping
+        The plan in short; empty where there is none (yet).
+    """
+
+    key: str
+    question: Question
+    search: Mapping[str, Any]
+    status: str = WAITING
+    stage: str = ""
+    done: int = 0
+    total: int = 0
+    version: int = 0
+    message: str = ""
+    draft: Mapping[str, Any] | None = None
+    result: Mapping[str, Any] | None = None
+
+    @property
+    def drafts(self) -> int:
+        """How many answers there have been."""
+        return 0 if self.draft is None else int(self.draft["number"])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.status in ENDED
+
+    def to_json(self, ahead: int = 0) -> dict[str, Any]:
+        """Return it as plain values; ``ahead`` is how many plans come before it."""
+        return {
+            "id": self.key,
+            "status": self.status,
+            "stage": self.stage,
+            "done": self.done,
+            "total": self.total,
+            "ahead": ahead,
+            "message": self.message,
+            "question": self.question.words,
+            "command": command_line(self.question, **self.search),
+            "files": [*FILES] if self.status == DONE else [],
+            "draft": None if self.draft is None else dict(self.draft),
+            "plan": None if self.result is None else dict(self.result),
+        }
+
 
 MOST_KEPT = 24
 """Plans that are kept with their files; the oldest go first."""

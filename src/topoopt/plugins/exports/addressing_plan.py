@@ -5,9 +5,7 @@ import io
 import json
 from typing import Any
 
-from topoopt.plugins.exports.deployment import Deployment
-from topoopt.plugins.exports.format import Contents
-from topoopt.plugins.exports.forwarding_facts import forwarding_facts
+from topoopt.plugins.exports.deployment import Contents, Deployment
 
 COLUMNS = (
     "server",
@@ -72,4 +70,17 @@ def _document(deployment: Deployment) -> dict[str, Any]:
             }
             for server, name in enumerate(addressing.server_names)
         ],
+    }
+
+
+def forwarding_facts(deployment: Deployment) -> dict[str, Any]:
+    """Return what the tables are and why, how many entries they have, and how exactly weights are met."""
+    tables = deployment.tables
+    return {
+        "paths": tables.split,
+        "tables": tables.kind,
+        "why": tables.reason(deployment.addressing.server_names),
+        "entries": len(tables),
+        "largest_weight_error": deployment.next_hops.error,
+        "pairs_freed_of_circles": tables.freed_pairs,
     }

@@ -11,10 +11,9 @@ References
 import re
 
 from topoopt.base.errors import Infeasible
-from topoopt.plugins.exports.deployment import Deployment
-from topoopt.plugins.exports.format import Contents
-from topoopt.plugins.exports.hosts import hosts_of
-from topoopt.plugins.exports.iproute2 import iproute2
+from topoopt.plugins.exports.deployment import Contents, Deployment
+from topoopt.plugins.exports.job_schedulers import hosts_of
+from topoopt.plugins.exports.static_routes import iproute2
 
 IMAGE = "frrouting/frr:v8.4.1"
 """A small one with iproute2; any other will do that has it."""

@@ -1,6 +1,6 @@
-"""The noun Deployment: a plan on named machines, and what is wired there now. Every export format reads it."""
+"""What an export format is: a name, what it is for, and a function from a deployment to files."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -97,6 +97,35 @@ class Deployment:
     def circuits(self) -> tuple[Circuit, ...]:
         """The patches of the wiring in the inventory's names, in their order."""
         return circuits(self.inventory, self.wiring, self.wiring.patches)
+
+
+Contents = Mapping[str, str | bytes]
+"""What is in each file, by its name; a name may have a folder before a slash."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """A way to write a plan down.
+
+    Attributes
+    ----------
+    name : str
+        As it is asked for, and what its folder is called.
+    text : str
+        What it is, in a line.
+    files : str
+        What its files are called, such as ``patch-list.csv``.
+    consumer : str
+        Who reads it.
+    write : function from a deployment to files
+        Raises Infeasible, with the reason, where the format cannot say the plan.
+    """
+
+    name: str
+    text: str
+    files: str
+    consumer: str
+    write: Callable[[Deployment], Contents]
 
 
 def deployment(

@@ -3,24 +3,47 @@
 The order of servers is beyond these files: for every channel NCCL joins node n to node n+1, in the order of ranks. Only
 the MSCCL file, or a launcher's order of ranks, says more.
 
+The collectives of every group of replicas as MSCCL's XML: along its rings, and by broadcast.
+
+An AllReduce has a channel for each ring. The broadcast is written where the plan's AllReduces go by it; other
+algorithms of plans are known to simulators alone.
+
 References
 ----------
 .. [1] github.com/NVIDIA/nccl, ``src/graph/topo.cc``, ``xml.cc`` (topology) and ``search.cc`` (graphs): elements,
    attributes that must be there, units; ``dev`` of a graph is hexadecimal.
 """
 
-from collections.abc import Iterator
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from topoopt.base.errors import Infeasible
+from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.catalog import find_accelerator
+from topoopt.collectives import (
+    all_gather,
+    along_orders,
+    broadcast_transfers,
+    msccl_xml,
+    reduce_scatter,
+    rings_xml,
+    transfers_of,
+)
 from topoopt.plans.inventory import Interface, Server
-from topoopt.plugins.exports.deployment import Deployment
-from topoopt.plugins.exports.format import Contents
-from topoopt.plugins.exports.group_collectives import ring_collectives
-from topoopt.plugins.exports.hosts import servers_of
+from topoopt.plugins.exports.deployment import Contents, Deployment
+from topoopt.plugins.exports.job_schedulers import servers_of
+from topoopt.search import task_graph_of
+from topoopt.simulation import COLLECTIVES
 
+ALLREDUCE = "allreduce"
+ON_RINGS = (ALLREDUCE, "all-gather", "reduce-scatter")
+BROADCAST = "bfb"
+LARGEST_BYTES = 2**63 - 1
+_PARTS = {"reduce-scatter": reduce_scatter, "all-gather": all_gather}
+"""Halves of an AllReduce that some jobs ask for on their own."""
 CAPABILITIES = {
     "Volta": 70,
     "Ampere": 80,
@@ -32,7 +55,6 @@ CAPABILITIES = {
 }
 """CUDA's compute capability by architecture (NVIDIA's list of CUDA GPUs)."""
 _LANES = 'link_speed="16.0 GT/s PCIe" link_width="16"'
-
 README = """\
 topology.xml  The NICs and accelerators of a server (NCCL_TOPO_FILE). Names and speeds of NICs are those of the plan;
               PCI addresses, processor and lanes are made up: everything hangs on one processor. Of a real server let
@@ -163,3 +185,64 @@ def _tuner(machine: _Machine) -> str:
     """Return a row for each collective: by rings at every size, on any number of nodes and ranks."""
     names = [kind.replace("-", "") for kind in machine.collectives]
     return "".join(f"{name},0,{2**64 - 1},ring,simple,{machine.channels},-1,-1\n" for name in names)
+
+
+def msccl(deployment: Deployment) -> Contents:
+    """Return the files of each group, whose ranks are its members in ascending order, and a list of the groups.
+
+    Raises
+    ------
+    Infeasible
+        If no servers AllReduce anything, or rings have more steps or messages than such a file holds.
+    """
+    fabric, kinds = deployment.plan.fabric, ring_collectives(deployment)
+    groups = {members: rings for members, rings in fabric.rings.items() if rings and len(members) > 1}
+    if not groups:
+        raise Infeasible("the plan has no AllReduce between servers, and so no rings")
+    digits, files, listed = len(str(len(groups) - 1)), dict[str, str](), list[dict[str, Any]]()
+    for number, (members, rings) in enumerate(groups.items()):
+        ending = "" if len(groups) == 1 else f"-{number:0{digits}}"
+        rank = {server: place for place, server in enumerate(members)}
+        orders = [[rank[server] for server in ring.members] for ring in rings]
+        written = {kind: f"{kind}{ending}.xml" for kind in (kinds.get(members) or (ALLREDUCE,))}
+        files |= {name: _along_rings(kind, orders) for kind, name in written.items()}
+        if ALLREDUCE in written and (text := _broadcast(deployment, members)):
+            written[BROADCAST] = f"{ALLREDUCE}{ending}-{BROADCAST}.xml"
+            files[written[BROADCAST]] = text
+        hosts = [deployment.inventory.servers[server].name for server in members]
+        listed.append({"servers": hosts, "strides": [ring.stride for ring in rings], "files": written})
+    ways = sorted(deployment.plan.outcome.algorithms) or ["ring"]
+    return {**files, "groups.json": json.dumps({"algorithms": ways, "groups": listed}, indent=1) + "\n"}
+
+
+def _along_rings(kind: str, orders: list[list[int]]) -> str:
+    name = f"topoopt-{kind}-on-{len(orders)}-rings-of-{len(orders[0])}"
+    if kind == ALLREDUCE:
+        return rings_xml(orders, name)
+    part = transfers_of(_PARTS[kind](len(orders[0])))
+    try:
+        return msccl_xml(along_orders(part, orders), name, (0, LARGEST_BYTES))
+    except InvalidInput as error:
+        raise Infeasible(str(error)) from None
+
+
+def _broadcast(deployment: Deployment, members: tuple[int, ...]) -> str:
+    """Return the breadth-first broadcast on a group's own links; nothing where the plan has none, or no room for it."""
+    if BROADCAST not in deployment.plan.outcome.algorithms:
+        return ""
+    transfers = broadcast_transfers(deployment.plan.fabric.topology, members)
+    if transfers is None:
+        return ""
+    try:
+        return msccl_xml(transfers, f"topoopt-{BROADCAST}-of-{len(members)}", (0, LARGEST_BYTES))
+    except (Infeasible, InvalidInput):
+        return ""
+
+
+def ring_collectives(deployment: Deployment) -> Mapping[tuple[int, ...], tuple[str, ...]]:
+    """Return the kinds by the sorted members of each group."""
+    graph = task_graph_of(deployment.plan.job, deployment.plan.strategy)
+    found: dict[tuple[int, ...], set[str]] = defaultdict(set)
+    for task in graph.collectives.tolist():
+        found[tuple(sorted(graph.members(task)))].add(COLLECTIVES[graph.collective[task]])
+    return {members: tuple(kind for kind in ON_RINGS if kind in kinds) for members, kinds in found.items()}

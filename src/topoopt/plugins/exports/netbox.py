@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from topoopt.base.errors import Infeasible
-from topoopt.plans.inventory import Cable, Inventory, Panel
-from topoopt.plugins.exports.deployment import Deployment
-from topoopt.plugins.exports.format import Contents
+from topoopt.plans.inventory import Cable, Inventory, Panel, inventory_text
+from topoopt.plugins.exports.deployment import Contents, Deployment
 
 SITE, MAKER = "topoopt", "topoopt"
 INTERFACES = {
@@ -170,3 +169,8 @@ def _kept(deployment: Deployment) -> set[str]:
     there = set() if deployment.present is None else set(deployment.present.patches)
     pairs = zip(deployment.wiring.patches, deployment.circuits, strict=True)
     return {one.id for patch, one in pairs if patch in there}
+
+
+def inventory_file(deployment: Deployment) -> Contents:
+    """Return the inventory as YAML; read again, it is the same inventory."""
+    return {"inventory.yaml": inventory_text(deployment.inventory)}

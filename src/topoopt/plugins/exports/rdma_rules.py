@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from topoopt.base.errors import Infeasible
 from topoopt.base.limits import refuse_too_large
-from topoopt.plugins.exports.deployment import Deployment
-from topoopt.plugins.exports.format import Contents
+from topoopt.plugins.exports.deployment import Contents, Deployment
 from topoopt.plugins.exports.server_network import LONGEST_NAME, MTU_BYTES, ServerNetwork
 from topoopt.routing.forwarding import Addressing, Hop, Route
 

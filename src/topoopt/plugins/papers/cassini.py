@@ -34,8 +34,15 @@ from topoopt.plugins.papers.cassini_jobs import (
     on_one_link,
     profile_of,
 )
-from topoopt.plugins.papers.description import Description, description
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
+from topoopt.plugins.papers.figure import (
+    Comparison,
+    Description,
+    Figure,
+    Progress,
+    Row,
+    StudySettings,
+    description,
+)
 from topoopt.search import SearchOptions
 from topoopt.workloads import load_model
 

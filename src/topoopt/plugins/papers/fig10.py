@@ -6,8 +6,7 @@ from statistics import mean
 
 from topoopt.base.units import format_bandwidth
 from topoopt.pages import Series
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
 from topoopt.pricing import (
     ACCOUNTINGS,
     PAPER,

@@ -10,8 +10,7 @@ from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import Job, job_traffic
 from topoopt.pages import Chart, LineChart, Series
 from topoopt.plans import Outcome, Plan
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import (
     BULK,
     FLUID,

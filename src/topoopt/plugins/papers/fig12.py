@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from topoopt.plugins.papers.all_to_all_study import (
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.published_jobs import (
     BATCHES,
     CARRIED,
     DEGREES,
@@ -13,8 +14,6 @@ from topoopt.plugins.papers.all_to_all_study import (
     study_graph,
     study_traffic,
 )
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
 from topoopt.simulation import COLLECTIVE, TRANSFER
 
 TEXT = description("fig12")

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from topoopt.pages import Series
-from topoopt.plugins.papers.all_to_all_study import (
+from topoopt.plugins.papers.figure import Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.published_jobs import (
     BATCHES,
     DEGREES,
     SERVERS,
@@ -12,8 +13,6 @@ from topoopt.plugins.papers.all_to_all_study import (
     study_traffic,
     topoopt_fabric,
 )
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Figure, Progress, Row, StudySettings
 from topoopt.routing import bandwidth_tax, coin_change_mod
 from topoopt.topologies import stride_offsets
 

@@ -6,8 +6,7 @@ from functools import cached_property
 
 from topoopt.finder import select_permutations
 from topoopt.pages import Series
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
 from topoopt.routing import CoinTable, coin_change_mod, coin_length_distribution
 from topoopt.topologies import stride_offsets
 

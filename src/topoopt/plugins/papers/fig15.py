@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.pages import Series
-from topoopt.plugins.papers.all_to_all_study import (
+from topoopt.plugins.papers.figure import Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.published_jobs import (
     BATCHES,
     DEGREES,
     SERVERS,
@@ -16,8 +17,6 @@ from topoopt.plugins.papers.all_to_all_study import (
     study_traffic,
     topoopt_fabric,
 )
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Figure, Progress, Row, StudySettings
 from topoopt.routing import link_loads
 
 TEXT = description("fig15")

@@ -7,8 +7,7 @@ from statistics import mean
 from topoopt.catalog import ClusterSpec
 from topoopt.clusters import MIXES, ClusterSettings, FabricSnapshot, SharingOptions, TraceJob, snapshot
 from topoopt.pages import Chart
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import COUNTED, MODEL_TITLES, search_options
 from topoopt.pricing import PAPER
 

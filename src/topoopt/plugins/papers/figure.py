@@ -1,12 +1,18 @@
-"""The nouns of a reproduced figure: rows, our values beside the published ones, charts."""
+"""What is written of a figure: its title, published values and their origins, explanations, charts and notes.
+
+It stands in ``data/NAME.toml``, in templates: a study computes rows and values, and its words fill ``{word}`` in.
+"""
 
 import math
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from topoopt.base.answers import Frame, ask, frame
-from topoopt.pages import Chart
+from topoopt.pages import BarChart, Chart, LineChart, Series
 
 Row = Mapping[str, Any]
 Progress = Callable[[str, int, int], None]
@@ -107,6 +113,139 @@ class StudySettings:
 
 
 Study = Callable[[StudySettings, Progress], Figure]
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """The data file of a figure.
+
+    Attributes
+    ----------
+    shown : str
+        What the paper's figure shows, in a sentence or two.
+    notes : sequence of templates
+        A template, or a table of one with ``when``, a word that must be true, or ``each``, a word that holds a mapping
+        of further words for each time that the note is made.
+    compared : mapping of name to comparison
+        ``what``, ``unit``, ``published`` (a value, or the ends of a range), ``tolerance``, ``origin`` and
+        ``explanation``; each of them may be a table by case.
+    charts : mapping of name to chart
+        Fields of a chart; ``bars`` makes it one of bars, ``curves`` says which columns of the rows are drawn (see
+        :class:`Curves`), ``published`` are series of the paper.
+    tables : mapping
+        Published figures that the study itself reads.
+    """
+
+    name: str
+    title: str
+    shown: str
+    notes: Sequence[str | Table]
+    compared: Mapping[str, Table]
+    charts: Mapping[str, Table]
+    tables: Table
+
+    def figure(
+        self, rows: Iterable[Row], comparisons: Iterable[Comparison], charts: Iterable[Chart], **words: Any
+    ) -> Figure:
+        """Return the figure; a row without some column of the others has nothing there."""
+        listed = list(rows)
+        columns = dict.fromkeys(column for row in listed for column in row)
+        return Figure(
+            self.name,
+            self.title,
+            tuple({**columns, **row} for row in listed),
+            tuple(comparisons),
+            tuple(charts),
+            tuple(self._notes(words)),
+        )
+
+    def comparison(self, name: str, ours: float, case: str = "", /, **words: Any) -> Comparison:
+        """Return a value of ours beside the published one; words called as its parts take their place."""
+        entry: dict[str, Any] = {
+            key: value.get(case) if isinstance(value, dict) else value
+            for key, value in self.compared[name].items()
+        }
+        there = words.get("published", entry.get("published"))
+        low, high = there if isinstance(there, list | tuple) else (there, there)
+        return Comparison(
+            entry["what"].format(**words),
+            entry.get("unit", ""),
+            ours,
+            low,
+            high,
+            words.get("tolerance", entry.get("tolerance")),
+            entry["origin"].format(**words),
+            (entry.get("explanation") or "").format(**words),
+        )
+
+    def chart(
+        self, name: str, rows: Iterable[Row] = (), /, *series: Series, **words: Any
+    ) -> LineChart | BarChart:
+        """Return a chart: curves of the rows, further series, and what is published."""
+        entry = dict(self.charts[name])
+        kind = BarChart if entry.pop("bars", False) else LineChart
+        drawn = Curves(**entry.pop("curves")).series(rows) if "curves" in entry else ()
+        published = [
+            Series(
+                one["name"], tuple(one["x"]), tuple(one["y"]), published=True, joined=one.get("joined", False)
+            )
+            for one in entry.pop("published", ())
+        ]
+        filled: dict[str, Any] = {
+            key: value.format(**words) if isinstance(value, str) else value for key, value in entry.items()
+        }
+        return kind(series=(*drawn, *series, *published), **filled)
+
+    def _notes(self, words: Mapping[str, Any]) -> Iterator[str]:
+        for note in self.notes:
+            entry = {"text": note} if isinstance(note, str) else note
+            if "when" not in entry or words[entry["when"]]:
+                cases = words[entry["each"]] if "each" in entry else [{}]
+                yield from (entry["text"].format(**{**words, **case}) for case in cases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curves:
+    """Which columns of rows are drawn: a curve for each value of the column ``by``.
+
+    Attributes
+    ----------
+    names : mapping, or pairs, of value to name
+        Of the curves that are drawn, in their order; empty for all, by their values.
+    x_scale, y_scale : float
+        By which the values are multiplied.
+    x_is_word : bool
+        Whether x are categories and no numbers.
+    """
+
+    by: str
+    x: str
+    y: str
+    names: Mapping[str, str] | Sequence[tuple[Any, str]] = ()
+    x_scale: float = 1
+    y_scale: float = 1
+    x_is_word: bool = False
+    joined: bool = True
+
+    def series(self, rows: Iterable[Row]) -> Iterator[Series]:
+        """Yield the curves of rows; one without a row is left out."""
+        listed = list(rows)
+        for value, name in dict(self.names or ((row[self.by], row[self.by]) for row in listed)).items():
+            mine = [row for row in listed if row[self.by] == value]
+            if mine:
+                at = [row[self.x] for row in mine]
+                x = map(str, at) if self.x_is_word else (value * self.x_scale for value in at)
+                y = tuple(row[self.y] * self.y_scale for row in mine)
+                yield Series(name, tuple(x), y, joined=self.joined)
+
+
+@cache
+def description(name: str) -> Description:
+    """Return what the data file of a figure says."""
+    text = (files("topoopt.plugins.papers") / "data" / f"{name}.toml").read_text(encoding="utf-8")
+    entries = {"notes": (), "compared": {}, "charts": {}, "tables": {}, **tomllib.loads(text)}
+    return Description(name=name, **entries)
 
 
 def _plain(value: Any) -> Any:

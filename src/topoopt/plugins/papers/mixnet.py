@@ -18,8 +18,7 @@ from topoopt.finder import (
     regional_circuits,
 )
 from topoopt.pages import Chart
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import BULK, times
 from topoopt.routing import Fabric
 from topoopt.simulation import SimResult, pipeline_task_graph, simulate

@@ -20,8 +20,7 @@ from topoopt.clusters.interleave import (
     settled_iteration_time_s,
 )
 from topoopt.pages import Chart, Series
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
 from topoopt.simulation import DECREASING, Aggressiveness
 
 TEXT = description("mltcp")

@@ -1,32 +1,51 @@
 """Why a topology for each job: what communication costs, what networks cost, and what two naive wirings miss."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topoopt.catalog import ClusterSpec
-from topoopt.finder import FinderRules, find_topology
+from topoopt.finder import FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.jobs import Job, job_traffic, make_job, traffic_job
-from topoopt.pages import Series
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
-from topoopt.plugins.papers.motivation_traffic import (
-    ACCELERATORS,
-    HEAT_SERVERS,
-    ModelTraffic,
-    heat_charts,
-    model_traffic,
-    share_rows,
+from topoopt.pages import HeatmapChart, Series
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.published_jobs import (
+    BULK,
+    COUNTED,
+    FLUID,
+    MODEL_TITLES,
+    published_job,
+    search_options,
 )
-from topoopt.plugins.papers.published_jobs import BULK, COUNTED, FLUID, MODEL_TITLES, published_job
 from topoopt.pricing import PAPER, bill_of_materials, find_prices
 from topoopt.routing import Fabric, make_routes
-from topoopt.search import simulated, starting_strategy, task_graph_of
+from topoopt.search import make_plan, simulated, starting_strategy, task_graph_of
 from topoopt.simulation import COLLECTIVE, TaskRows, simulate, task_graph_from_edges
 from topoopt.topologies import DEFAULT_LATENCY_S, Ring, Topology, hop_metrics, topology_from_arrays
-from topoopt.workloads import Traffic, load_model
+from topoopt.workloads import AllReduceGroup, Traffic, load_model
 from topoopt.workloads.strategy import ParallelStrategy
+
+TRAFFIC_DEGREE, TRAFFIC_BANDWIDTH_BPS = 4, 100e9
+TRAFFIC_SERVERS = (2, 4, 8, 16, 32, 64, 128)
+ACCELERATORS = 4
+HEAT_SERVERS, HEAT_BANDWIDTH_BPS = 16, 25e9
+"""At 25 Gb/s an interface the search splits more than tables."""
+STRIDES = (1, 3, 7)
+"""Those of the paper's example of 16 servers and three rings."""
+MB = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class ModelTraffic:
+    """What a model moves under the strategy that a search has found."""
+
+    model: str
+    traffic: Traffic
+    iteration_time_s: float
+
 
 SERVERS, DEGREE, BANDWIDTH_BPS = 16, 3, 100e9
 EVERYONE = tuple(range(SERVERS))
@@ -233,3 +252,92 @@ def _allreduce_bandwidth_bps(fabric: Fabric, size_bytes: int) -> float:
     graph = task_graph_from_edges(SERVERS, [rows], nothing, nothing)
     time_s = simulate("flow", graph, fabric, BULK).iteration_time_s
     return 2 * (SERVERS - 1) / SERVERS * size_bytes * 8 / time_s
+
+
+def share_rows(models: Sequence[str], servers: Sequence[int] = TRAFFIC_SERVERS) -> Iterator[Row]:
+    """Yield the share of an iteration that computation does not hide, on a fat-tree of d·B/3.2 a server.
+
+    The models are those of the jobs of 128 servers, and every accelerator's batch stays the same.
+    """
+    for model in models:
+        for count in servers:
+            cluster = ClusterSpec(
+                count, TRAFFIC_DEGREE, TRAFFIC_BANDWIDTH_BPS, accelerators_per_server=ACCELERATORS
+            )
+            job = make_job(load_model(f"{model}-128"), cluster, COUNTED)
+            strategy = starting_strategy(job)
+            groups = [group.members for group in job_traffic(job, strategy).allreduce]
+            fabric = build_fabric(
+                "fat-tree", FabricRequest(count, TRAFFIC_DEGREE, TRAFFIC_BANDWIDTH_BPS, groups)
+            )
+            result = simulated(job, strategy, fabric, "flow", BULK)
+            yield {
+                "what": "communication share",
+                "name": model,
+                "servers": count,
+                "accelerators": count * ACCELERATORS,
+                "iteration_time_s": result.iteration_time_s,
+                "communication_share": result.exposed_communication_s / result.iteration_time_s,
+            }
+
+
+@cache
+def model_traffic(model: str, budget: int, seed: int) -> ModelTraffic:
+    """Return what a model moves between 16 servers, by our own search."""
+    job = published_job(model, HEAT_SERVERS, TRAFFIC_DEGREE, HEAT_BANDWIDTH_BPS)
+    plan = make_plan(job, search_options("default", budget, 0, seed), fabrics=())
+    return ModelTraffic(model, plan.traffic(), plan.outcome.iteration_time_s)
+
+
+def ring_matrix(
+    servers: int, groups: Sequence[AllReduceGroup], strides: Sequence[int] = (1,)
+) -> NDArray[np.float64]:
+    """Return the bytes of each ordered pair when every group goes round in these strides of its members.
+
+    Each stride takes an equal part of the bytes; strides that do not visit every member are left out.
+
+    Examples
+    --------
+    >>> ring_matrix(4, [AllReduceGroup((0, 1, 3), 300)])[0].tolist()
+    [0.0, 400.0, 0.0, 0.0]
+    """
+    matrix = np.zeros((servers, servers))
+    for group in groups:
+        size = len(group.members)
+        usable = [stride for stride in strides if np.gcd(stride, size) == 1]
+        members = np.asarray(group.members)
+        for stride in usable:
+            matrix[members, np.roll(members, -stride)] += group.wire_bytes / size / len(usable)
+    return matrix
+
+
+def heat_charts(traffic: Sequence[ModelTraffic], placed: Traffic) -> Iterator[HeatmapChart]:
+    """Yield DLRM's two kinds of traffic, its AllReduce on other rings, and every model's traffic as searched.
+
+    Parameters
+    ----------
+    placed : Traffic
+        Of DLRM, data parallel with a table on each server.
+    """
+    n = placed.servers
+    yield _heat("dlrm-allreduce", "DLRM, AllReduce on one ring", ring_matrix(n, placed.allreduce))
+    words = ", ".join(f"+{stride}" for stride in STRIDES)
+    permuted = ring_matrix(n, placed.allreduce, STRIDES)
+    yield _heat("dlrm-rings", f"DLRM, the same AllReduce on rings {words}", permuted)
+    yield _heat("dlrm-mp", "DLRM, model-parallel traffic", placed.mp_matrix())
+    for row in traffic:
+        matrix = ring_matrix(n, row.traffic.allreduce) + row.traffic.mp_matrix()
+        yield _heat(f"{row.model}-found", f"{MODEL_TITLES[row.model]}, strategy as searched", matrix)
+
+
+def _heat(name: str, title: str, matrix: NDArray[np.float64]) -> HeatmapChart:
+    values = tuple(tuple((row / MB).tolist()) for row in matrix)
+    return HeatmapChart(
+        f"motivation-{name}",
+        f"{title}, {len(matrix)} servers",
+        "to server",
+        "from server",
+        "MB an iteration",
+        values,
+        value_log=True,
+    )

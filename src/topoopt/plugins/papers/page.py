@@ -1,15 +1,17 @@
 """The results as a page in Markdown: every figure with what the paper shows, ours beside it, and why they differ."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from string import ascii_lowercase
 
-from topoopt.pages import Chart, draw_charts
-from topoopt.plugins.papers import cells
+from topoopt.pages import Chart, Facts, Page, Section, Table, draw_charts
 from topoopt.plugins.papers.figure import Comparison, Figure
 from topoopt.plugins.papers.studies import find_study
 from topoopt.schema.files import write_atomically
 
+COLUMNS = ("ours", "published", "ratio", "tolerance", "met", "from", "compared")
+DASH = "–"
 PICTURES = "pictures/reproduction"
 """Folder of the pictures, from that of the page."""
 PICTURE_PIXELS = 420
@@ -19,7 +21,7 @@ def page(figures: Sequence[Figure]) -> str:
     """Return the whole page."""
     overview = _table(
         ("figure", "what", "ours beside the published"),
-        ((f"[{row.name}](#{row.name})", row.title, cells.summary(row.comparisons)) for row in figures),
+        ((f"[{row.name}](#{row.name})", row.title, summary(row.comparisons)) for row in figures),
     )
     head = (files("topoopt.plugins.papers") / "data" / "page.md").read_text(encoding="utf-8")
     return head + "\n" + overview + "\n\n" + "\n".join(section(figure) for figure in figures)
@@ -43,12 +45,12 @@ def _compared(rows: tuple[Comparison, ...]) -> str:
         (
             (
                 str(index),
-                cells.compared(row),
-                cells.number(row.ours),
-                cells.published(row),
+                compared(row),
+                number(row.ours),
+                published(row),
                 f"{row.ratio:.3f}",
-                cells.tolerance(row),
-                cells.verdict(row) if row.met is not False else "**no**",
+                tolerance(row),
+                verdict(row) if row.met is not False else "**no**",
                 row.origin,
             )
             for index, row in enumerate(rows, 1)
@@ -60,7 +62,7 @@ def _explained(rows: tuple[Comparison, ...]) -> list[str]:
     """Return what is to say of the rows, each thing once, with the numbers of its rows."""
     lines = [
         f"- Row{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}: {reason}"
-        for reason, numbers in cells.reasons(rows).items()
+        for reason, numbers in reasons(rows).items()
     ]
     return ["Explained:", "\n".join(lines)] if lines else []
 
@@ -84,3 +86,126 @@ def write_figures_page(figures: Sequence[Figure], path: str) -> None:
     for figure in figures:
         draw_charts(figure.charts, Path(path).parent / PICTURES, ("svg",))
     write_atomically(path, page(figures))
+
+
+def figure_page(figure: Figure, files: Sequence[str] = ()) -> Page:
+    """Return a figure as a page; ``files`` are its rows and then its pictures, where they are written."""
+    rows = figure.comparisons
+    blocks: list[Table | Facts | Chart] = []
+    if rows:
+        letters = dict(zip(dict.fromkeys(row.origin for row in rows), ascii_lowercase, strict=False))
+        blocks.append(Table("", COLUMNS, tuple(_cells(row, letters) for row in rows), COLUMNS[:4]))
+        blocks.append(Facts("", tuple((f"from {letter}", origin) for origin, letter in letters.items())))
+    known = tuple((DASH, text) for text in (*_reasons(rows), *figure.notes))
+    written = (
+        (("rows", f"{len(figure.rows):,} in {files[0]}"), ("pictures", _named(files[1:]))) if files else ()
+    )
+    blocks += [
+        Facts("", known, tight=not rows),
+        Facts("", (("result", summary(rows)), *written)),
+        *figure.charts,
+    ]
+    return Page(
+        "figure", figure.name, "", (), (), (Section("figure", "Figure", "", tuple(blocks)),), {}, figure.title
+    )
+
+
+def overview_page(figures: Sequence[Figure]) -> Page:
+    """Return how many comparisons of each figure are met."""
+    table = Table(
+        "",
+        ("figure", "ours beside the published", "what it shows"),
+        tuple((figure.name, summary(figure.comparisons), figure.title) for figure in figures),
+    )
+    return Page("figures", "all figures", "", (), (), (Section("figures", "Figures", "", (table,)),))
+
+
+def _cells(row: Comparison, letters: Mapping[str, str]) -> tuple[str, ...]:
+    return (
+        number(row.ours),
+        published(row),
+        f"{row.ratio:.3f}",
+        tolerance(row),
+        verdict(row),
+        letters.get(row.origin, DASH),
+        compared(row),
+    )
+
+
+def _reasons(rows: Sequence[Comparison]) -> list[str]:
+    """Return why values differ, each reason once, with the first that it explains."""
+    lines = []
+    for reason, (first, *more) in reasons(rows).items():
+        what = rows[first - 1].what
+        lines.append(f"{what}, and {len(more)} more: {reason}" if more else f"{what}: {reason}")
+    return lines
+
+
+def _named(pictures: Sequence[str]) -> str:
+    """Return the pictures without their suffixes, and then all suffixes."""
+    if not pictures:
+        return ""
+    stems = dict.fromkeys(path.rpartition(".")[0] for path in pictures)
+    suffixes = dict.fromkeys(path.rpartition(".")[2] for path in pictures)
+    return f"{', '.join(stems)} ({', '.join(suffixes)})"
+
+
+def number(value: float) -> str:
+    """Return a value with four digits that count; whole numbers keep all of theirs.
+
+    Examples
+    --------
+    >>> number(337163664), number(1.11134), number(0.0000115), number(10)
+    ('337,163,664', '1.111', '1.15e-05', '10')
+    """
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
+
+
+def published(row: Comparison) -> str:
+    """Return the published value, or the ends of its range."""
+    ends = dict.fromkeys((number(row.published_low), number(row.published_high)))
+    return "–".join(ends)
+
+
+def tolerance(row: Comparison) -> str:
+    """Return how far off is still met; ``exact`` where nothing is."""
+    if row.tolerance is None:
+        return "–"
+    return "exact" if row.tolerance < 1e-6 else f"{row.tolerance * 100:.2g} %"
+
+
+def verdict(row: Comparison) -> str:
+    """Return ``yes``, ``no``, or ``reported`` where no tolerance is set."""
+    return {True: "yes", False: "no", None: "reported"}[row.met]
+
+
+def compared(row: Comparison) -> str:
+    """Return what is compared, with its unit."""
+    return f"{row.what}, {row.unit}" if row.unit else row.what
+
+
+def summary(rows: tuple[Comparison, ...]) -> str:
+    """Return how many comparisons are met.
+
+    Examples
+    --------
+    >>> row = Comparison("hops", "", 2.0, 2.0, 2.0, 0.0, "the talk")
+    >>> summary((row, row)), summary((Comparison("hops", "", 2.0, 3.0, 3.0, None, "the talk"),))
+    ('2 of 2 met', '1 reported')
+    """
+    held = [row for row in rows if row.met is not None]
+    words = [f"{sum(bool(row.met) for row in held)} of {len(held)} met"] if held else []
+    if len(held) < len(rows):
+        words.append(f"{len(rows) - len(held)} reported")
+    return ", ".join(words) or "nothing published to compare with"
+
+
+def reasons(rows: Sequence[Comparison]) -> dict[str, list[int]]:
+    """Return why values differ, each reason once, with the numbers of its rows, the first of which is 1."""
+    numbers: dict[str, list[int]] = {}
+    for number_of_row, row in enumerate(rows, 1):
+        if row.explanation:
+            numbers.setdefault(row.explanation, []).append(number_of_row)
+    return numbers

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from topoopt.base.errors import unknown_name
 from topoopt.plugins.papers.cassini import cassini
-from topoopt.plugins.papers.description import description
 from topoopt.plugins.papers.fig10 import fig10
 from topoopt.plugins.papers.fig11 import fig11
 from topoopt.plugins.papers.fig12 import fig12
@@ -14,7 +13,7 @@ from topoopt.plugins.papers.fig14 import fig14
 from topoopt.plugins.papers.fig15 import fig15
 from topoopt.plugins.papers.fig16 import fig16
 from topoopt.plugins.papers.fig17 import fig17
-from topoopt.plugins.papers.figure import Study
+from topoopt.plugins.papers.figure import Study, description
 from topoopt.plugins.papers.mixnet import mixnet
 from topoopt.plugins.papers.mltcp import mltcp
 from topoopt.plugins.papers.motivation import motivation

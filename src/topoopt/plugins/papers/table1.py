@@ -2,8 +2,7 @@
 
 from topoopt.catalog import OpticalSwitch, optical_switches
 from topoopt.pages import Series
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Figure, Progress, Row, StudySettings
+from topoopt.plugins.papers.figure import Figure, Progress, Row, StudySettings, description
 
 TEXT = description("table1")
 OVERHEAD = 0.1

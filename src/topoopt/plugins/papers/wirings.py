@@ -14,10 +14,8 @@ from topoopt.finder import STRIDES, USUAL_RULES
 from topoopt.jobs import AUTO_BUCKET, Job, JobRequest, JobSettings, job_traffic, make_job
 from topoopt.pages import Chart, Series
 from topoopt.plans import Outcome
-from topoopt.plugins.papers.all_to_all_study import run_study, study_traffic
-from topoopt.plugins.papers.description import description
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings
-from topoopt.plugins.papers.published_jobs import MODEL_TITLES, times
+from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.published_jobs import MODEL_TITLES, run_study, study_traffic, times
 from topoopt.plugins.papers.wirings_fabrics import (
     DIRECT,
     EXPANDER,

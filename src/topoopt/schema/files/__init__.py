@@ -2,12 +2,10 @@
 
 from topoopt.schema.files.content import checked as checked
 from topoopt.schema.files.content import parse_json as parse_json
+from topoopt.schema.files.content import parse_toml as parse_toml
 from topoopt.schema.files.content import parse_yaml as parse_yaml
 from topoopt.schema.files.content import read_json as read_json
 from topoopt.schema.files.content import read_yaml as read_yaml
-from topoopt.schema.files.folder import check_folder as check_folder
-from topoopt.schema.files.folder import write_folder as write_folder
-from topoopt.schema.files.lines import with_line as with_line
 from topoopt.schema.files.model import Amount as Amount
 from topoopt.schema.files.model import BandwidthText as BandwidthText
 from topoopt.schema.files.model import Count as Count
@@ -21,17 +19,19 @@ from topoopt.schema.files.model import TimeText as TimeText
 from topoopt.schema.files.model import noun_from as noun_from
 from topoopt.schema.files.model import quantity as quantity
 from topoopt.schema.files.model import validated as validated
+from topoopt.schema.files.model import with_line as with_line
 from topoopt.schema.files.read import check_name as check_name
 from topoopt.schema.files.read import is_file as is_file
 from topoopt.schema.files.read import read_bytes as read_bytes
 from topoopt.schema.files.read import read_text as read_text
+from topoopt.schema.files.table import check_table_name as check_table_name
 from topoopt.schema.files.table import csv_lines as csv_lines
 from topoopt.schema.files.table import packaged_rows as packaged_rows
-from topoopt.schema.files.table_file import check_table_name as check_table_name
-from topoopt.schema.files.table_file import write_csv as write_csv
-from topoopt.schema.files.table_file import write_table as write_table
-from topoopt.schema.files.toml import parse_toml as parse_toml
+from topoopt.schema.files.table import write_csv as write_csv
+from topoopt.schema.files.table import write_table as write_table
+from topoopt.schema.files.write import check_folder as check_folder
 from topoopt.schema.files.write import target_of as target_of
 from topoopt.schema.files.write import whole_file as whole_file
 from topoopt.schema.files.write import write_atomically as write_atomically
 from topoopt.schema.files.write import write_bytes_atomically as write_bytes_atomically
+from topoopt.schema.files.write import write_folder as write_folder

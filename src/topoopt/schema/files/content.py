@@ -1,7 +1,8 @@
-"""YAML and JSON as plain values, of which no reader has to fear the size, the depth or a number."""
+"""TOML as plain values, checked like YAML and JSON."""
 
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from math import isfinite
 from pathlib import Path
@@ -18,8 +19,23 @@ DEEPEST = 50
 MOST_YAML_VALUES = 1_000_000
 """Values of a YAML file, each alias counted as what it stands for."""
 LONGEST_YAML = 2**24
-
 Step = int | str
+
+
+def parse_toml(text: str, place: str) -> Any:
+    """Return what TOML text says; ``place`` stands in front of every error.
+
+    Raises
+    ------
+    InvalidInput
+        If the text is not TOML, with the line, or holds what no reader can use, with the key.
+    """
+    try:
+        return checked(tomllib.loads(text), place)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"{place}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise InvalidInput(f"{place}: not valid TOML: nested too deeply") from None
 
 
 def read_yaml(path: str | Path) -> Any:

@@ -3,17 +3,17 @@
 import inspect
 import os
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from topoopt.base.errors import InvalidInput, check_known, shown
 from topoopt.base.limits import LARGEST, MOST
+from topoopt.schema.words.word import Amount, defaults
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
-
 _PHRASES = {int: "an integer", float: "a number", str: "text", bool: "True or False", os.PathLike: "a path"}
 _LIST_PHRASES: dict[Any, str] = {int: "integers", str: "text"}
 _PLAIN = (str, int, float, list, tuple, dict, types.NoneType)
@@ -103,3 +103,27 @@ def _phrase(kind: Any) -> str:
 
 def _with_article(kind: type) -> str:
     return f"{'an' if kind.__name__[0] in 'AEIOUaeiou' else 'a'} {kind.__name__}"
+
+
+def checked_words(words: Mapping[str, Any], vocabulary: type) -> dict[str, Any]:
+    """Return the words and the defaults of others; a misspelled word is refused.
+
+    Raises
+    ------
+    InvalidInput
+        With the nearest known words.
+    """
+    for word in words:
+        check_known("word", word, vocabulary.__annotations__)
+    return {**defaults(vocabulary), **words}
+
+
+def pick(words: Mapping[str, Any], *names: type | Iterable[str]) -> dict[str, Any]:
+    """Return those words that are of a vocabulary, or among some names, in that order."""
+    known = [word for some in names for word in (some.__annotations__ if isinstance(some, type) else some)]
+    return {word: words[word] for word in known if word in words}
+
+
+def amount(parse: Callable[[str, str], float], value: Amount, word: str) -> float:
+    """Return an amount in SI units; a number is one already."""
+    return parse(value, word) if isinstance(value, str) else float(value)

@@ -4,8 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
-from topoopt.schema.words.ownership import OwnershipWords
-from topoopt.schema.words.pricing import PricingWords
+from topoopt.schema.words.cost import OwnershipWords, PricingWords
 from topoopt.schema.words.transformer import ShapeWords
 from topoopt.schema.words.word import Amount, Rate, Switch, Time, Word, panel
 

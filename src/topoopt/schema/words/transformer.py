@@ -1,10 +1,10 @@
-"""The words about a transformer in closed form: shapes, how it is split, on what machines, by which law."""
+"""The words of a search over the configurations of a transformer: what is fixed, and how far it goes."""
 
 import os
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
-from topoopt.schema.words.ownership import OwnershipWords
+from topoopt.schema.words.cost import OwnershipWords
 from topoopt.schema.words.word import Amount, Rate, Switch, Word, panel
 
 
@@ -226,3 +226,136 @@ class EstimateWords(
 
 class RankTrafficWords(ShapeWords, SplitWords, RankWords, SoftwareWords, LoadWords, total=False):
     """All words that ``topoopt.llm.traffic`` takes."""
+
+
+class ScaleWords(TypedDict, total=False):
+    """How much is trained on how many."""
+
+    accelerators: int
+    """Accelerators, instead of ``servers``."""
+    global_batch: int
+    """Sequences of an iteration; about 4 million tokens if not given."""
+    seq: int
+    """Tokens of a sequence; the model's own."""
+
+
+class DegreeWords(TypedDict, total=False):
+    """How many ways a transformer and its batch are split."""
+
+    tp: int
+    """Tensor parallel degree."""
+    pp: int
+    """Pipeline stages."""
+    dp: int
+    """Data parallel replicas."""
+    cp: int
+    """Context parallel degree."""
+    ep: int
+    """Expert parallel degree."""
+    etp: int
+    """Tensor parallel degree inside an expert."""
+    vpp: int
+    """Model chunks of a pipeline rank."""
+    micro_batch: int
+    """Sequences of a micro-batch."""
+
+
+@panel("Transformers in pipeline stages (what is not given is searched)")
+class TrainingWords(ScaleWords, DegreeWords, DetailWords, total=False):
+    """How a transformer is trained; what is not given is searched."""
+
+    zero: Annotated[int, Word("0|1|2|3")]
+    """What replicas share out; see topoopt llm."""
+    recompute: Annotated[str, Word("none|selective|full")]
+    """Activations that the backward pass computes again."""
+    sequence_parallel: bool
+    """Split norms and dropouts over the tp ranks, or not."""
+    uneven_stages: Switch
+    """Stages need not have equally many layers."""
+    any_schedule: Switch
+    """Try every schedule of stages, and all-to-alls of experts that overlap."""
+    attention: Annotated[str, Word("fused|eager")]
+    """FlashAttention, or scores in memory; fused unless the calibration is eager."""
+    framework: Annotated[str, Word("megatron|deepspeed|half-gradients|fsdp")]
+    """Bytes per parameter, what is taken beside tensors, and what kernels are not fused; megatron."""
+    calibration: Annotated[str, Word("NAME|FILE")]
+    """Of step times; the accelerator's if not given."""
+    loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]
+    """Of experts, as topoopt llm traffic has them; even if not given."""
+    candidates: Annotated[int, Word("K")]
+    """Configurations that get a network of their own and are simulated on it; 8, fewer of very large ones."""
+
+
+@panel("What is fixed (all the rest is searched)")
+class FixedWords(DegreeWords, DetailWords, total=False):
+    """Fields of a configuration that are not searched where they are given."""
+
+    recompute: Annotated[str, Word("none|selective|full|PARTS")]
+    """Activations computed again; parts are joined by +, and only searched where they are given."""
+    zero: Annotated[int, Word("0|1|2|3")]
+    """What replicas share out; 2 and 3 without stages unless ``pp`` is given, too."""
+    sequence_parallel: bool
+    """Split norms and dropouts over the tp ranks, or not."""
+
+
+@panel("How far the search goes")
+class LimitWords(TypedDict, total=False):
+    """The most that the search tries."""
+
+    max_tp: int
+    """Accelerators of a server if not given."""
+    max_pp: int
+    """As many as layers."""
+    max_cp: int
+    """One for every 4,096 tokens of a sequence."""
+    max_ep: int
+    """As many as experts."""
+    max_vpp: Annotated[int, Word("N", 12)]
+    """Chunks of a rank."""
+    max_micro_batch: Annotated[int, Word("N", 16)]
+    """Powers of two up to it are tried."""
+    uneven_stages: Switch
+    """Stages need not have equally many layers."""
+    any_schedule: Switch
+    """Try every schedule of stages, and all-to-alls of experts that overlap."""
+
+
+class BatchWords(TypedDict, total=False):
+    """What an iteration trains."""
+
+    global_batch: int
+    """Sequences of an iteration; about 4 million tokens if not given."""
+
+
+@panel("Memory and times")
+class MeasureWords(TypedDict, total=False):
+    """By what times and memory are counted."""
+
+    precision: Annotated[str, Word("bf16|fp16|fp8|fp4|fp32")]
+    """Of the matrix products; bf16 where the accelerator has it."""
+    attention: Annotated[str, Word("fused|eager")]
+    """FlashAttention, or scores in memory; fused unless the calibration is eager."""
+    framework: Annotated[
+        str,
+        Word(
+            "megatron|nemo|deepspeed|half-gradients|scaling|scaling-norm-kernel|fsdp|torchtitan|torchtitan-eager-loss",
+            "megatron",
+        ),
+    ]
+    """Bytes per parameter, what is taken beside tensors, and what kernels are not fused."""
+    calibration: Annotated[str | os.PathLike[str], Word("FILE")]
+    """Of step times (topoopt llm calibrate, topoopt profile); the accelerator's if not given."""
+
+
+class ConfigurationSearchWords(
+    ShapeWords,
+    SystemWords,
+    FixedWords,
+    LimitWords,
+    BatchWords,
+    MeasureWords,
+    LoadWords,
+    OwnershipWords,
+    total=False,
+):
+    """All words that ``topoopt.llm.search`` takes; degrees that are given are not searched."""

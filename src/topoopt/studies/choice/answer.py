@@ -1,18 +1,56 @@
-"""The noun Choice: what to buy for a mix of jobs, the front that it is taken from, and what would change it."""
+"""A choice as files: the answer as JSON, and a table of all networks."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
-from topoopt.pricing import Ownership, beside
-from topoopt.studies.choice.decision import Decision, Limits
-from topoopt.studies.choice.evaluated import DROPPED, LEFT_OUT, PLANNED, Evaluated
-from topoopt.studies.choice.mix import Mix
-from topoopt.studies.choice.money import OTHERS
+from topoopt.pricing import Iteration, Ownership, beside
+from topoopt.schema.files import write_atomically, write_table
+from topoopt.studies.choice.candidate import DROPPED, LEFT_OUT, PLANNED, Evaluated
+from topoopt.studies.choice.decision import Decision, Limits, Turn
+from topoopt.studies.choice.job_mix import JobShare, Machines, Mix
 from topoopt.studies.choice.network import Network
-from topoopt.studies.choice.pricing import Owner
-from topoopt.studies.choice.sensitivity import Turn
-from topoopt.studies.choice.trained_job import TrainedJob
+from topoopt.studies.choice.pricing import OTHERS, Owner
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedJob:
+    """A job, how long its iterations take, and what its servers and their share of the network cost.
+
+    Attributes
+    ----------
+    reference_time_s : float
+        Of an iteration on the reference network.
+    """
+
+    job: JobShare
+    servers: int
+    iteration: Iteration
+    reference_time_s: float
+    owned: Ownership
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the job as a mapping; dollars are None where a price is not known, or nothing is trained."""
+        owned = self.owned
+        return {
+            "job": self.job.job,
+            "share": self.job.share,
+            "servers": self.servers,
+            "iteration_time_s": self.iteration.time_s,
+            "reference_time_s": self.reference_time_s,
+            "samples": self.iteration.samples,
+            "tokens": self.iteration.tokens,
+            "usd_per_hour": owned.usd_per_hour,
+            "usd_per_sample": owned.usd_per_sample,
+            "usd_per_token": owned.usd_per_token,
+            "usd_per_run": owned.usd_per_run,
+            "run_hours": owned.run_hours,
+        }
+
 
 COLUMNS = (
     *("network", "fabric", "degree", "bandwidth_bps", "link_technology", "status", "on_front", "chosen"),
@@ -157,3 +195,53 @@ class Choice:
             "on_front": on_front,
             "chosen": point is self.decision.point,
         }
+
+
+ANSWER, TABLE, PARQUET = "choice.json", "networks.csv", "networks.parquet"
+
+
+def write_choice(folder: str, choice: Choice) -> tuple[str, ...]:
+    """Write a choice into a folder that exists, and return the names of the files; Parquet where pyarrow is installed.
+
+    Raises
+    ------
+    InvalidInput
+        If a file cannot be written.
+    """
+    place = Path(folder)
+    write_atomically(place / ANSWER, json.dumps(choice.to_json(), indent=2, ensure_ascii=False) + "\n")
+    names = (TABLE, PARQUET) if find_spec("pyarrow") else (TABLE,)
+    columns, rows = choice.table()
+    for name in names:
+        write_table(str(place / name), columns, rows)
+    return (ANSWER, *names)
+
+
+def trained_jobs(
+    mix: Mix,
+    point: Evaluated,
+    sizes: Sequence[tuple[float, float | None]],
+    reference_times_s: Sequence[float],
+    machines: Machines,
+    owner: Owner,
+) -> tuple[TrainedJob, ...]:
+    """Return the jobs on a network.
+
+    Parameters
+    ----------
+    sizes
+        Samples of an iteration of each job, and tokens where it has some.
+
+    Raises
+    ------
+    InvalidInput
+        If a run is given in tokens, and the job has none.
+    """
+    assert point.money is not None
+    found = []
+    for job, time_s, size, reference_s in zip(mix, point.times_s, sizes, reference_times_s, strict=True):
+        servers, iteration = machines.of(job), Iteration(time_s, *size)
+        found.append(
+            TrainedJob(job, servers, iteration, reference_s, owner.owned(point.money, iteration, servers))
+        )
+    return tuple(found)

@@ -17,16 +17,12 @@ from topoopt.base.errors import InvalidInput
 from topoopt.jobs import JobRequest
 from topoopt.pricing import HOURS_OF_A_YEAR, Iteration, TrainingRun, in_samples
 from topoopt.search import closed_form_s, computing_bound_s, is_transformer, job_of
-from topoopt.studies.choice.answer import Choice
-from topoopt.studies.choice.decision import Limits, decide, front_of
-from topoopt.studies.choice.explore import Explored, Progress, explore
-from topoopt.studies.choice.machines import Machines
-from topoopt.studies.choice.mix import JobShare, Mix
+from topoopt.studies.choice.answer import Choice, trained_jobs
+from topoopt.studies.choice.decision import Limits, decide, front_of, turns
+from topoopt.studies.choice.explore import Explored, Progress, Store, explore, swept_times
+from topoopt.studies.choice.job_mix import JobShare, Machines, Mix
 from topoopt.studies.choice.network import Network
 from topoopt.studies.choice.pricing import Owner, priced
-from topoopt.studies.choice.sensitivity import turns
-from topoopt.studies.choice.swept_times import Store, swept_times
-from topoopt.studies.choice.trained_job import trained_jobs
 
 OF_CLOSED_FORM = 0.9
 """Of the closed form of a transformer; the least of two whole grids was 0.974."""

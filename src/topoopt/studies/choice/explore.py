@@ -1,4 +1,6 @@
-"""Which networks are planned: only those that may be on the front of money and time, and all of them.
+"""Iteration times from plans: every job on every network is a point of a sweep, computed once and kept in its store.
+
+Which networks are planned: only those that may be on the front of money and time, and all of them.
 
 Every network has its price and a time that it cannot beat before anything is planned. A network is *dropped* when one
 that is planned costs no more and is no slower than that; so the front of the planned ones is the front of all. Planned
@@ -9,24 +11,26 @@ planned quickly: how long it takes says at least about how long the others take.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Protocol
 
-from topoopt.base.errors import Infeasible
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.catalog import largest_degree
 from topoopt.plans import dominates, front
-from topoopt.studies.choice.evaluated import DROPPED, LEFT_OUT, PLANNED, Evaluated
-from topoopt.studies.choice.mix import JobShare, Mix
-from topoopt.studies.choice.money import Money
+from topoopt.search import is_transformer
+from topoopt.studies.choice.candidate import DROPPED, LEFT_OUT, PLANNED, Evaluated
+from topoopt.studies.choice.job_mix import JobShare, Machines, Mix
 from topoopt.studies.choice.network import Network
+from topoopt.studies.choice.pricing import Money
+from topoopt.studies.sweep import Crew, Point, Sweep, make_sweep, open_results, run_sweep, select
 
 SWITCH = "ideal-switch"
-
 NETWORKS_OF_A_ROUND = 4
 """That are planned at least before the front is looked at again; a number of its own, lest what is planned depends on
 the processes that there are."""
-
 SAFE = 1.0 - 1e-9
 """Of a least time: what arithmetic may take off."""
-
 Wanted = tuple[JobShare, Network]
 Timed = float | str
 """Seconds of an iteration, or why there are none."""
@@ -50,10 +54,6 @@ class Times(Least, Protocol):
         """Return the iteration time of each job on each network, or why it cannot be."""
 
 
-def _ports(network: Network) -> tuple[int, float]:
-    return network.degree, network.bandwidth_bps
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Explored:
     """The grid, and the network that times are compared with."""
@@ -62,48 +62,6 @@ class Explored:
     reference: Network
     reference_times_s: tuple[float, ...]
     plans: int
-
-
-def explore(
-    mix: Mix,
-    priced: Mapping[Network, Money | str],
-    times: Times,
-    on_progress: Progress = lambda stage, done, total: None,
-    *,
-    exact: bool = False,
-) -> Explored:
-    """Return every network, planned, dropped or left out.
-
-    Parameters
-    ----------
-    priced
-        Networks with their money, or why they have no price.
-    exact
-        Whether every network is planned that has a price, and none dropped.
-
-    Raises
-    ------
-    Infeasible
-        If no network has a price, or none can carry all jobs.
-    """
-    usd = {
-        network: money.total_usd
-        for network, money in priced.items()
-        if isinstance(money, Money) and money.total_usd is not None
-    }
-    if not usd:
-        raise Infeasible(f"no network of the grid has a price: {_why_unpriced(next(iter(priced.values())))}")
-    work = _Work(mix, usd, times)
-    work.find_reference()
-    while wanted := work.everything() if exact else work.next_round():
-        on_progress("planning what may be on the front", len(work.known), len(work.known) + len(wanted))
-        work.plan(wanted)
-    points = tuple(work.evaluated(network, money) for network, money in priced.items())
-    return Explored(points, work.reference, work.reference_s, len(work.known))
-
-
-def _why_unpriced(money: Money | str) -> str:
-    return money if isinstance(money, str) else f"nobody's figure is known of {', '.join(money.unknown)}"
 
 
 class _Work:
@@ -215,3 +173,199 @@ class _Work:
             status, reason = DROPPED, f"{by.name} costs no more and is no slower than it can be"
         relative = tuple(time / one for time, one in zip(times_s, self.reference_s, strict=True))
         return Evaluated(network, known, status, reason, times_s, relative)
+
+
+OK = "ok"
+TOO_MANY = "its servers cannot use so many ports"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where plans are kept, and who makes them.
+
+    Attributes
+    ----------
+    file : str
+        A results file of sweeps; what is in there is not computed again.
+    mix_versions : bool
+        Whether plans of another version of topoopt are taken from the file.
+    """
+
+    file: str
+    crew: Crew
+    on_progress: Progress = lambda stage, done, total: None
+    mix_versions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SweptTimes:
+    """Times of plans, made by a crew and kept in a results file; make one with :func:`swept_times`.
+
+    Attributes
+    ----------
+    points : mapping
+        The point of each job on each network.
+    folders : mapping
+        Where the files of each job lie.
+    least : Least
+        Who knows times that no plan beats.
+    """
+
+    points: Mapping[Wanted, Point]
+    folders: Mapping[JobShare, str]
+    store: Store
+    least: Least
+
+    def at_least_s(self, job: JobShare, network: Network) -> float:
+        """Return a time that no plan of the job on the network beats."""
+        return self.least.at_least_s(job, network)
+
+    def beside_switch_s(self, job: JobShare, switch_s: float) -> float:
+        """Return a time that hardly a plan beats on the ports of an ideal switch, on which the job takes so long."""
+        return self.least.beside_switch_s(job, switch_s)
+
+    def plan(self, wanted: Sequence[Wanted]) -> dict[Wanted, Timed]:
+        """Return the iteration time of each job on each network, or why it cannot be."""
+        known = [one for one in wanted if one in self.points]
+        by_folder = sorted(known, key=lambda one: self.folders[one[0]])
+        for folder, group in groupby(by_folder, key=lambda one: self.folders[one[0]]):
+            points = tuple(self.points[one] for one in group)
+            sweep = Sweep("choose", "", folder, {}, points)
+            run_sweep(
+                sweep,
+                self.store.file,
+                self.store.crew,
+                on_progress=self.store.on_progress,
+                mix_versions=self.store.mix_versions,
+            )
+        found = self._stored()
+        return {one: found[self.points[one].digest] if one in self.points else TOO_MANY for one in wanted}
+
+    def sizes(self, mix: Mix) -> tuple[tuple[float, float | None], ...]:
+        """Return the samples of an iteration of each job, and its tokens where it has some."""
+        with open_results(self.store.file) as opened:
+            rows = select(opened, ("digest", "global_batch", "sequence"), where="status = 'ok'").rows
+        known = {str(digest): (batch, sequence) for digest, batch, sequence in rows}
+        found = []
+        for job in mix:
+            of_job = (known.get(point.digest) for (one, _), point in self.points.items() if one == job)
+            batch, sequence = next(row for row in of_job if row is not None)
+            found.append((float(batch), float(batch) * sequence if sequence else None))
+        return tuple(found)
+
+    def _stored(self) -> dict[str, Timed]:
+        with open_results(self.store.file) as opened:
+            rows = select(opened, ("digest", "status", "error", "iteration_time_s")).rows
+        return {
+            str(digest): float(time_s) if status == OK else str(error)
+            for digest, status, error, time_s in rows
+        }
+
+
+def swept_times(
+    mix: Mix,
+    networks: Sequence[Network],
+    machines: Machines,
+    search: Mapping[str, Any],
+    store: Store,
+    least: Least,
+) -> SweptTimes:
+    """Return who knows the times of a mix on networks.
+
+    Parameters
+    ----------
+    search
+        Keys of a sweep file that say how to search over operators, such as ``budget``.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown model, a job file that is wrong, or a job of more servers than there are.
+    """
+    timed = tuple(dict.fromkeys(network.timed for network in networks))
+    points: dict[Wanted, Point] = {}
+    for job in mix:
+        sweep = _sweep(job, timed, machines, search)
+        known = {(one.fabric, one.degree, one.bandwidth_bps): one for one in sweep.points}
+        points |= {
+            (job, one): known[one.fabric, one.degree, one.bandwidth_bps]
+            for one in timed
+            if (one.fabric, one.degree, one.bandwidth_bps) in known
+        }
+    folders = {job: str(Path(job.folder).resolve()) for job in mix}
+    return SweptTimes(points, folders, store, least)
+
+
+def _sweep(
+    job: JobShare, networks: Sequence[Network], machines: Machines, search: Mapping[str, Any]
+) -> Sweep:
+    """Return the sweep of a job over networks; without those that have more ports than its servers can use."""
+    servers = machines.of(job)
+    most = largest_degree(servers)
+    options = {} if is_transformer(machines.request(job)) else search
+    document = {
+        "models": job.job,
+        "servers": servers,
+        "degree": sorted({one.degree for one in networks if one.degree <= most}),
+        "bandwidth": [_text(bps) for bps in sorted({one.bandwidth_bps for one in networks})],
+        "fabrics": list(dict.fromkeys(one.fabric for one in networks)),
+        "accelerator": machines.accelerator,
+        "accelerators_per_server": machines.accelerators_per_server,
+        "intra_server_bandwidth": _text(machines.intra_server_bandwidth_bps),
+        **options,
+    }
+    try:
+        return make_sweep(document, Path(job.folder).resolve(), "choose", "")
+    except InvalidInput as error:
+        raise InvalidInput(str(error).removeprefix("choose: ").removeprefix("models: ")) from None
+
+
+def _text(bandwidth_bps: float) -> str:
+    """Return a bandwidth as a sweep file has it, to the last digit."""
+    return f"{bandwidth_bps / 1e9!r} Gbps"
+
+
+def _ports(network: Network) -> tuple[int, float]:
+    return network.degree, network.bandwidth_bps
+
+
+def explore(
+    mix: Mix,
+    priced: Mapping[Network, Money | str],
+    times: Times,
+    on_progress: Progress = lambda stage, done, total: None,
+    *,
+    exact: bool = False,
+) -> Explored:
+    """Return every network, planned, dropped or left out.
+
+    Parameters
+    ----------
+    priced
+        Networks with their money, or why they have no price.
+    exact
+        Whether every network is planned that has a price, and none dropped.
+
+    Raises
+    ------
+    Infeasible
+        If no network has a price, or none can carry all jobs.
+    """
+    usd = {
+        network: money.total_usd
+        for network, money in priced.items()
+        if isinstance(money, Money) and money.total_usd is not None
+    }
+    if not usd:
+        raise Infeasible(f"no network of the grid has a price: {_why_unpriced(next(iter(priced.values())))}")
+    work = _Work(mix, usd, times)
+    work.find_reference()
+    while wanted := work.everything() if exact else work.next_round():
+        on_progress("planning what may be on the front", len(work.known), len(work.known) + len(wanted))
+        work.plan(wanted)
+    points = tuple(work.evaluated(network, money) for network, money in priced.items())
+    return Explored(points, work.reference, work.reference_s, len(work.known))
+
+
+def _why_unpriced(money: Money | str) -> str:
+    return money if isinstance(money, str) else f"nobody's figure is known of {', '.join(money.unknown)}"

@@ -1,13 +1,18 @@
-"""The noun Network: what one may buy, a fabric with so many ports of such a bandwidth at every server."""
+"""The grid of networks that one may buy: every degree, bandwidth, fabric and link technology."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import format_bandwidth
+from topoopt.catalog import largest_degree
+from topoopt.pricing import PRICED_FABRICS
+from topoopt.studies.sweep import SWEPT_FABRICS
 
 USUAL_LINKS = "pluggable"
 """Link technology that names do not say."""
-
 TIMED_AS: Mapping[str, str] = {"topoopt-ocs": "topoopt", "topoopt-hybrid": "topoopt"}
 """Fabrics that carry a job as another one does, of the same links: they are bought and rewired otherwise."""
 
@@ -54,3 +59,68 @@ class Network:
         """
         links = "" if self.links == USUAL_LINKS else f", {self.links}"
         return f"{self.fabric} {self.degree} × {format_bandwidth(self.bandwidth_bps)}{links}"
+
+
+CHOSEN_FABRICS: tuple[str, ...] = tuple(
+    name for name in PRICED_FABRICS if TIMED_AS.get(name, name) in SWEPT_FABRICS and name != "fat-tree"
+)
+"""Fabrics that can be bought and timed. A fat-tree of full bisection is the ideal switch; the one of a plan's baselines
+has whatever bandwidth a price buys, and is no point of a grid."""
+BASELINES_OF_PLANS = ("fat-tree", "fat-tree-priced")
+USUAL_FABRICS = ("topoopt", "topoopt-ocs", "ideal-switch", "oversub-fat-tree", "rail", "expander", "torus")
+USUAL_DEGREES = (1, 2, 4, 8)
+USUAL_BANDWIDTHS_BPS = (100e9, 200e9, 400e9, 800e9)
+MOST_NETWORKS = 10_000
+"""More are taken for a mistake."""
+
+
+def networks_of(
+    servers: int,
+    degrees: Sequence[int] = USUAL_DEGREES,
+    bandwidths_bps: Sequence[float] = USUAL_BANDWIDTHS_BPS,
+    fabrics: Sequence[str] = USUAL_FABRICS,
+    links: Sequence[str] = (USUAL_LINKS,),
+) -> tuple[Network, ...]:
+    """Return every combination, each once, by fabric, degree and bandwidth.
+
+    Raises
+    ------
+    InvalidInput
+        For an axis without values, an unknown fabric, a degree that no server has, or a bandwidth that is none.
+    """
+    axes: Mapping[str, Sequence[object]] = {
+        "degrees": degrees,
+        "bandwidths": bandwidths_bps,
+        "fabrics": fabrics,
+        "link_technologies": links,
+    }
+    for word, values in axes.items():
+        if not values:
+            raise InvalidInput(f"{word}: none leaves nothing to choose from; give one or more")
+    for fabric in fabrics:
+        if fabric in BASELINES_OF_PLANS:
+            raise InvalidInput(
+                f"fabrics: {fabric} has the bandwidth that the price of topoopt buys, and is no point of a grid; "
+                "a fat-tree without blocking is ideal-switch, one with 2:1 oversub-fat-tree"
+            )
+        check_known("fabrics", fabric, CHOSEN_FABRICS)
+    for degree in degrees:
+        if not 1 <= degree <= largest_degree(servers):
+            raise InvalidInput(
+                f"degrees: {servers} servers can use 1..{largest_degree(servers)} ports each, got {degree}"
+            )
+    for bandwidth_bps in bandwidths_bps:
+        if not 0 < bandwidth_bps < float("inf"):
+            raise InvalidInput(f"bandwidths: expected bits per second above 0, got {bandwidth_bps}")
+    count = prod(len(set(values)) for values in axes.values())
+    if count > MOST_NETWORKS:
+        raise InvalidInput(
+            f"degrees × bandwidths × fabrics × link_technologies: {count:,} networks, allowed are "
+            f"{MOST_NETWORKS:,}; take values out"
+        )
+    return tuple(
+        Network(fabric, degree, float(bandwidth_bps), one)
+        for fabric, degree, bandwidth_bps, one in dict.fromkeys(
+            product(fabrics, degrees, bandwidths_bps, links)
+        )
+    )

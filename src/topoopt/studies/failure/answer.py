@@ -7,10 +7,9 @@ from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.plans import Plan
 from topoopt.plans.inventory import Inventory, Move, circuits, moves, named_patch_rows
 from topoopt.studies.failure.availability import ESTIMATES
-from topoopt.studies.failure.beside import FabricAvailability, parts_json
-from topoopt.studies.failure.phases import Phase, move_time_s
-from topoopt.studies.failure.predict import Prediction, RepairRow, repaired_plan
-from topoopt.studies.failure.rates import FailureRates
+from topoopt.studies.failure.availability_comparison import FabricAvailability, parts_json
+from topoopt.studies.failure.failure_rates import FailureRates
+from topoopt.studies.failure.predict import Phase, Prediction, RepairRow, move_time_s, repaired_plan
 
 
 @shows_itself

@@ -10,8 +10,8 @@ from topoopt.base.arrays import Flags, Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.plans import Plan
 from topoopt.studies.failure.effects import Effect
-from topoopt.studies.failure.failed import plan_wiring
-from topoopt.studies.failure.rates import FailureRates, Rate
+from topoopt.studies.failure.failure_rates import FailureRates, Rate
+from topoopt.studies.failure.fault import plan_wiring
 
 ESTIMATES = ("full_speed", "degraded", "down", "goodput", "slowdown")
 

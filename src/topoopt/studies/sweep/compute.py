@@ -2,15 +2,15 @@
 
 import time
 import traceback
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from topoopt.base.errors import TopoOptError
-from topoopt.jobs import Job
+from topoopt.jobs import Job, JobRequest, training_of_text
 from topoopt.plans import GradientChoice, Outcome, Plan
 from topoopt.pricing import Bill, Pricing, network_bill, pricing_of
 from topoopt.search import (
@@ -19,7 +19,10 @@ from topoopt.search import (
     as_settled,
     baseline_fabric,
     fabric_of_baseline,
+    is_transformer,
+    job_of,
     job_of_baseline,
+    make_plan,
     outcome,
     search_baseline,
     settled,
@@ -29,12 +32,64 @@ from topoopt.search import (
     task_graph_of,
 )
 from topoopt.simulation import SimulationOptions, collective_options, simulate
-from topoopt.studies.sweep.answer import FAILED, INFEASIBLE, OK, Answer, Task
-from topoopt.studies.sweep.fabrics import SWEPT_FABRICS
-from topoopt.studies.sweep.layout_values import layout_values
-from topoopt.studies.sweep.made import Made
-from topoopt.studies.sweep.point import Point
+from topoopt.studies.sweep.axes import request_of
+from topoopt.studies.sweep.point import (
+    FAILED,
+    INFEASIBLE,
+    OK,
+    SWEPT_FABRICS,
+    Answer,
+    Point,
+    Task,
+    layout_values,
+)
 from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
+
+DIRECT = ("expander", "torus")
+"""Other wirings of a plan's own ports: a plan is never slower than one of them."""
+MOST_KEPT = 48
+"""Jobs, and as many plans, of few servers; of many the last one."""
+FEW_SERVERS = 64
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was made, by what it is known by: the settings of a plan, and the folder of its files."""
+
+    jobs: OrderedDict[tuple[str, str], Job | TopoOptError] = field(default_factory=OrderedDict)
+    plans: OrderedDict[tuple[str, str], Plan | TopoOptError] = field(default_factory=OrderedDict)
+
+    def job(self, point: Point, folder: str) -> Job:
+        """Return the point's job.
+
+        Raises
+        ------
+        TopoOptError
+            If it cannot be, also where that was found before.
+        """
+        return _once(self.jobs, point, folder, lambda: _job(point, folder))
+
+    def plan(self, point: Point, folder: str) -> Plan:
+        """Return the point's plan, beside the other wirings of its ports.
+
+        Raises
+        ------
+        TopoOptError
+            As :meth:`job`.
+        """
+
+        def make() -> Plan:
+            options = point.options()
+            beside = DIRECT if options.any_wiring else ()
+            return make_plan(self.job(point, folder), options, fabrics=beside, weigh_routes=False)
+
+        return _once(self.plans, point, folder, make)
+
+    def known_plan(self, point: Point, folder: str) -> Plan | None:
+        """Return the point's plan if it was made."""
+        found = self.plans.get((point.plan_digest, folder))
+        return None if isinstance(found, TopoOptError) else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,3 +245,35 @@ def _how(split: OperatorSplit) -> str:
     channels = f"{split.channel_dim} split in {split.channel_degree}" if split.channel_degree > 1 else ""
     copies = f"data parallel in {split.batch_degree}" if split.batch_degree > 1 else ""
     return ", ".join(filter(None, (channels, copies))) or "whole"
+
+
+def _once(
+    kept: OrderedDict[tuple[str, str], T | TopoOptError], point: Point, folder: str, make: Callable[[], T]
+) -> T:
+    key = point.plan_digest, folder
+    if key not in kept:
+        while len(kept) >= (MOST_KEPT if point.servers <= FEW_SERVERS else 1):
+            kept.popitem(last=False)
+        try:
+            kept[key] = make()
+        except TopoOptError as error:
+            kept[key] = error
+    found = kept[key]
+    if isinstance(found, TopoOptError):
+        raise found
+    return found
+
+
+def _job(point: Point, folder: str) -> Job:
+    """Return the point's job; of a traffic matrix, only the cluster is said: bytes are bytes."""
+    request = request_of(point.model, folder)
+    of_point = JobRequest(cluster=asdict(point.cluster()))
+    if is_transformer(request):
+        training = training_of_text(point.training, "training")
+        of_point = replace(of_point, training=training, settings={"precision": point.precision})
+        kept = {word: value for word, value in request.training.items() if word != "accelerators"}
+        return job_of(replace(request, search={}, training=kept).overlaid(of_point))
+    if not request.traffic:
+        settings = asdict(point.settings())
+        of_point = replace(of_point, settings=settings, batch_per_accelerator=point.batch_per_accelerator)
+    return job_of(replace(request, search={}).overlaid(of_point))

@@ -13,8 +13,7 @@ from topoopt.jobs import JobRequest, JobSettings, text_of_training, training_kin
 from topoopt.pricing import find_prices, price_files
 from topoopt.schema.files import parse_yaml, read_bytes, read_text, validated
 from topoopt.search import TrainingRequest, training_request
-from topoopt.studies.sweep.defaults import ModelDefaults, defaults_of
-from topoopt.studies.sweep.model import KEY_OF_FIELD, SweepModel
+from topoopt.studies.sweep.axes import KEY_OF_FIELD, ModelDefaults, SweepModel, defaults_of
 from topoopt.studies.sweep.point import SETTINGS_FIELDS, Point
 
 TRAINING: Final = tuple(training_kinds())

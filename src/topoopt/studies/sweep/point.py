@@ -1,14 +1,24 @@
-"""The noun Point: one cell of a sweep, with every setting that its result depends on."""
+"""The nouns Task and Answer: points that share a plan, and what one of them has come to."""
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import groupby
+from typing import Any, Final, Protocol
 
 from topoopt.base.provenance import digest
 from topoopt.catalog import ClusterSpec
-from topoopt.jobs import JobSettings
+from topoopt.jobs import Job, JobSettings, TransformerWork, job_mfu
 from topoopt.schema.files import noun_from
-from topoopt.search import SearchOptions
+from topoopt.search import BASELINE_RULES, BaselineRule, SearchOptions
+from topoopt.workloads.strategy import ParallelStrategy
+
+DEGREES: Final = ("tp", "pp", "dp", "cp", "ep", "vpp", "micro_batch")
+"""Of a configuration, columns each."""
+OWN = "topoopt"
+SWEPT_FABRICS: Mapping[str, BaselineRule | None] = {OWN: None, **BASELINE_RULES}
+"""By name; None for the found topology."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,10 +117,74 @@ class Point:
 POINT_FIELDS = tuple(field.name for field in fields(Point))
 AFTER_THE_PLAN = frozenset({"fabric", "simulator", "prices", "accounting"})
 """Fields that the plan of a point does not depend on."""
-
 SETTINGS_FIELDS = tuple(field.name for field in fields(JobSettings))
 OPTION_FIELDS = tuple(field.name for field in fields(SearchOptions) if field.name != "processes")
+OK, INFEASIBLE, FAILED = "ok", "infeasible", "failed"
+"""``infeasible``: the question has no answer, and asking again would not help. ``failed``: the computation broke;
+the next run tries again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Points with one plan, computed one after the other; job files of theirs lie in ``folder``."""
+
+    points: tuple[Point, ...]
+    folder: str = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a point has come to.
+
+    Attributes
+    ----------
+    status : str
+        :data:`OK`, :data:`INFEASIBLE` or :data:`FAILED`.
+    error : str
+        Why there is no result, in one line; empty if there is one.
+    values : mapping
+        Results by column; empty if there is none.
+    cpu_s : float
+        Processor time of this point, with that of the plan if it was made for it.
+    """
+
+    point: Point
+    status: str
+    error: str
+    values: Mapping[str, Any]
+    cpu_s: float
+
+
+class Crew(Protocol):
+    """Who computes: processes of this machine, or machines of a Ray cluster."""
+
+    def __call__(self, tasks: Sequence[Task], on_start: Callable[[Task], None]) -> Iterator[Answer]:
+        """Yield the answers as they come, in any order; ``on_start`` is called before a task is begun."""
+        ...
+
+
+def tasks_of(points: Iterable[Point], folder: str) -> tuple[Task, ...]:
+    """Return the points in tasks, in the order of the first point of each."""
+    first: dict[str, int] = {}
+    ordered = sorted(points, key=lambda point: first.setdefault(point.plan_digest, len(first)))
+    groups = groupby(ordered, key=lambda point: point.plan_digest)
+    return tuple(Task(tuple(group), folder) for _, group in groups)
 
 
 def _digest(settings: dict[str, object]) -> str:
     return digest(json.dumps(settings, sort_keys=True).encode())
+
+
+def layout_values(job: Job, strategy: ParallelStrategy, iteration_time_s: float) -> dict[str, Any]:
+    """Return the columns that only transformers have; empty for all else."""
+    work = job.work
+    if not isinstance(work, TransformerWork):
+        return {}
+    layout = work.layout(strategy)
+    return {
+        "sequence": work.sequence,
+        "tokens_per_s": work.tokens_per_s(iteration_time_s),
+        "mfu": job_mfu(job, iteration_time_s),
+        "memory_bytes": layout.total_memory_bytes,
+        **{name: layout.configuration.get(name, 1) for name in DEGREES},
+    }

@@ -15,9 +15,8 @@ from multiprocessing.process import BaseProcess
 
 from topoopt.base.errors import Infeasible
 from topoopt.base.workers import end_with_parent
-from topoopt.studies.sweep.answer import FAILED, Answer, Crew, Task
-from topoopt.studies.sweep.compute import solve
-from topoopt.studies.sweep.made import Made
+from topoopt.studies.sweep.compute import Made, solve
+from topoopt.studies.sweep.point import FAILED, Answer, Crew, Task
 
 READY, DONE = "ready", "done"
 

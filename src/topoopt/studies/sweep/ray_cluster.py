@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.studies.sweep.answer import FAILED, Answer, Crew, Task
 from topoopt.studies.sweep.compute import solve
-from topoopt.studies.sweep.point import Point
+from topoopt.studies.sweep.point import FAILED, Answer, Crew, Point, Task
 
 LOCAL, AUTO = "local", "auto"
 KNOCK_S = 5.0

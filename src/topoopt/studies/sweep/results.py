@@ -1,23 +1,30 @@
-"""A results file read: rows, the best of groups, any question in SQL; also while a sweep writes it."""
+"""The noun of an answer from a results file: rows, and what is in the file."""
 
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput, unknown_name
-from topoopt.studies.sweep.columns import COLUMNS, SETTING_COLUMNS
-from topoopt.studies.sweep.database import TABLES, Locked, damage_in_a_line, is_damage, open_database
+from topoopt.studies.sweep.database import (
+    COLUMNS,
+    SETTING_COLUMNS,
+    TABLES,
+    Locked,
+    damage_in_a_line,
+    is_damage,
+    open_database,
+)
 
 TRIES = 5
 """Copies of a file that is being written; one in a million is torn by a checkpoint."""
-
 BEST: Mapping[str, str] = {"fastest": "iteration_time_s", "cheapest": "cost_usd"}
 """Words for what the best has least of."""
 
@@ -43,6 +50,111 @@ class Rows:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+
+
+_DEFAULT_ORDER = ", ".join(name for name in SETTING_COLUMNS if name != "inputs")
+_SHOWN = ("model", "servers", "degree", "bandwidth_bps", "fabric", "seed", "iteration_time_s", "cost_usd")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a results file holds.
+
+    Attributes
+    ----------
+    by_status : mapping of status to points
+    axes : mapping of column to its values
+        Of the columns that have more than one, in order.
+    sweeps : tuple of str
+        Names of the sweep files that have been run, each once.
+    runs : int
+        How often a sweep was started.
+    versions : tuple of str
+        Of topoopt.
+    errors : tuple of (message, points)
+        Why points have no result, the most frequent first.
+    """
+
+    by_status: dict[str, int]
+    axes: dict[str, tuple[Any, ...]]
+    sweeps: tuple[str, ...]
+    runs: int
+    versions: tuple[str, ...]
+    errors: tuple[tuple[str, int], ...]
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False, repr=False)
+class ResultsAnswer:
+    """Rows of a results file.
+
+    Attributes
+    ----------
+    live : bool
+        Whether a sweep is writing the file: the rows are those of the moment in which it was opened.
+    limit : int
+        Most rows that were asked for; 0 for all.
+    whole : bool
+        Whether no question was asked: then the summary is what one wants to see, too.
+    """
+
+    file: str
+    live: bool
+    summary: Summary
+    rows: Rows
+    limit: int = 0
+    whole: bool = True
+
+    def to_frame(self) -> Frame:
+        """Return the rows; needs pandas."""
+        return frame(self._records())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rows with what is in the file."""
+        return {
+            "file": self.file,
+            "live": self.live,
+            **asdict(self.summary),
+            "columns": self.rows.columns,
+            "rows": self._records(),
+        }
+
+    def _records(self) -> list[dict[str, Any]]:
+        columns = self.rows.columns
+        return [dict(zip(columns, map(_plain, row), strict=True)) for row in self.rows.rows]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON knows it; what SQL can make and JSON not, as text."""
+    if isinstance(value, float) and not float("-inf") < value < float("inf"):
+        return None
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value)
+
+
+def summarized(results: Results) -> Summary:
+    """Return the summary of a results file."""
+
+    def column(sql: str) -> tuple[Any, ...]:
+        return tuple(row[0] for row in query(results, sql).rows)
+
+    statuses = query(results, "SELECT status, count(*) FROM points GROUP BY status ORDER BY status").rows
+    errors = query(
+        results,
+        "SELECT error, count(*) AS points FROM points WHERE status <> 'ok' GROUP BY error "
+        "ORDER BY points DESC, error",
+    ).rows
+    return Summary(
+        dict(statuses),
+        {name: column(f"SELECT DISTINCT {name} FROM points ORDER BY {name}") for name in axes_of(results)},
+        column("SELECT sweep FROM runs GROUP BY sweep ORDER BY min(run)"),
+        column("SELECT count(*) FROM runs")[0],
+        column("SELECT DISTINCT version FROM points ORDER BY version"),
+        tuple((message, count) for message, count in errors),
+    )
 
 
 @contextmanager
@@ -192,9 +304,6 @@ def query(results: Results, sql: str, place: str = "sql") -> Rows:
         raise _mistake(str(error), place) from None
 
 
-_DEFAULT_ORDER = ", ".join(name for name in SETTING_COLUMNS if name != "inputs")
-
-
 def _condition(where: str | None) -> str:
     return f"({where}\n)" if where else "true"  # the line break ends a comment of theirs
 
@@ -228,6 +337,3 @@ def _mistake(message: str, place: str) -> InvalidInput:
     if kind == "Permission Error" or "read-only mode" in text:
         return InvalidInput(f"{place}: results are only read here, and no other file: {rest}")
     return InvalidInput(f"{place}: {rest or text}; columns: {', '.join(_SHOWN)}, ... (sql='DESCRIBE points')")
-
-
-_SHOWN = ("model", "servers", "degree", "bandwidth_bps", "fabric", "seed", "iteration_time_s", "cost_usd")

@@ -1,20 +1,21 @@
-"""A sweep run: what is not in the results file yet is computed, and written as it comes."""
+"""The nouns of a sweep that has run, or would: how many points there are, and where they lie."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
+from topoopt.base.answers import shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.base.provenance import __version__, digest
 from topoopt.schema.files import is_file
-from topoopt.studies.sweep.answer import FAILED, Answer, Crew, Task, tasks_of
-from topoopt.studies.sweep.columns import COLUMNS, row_of
-from topoopt.studies.sweep.database import create_database, damage_in_a_line, open_database
+from topoopt.studies.sweep.database import COLUMNS, create_database, damage_in_a_line, open_database, row_of
 from topoopt.studies.sweep.file import Sweep
+from topoopt.studies.sweep.point import FAILED, Answer, Crew, Task, tasks_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,50 @@ class SweepRun:
     computed: int
     by_status: dict[str, int]
     others: int
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepAnswer:
+    """A sweep that has run; ``out`` is the results file."""
+
+    sweep: Sweep
+    out: str
+    run: SweepRun
+
+    def to_json(self) -> dict[str, Any]:
+        """Return how many points there are, by what became of them."""
+        status = self.run.by_status
+        return {
+            "sweep": self.sweep.name,
+            "out": self.out,
+            "points": self.run.points,
+            "found": self.run.found,
+            "computed": self.run.computed,
+            **{name: status.get(name, 0) for name in ("ok", "infeasible", "failed")},
+            "others": self.run.others,
+        }
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepPreview:
+    """What a sweep would compute; ``finished`` points are in the results file ``out`` already."""
+
+    sweep: Sweep
+    out: str
+    finished: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return how many points there are, and of which values."""
+        return {
+            "sweep": self.sweep.name,
+            "out": self.out,
+            "points": len(self.sweep.points),
+            "finished": self.finished,
+            "to_compute": len(self.sweep.points) - self.finished,
+            "axes": {name: list(values) for name, values in self.sweep.axes.items()},
+        }
 
 
 def run_sweep(

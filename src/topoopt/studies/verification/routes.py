@@ -6,8 +6,7 @@ import numpy as np
 
 from topoopt.base.arrays import Ints
 from topoopt.studies.verification.check import Check, checked, counted
-from topoopt.studies.verification.routed import Routed
-from topoopt.studies.verification.subject import Subject
+from topoopt.studies.verification.subject import Routed, Subject
 
 _SAME = 1e-6
 _MOST_SHOWN = 8  # nodes of a path that a message repeats

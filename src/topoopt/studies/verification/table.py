@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from topoopt.studies.verification.check import Check
-from topoopt.studies.verification.connected import check_connected, check_single_failures
+from topoopt.studies.verification.connectivity import check_connected, check_single_failures
 from topoopt.studies.verification.forwarding import check_forwarding
 from topoopt.studies.verification.link_bytes import check_link_bytes
 from topoopt.studies.verification.numbers import check_numbers

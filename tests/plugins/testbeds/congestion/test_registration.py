@@ -12,25 +12,25 @@ from pathlib import Path
 import pytest
 
 from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError
-from topoopt.plugins.testbeds.congestion import toolchain
-from topoopt.plugins.testbeds.congestion.maps import (
+from topoopt.plugins.testbeds.congestion import congestion_control as toolchain
+from topoopt.plugins.testbeds.congestion.congestion_control import (
+    PREFIX,
     MltcpJob,
+    check_toolchain,
+    compile_algorithm,
     forget,
     iterations,
     key_of_mark,
     key_of_namespace,
-    tell,
-)
-from topoopt.plugins.testbeds.congestion.registration import (
-    PREFIX,
     new_algorithm,
     register,
     registered,
+    run_tool,
+    tell,
     unregister,
 )
-from topoopt.plugins.testbeds.congestion.toolchain import check_toolchain, compile_algorithm, run_tool
 from topoopt.plugins.testbeds.network import build, known_states, switch_layout
-from topoopt.plugins.testbeds.standing import take_down
+from topoopt.plugins.testbeds.standing_testbeds import take_down
 from topoopt.simulation import Aggressiveness
 
 LAYOUT = switch_layout(2, 1e9)
@@ -38,7 +38,7 @@ DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 RUN = """
 import sys, time
 from topoopt.plugins.testbeds.network import build, switch_layout
-from topoopt.plugins.testbeds.congestion.registration import register
+from topoopt.plugins.testbeds.congestion.congestion_control import register
 with build(switch_layout(2, 1e9), sys.argv[1], 100, congestion=(sys.argv[2],)):
     register(sys.argv[2])
     print("ready", flush=True)
@@ -165,7 +165,9 @@ def test_a_kill_and_down(machine: str, algorithm: str) -> None:
 
 def test_a_tool_ends_with_who_is_killed(machine: str) -> None:
     """Else it could register something after ``down`` has looked."""
-    script = "from topoopt.plugins.testbeds.congestion.toolchain import run_tool; run_tool('sleep', '60')"
+    script = (
+        "from topoopt.plugins.testbeds.congestion.congestion_control import run_tool; run_tool('sleep', '60')"
+    )
     process = subprocess.Popen([sys.executable, "-c", script])
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     until_s = time.monotonic() + 20

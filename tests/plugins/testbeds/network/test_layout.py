@@ -8,9 +8,8 @@ import pytest
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec
 from topoopt.finder.rewiring import wire
-from topoopt.plugins.testbeds.emulated import EMULATED, PAPER_CLUSTER, emulated, paper_fabric
-from topoopt.plugins.testbeds.network.layout import direct_layout, identity, switch_layout
-from topoopt.plugins.testbeds.network.shaping import LOSSLESS
+from topoopt.plugins.testbeds.emulated_fabrics import EMULATED, PAPER_CLUSTER, emulated, paper_fabric
+from topoopt.plugins.testbeds.network.layout import LOSSLESS, direct_layout, identity, switch_layout
 from topoopt.routing import EcmpRoutes, Fabric, SingleShortestRoutes
 from topoopt.topologies import circulant, fat_tree
 

@@ -29,10 +29,10 @@ from topoopt.plugins.testbeds.network import (
     remove,
     switch_layout,
 )
+from topoopt.plugins.testbeds.network.construction import PREFIX, state_folder
 from topoopt.plugins.testbeds.network.netlink import port_indices, speaking
 from topoopt.plugins.testbeds.network.probe import check_machine
-from topoopt.plugins.testbeds.network.state import PREFIX, state_folder
-from topoopt.plugins.testbeds.standing import listed, take_down
+from topoopt.plugins.testbeds.standing_testbeds import listed, take_down
 
 RUN = """
 import sys, time

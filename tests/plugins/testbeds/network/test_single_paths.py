@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.finder.rewiring import wire
-from topoopt.plugins.testbeds.network.layout import Layout, direct_layout
-from topoopt.plugins.testbeds.network.single_paths import single_paths
+from topoopt.plugins.testbeds.network.layout import Layout, direct_layout, single_paths
 from topoopt.routing import ExplicitRoutes, Fabric, Path, Routes, explicit_routes, make_routes
 from topoopt.topologies import Topology, circulant
 

@@ -12,11 +12,11 @@ import pytest
 from tests.plugins.testbeds.network.test_single_paths import drawn_paths
 from topoopt.base.errors import InvalidInput
 from topoopt.finder.rewiring import wire
-from topoopt.plugins.testbeds.emulated import PAPER_CLUSTER, emulated, paper_fabric
+from topoopt.plugins.testbeds.emulated_fabrics import PAPER_CLUSTER, emulated, paper_fabric
 from topoopt.plugins.testbeds.namespaces import inside
 from topoopt.plugins.testbeds.network import Layout, Testbed, build, direct_layout, switch_layout
 from topoopt.plugins.testbeds.network.layout import identity
-from topoopt.plugins.testbeds.standing import check_paths
+from topoopt.plugins.testbeds.standing_testbeds import check_paths
 from topoopt.routing import Fabric, Routes, SingleShortestRoutes
 from topoopt.topologies import Topology, circulant
 

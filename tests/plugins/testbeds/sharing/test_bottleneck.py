@@ -4,8 +4,8 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.plugins.testbeds import check_bottleneck
-from topoopt.plugins.testbeds.sharing import bottleneck
-from topoopt.plugins.testbeds.sharing.bottleneck import bottleneck_layout
+from topoopt.plugins.testbeds.sharing import share as bottleneck
+from topoopt.plugins.testbeds.sharing.share import bottleneck_layout
 
 
 def test_only_the_port_to_the_receiver_is_slow() -> None:

@@ -5,8 +5,7 @@ import time
 import pytest
 
 from topoopt.base.errors import Infeasible
-from topoopt.plugins.testbeds.training.iterations import load_scripts, one_iteration, run_iterations
-from topoopt.plugins.testbeds.training.ranks import Ranks
+from topoopt.plugins.testbeds.training.ranks import Ranks, load_scripts, one_iteration, run_iterations
 from topoopt.plugins.testbeds.training.script import (
     Compute,
     Exchange,

@@ -5,7 +5,7 @@ import pytest
 import topoopt
 from topoopt.base import limits as memory
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.plugins.testbeds.training import ready
+from topoopt.plugins.testbeds.training import ranks as ready
 
 
 def test_more_processes_than_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ import pytest
 import topoopt
 from topoopt.base.errors import Infeasible
 from topoopt.plugins.testbeds import job_of_plan, paper_plan
-from topoopt.plugins.testbeds.training.prediction import predict_iteration
-from topoopt.plugins.testbeds.training.scale import Scale, scale_for
+from topoopt.plugins.testbeds.training.fabric_run import predict_iteration
+from topoopt.plugins.testbeds.training.job import Scale, scale_for
 from topoopt.plugins.testbeds.training.script import Compute, Receive, Reduce, Send, ServerScript
 from topoopt.plugins.testbeds.training.write_script import write_scripts
 from topoopt.routing import Path, explicit_routes

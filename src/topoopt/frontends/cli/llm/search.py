@@ -7,10 +7,8 @@ from typer import Option
 
 import topoopt
 from topoopt.frontends.cli.llm.estimate import TransformerArgument
-from topoopt.frontends.cli.output_file import check_table
-from topoopt.frontends.cli.progress import progress
-from topoopt.frontends.cli.render import show
-from topoopt.frontends.cli.spread import spread
+from topoopt.frontends.cli.output import check_table, progress, show
+from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.files import write_table
 from topoopt.schema.words import ConfigurationSearchWords, Switch, Word, panel
 

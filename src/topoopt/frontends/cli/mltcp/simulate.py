@@ -5,10 +5,8 @@ from typing import Annotated, TypedDict
 from typer import Argument, Option
 
 import topoopt
-from topoopt.frontends.cli.output_file import check_writable
-from topoopt.frontends.cli.progress import progress
-from topoopt.frontends.cli.render import show
-from topoopt.frontends.cli.spread import spread
+from topoopt.frontends.cli.output import check_writable, progress, show
+from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.words import File, MltcpWords, panel
 
 

@@ -6,7 +6,7 @@ from typer import Argument, Option
 
 import topoopt
 from topoopt.base.errors import InvalidInput
-from topoopt.frontends.cli.render import show
+from topoopt.frontends.cli.output import show
 
 
 def down(

@@ -5,7 +5,7 @@ from typing import Annotated
 from typer import Option
 
 import topoopt
-from topoopt.frontends.cli.render import show
+from topoopt.frontends.cli.output import show
 
 
 def status(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False) -> None:

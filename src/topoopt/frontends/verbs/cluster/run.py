@@ -5,29 +5,43 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from topoopt.base.errors import InvalidInput
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.provenance import digest
+from topoopt.base.units import parse_time
 from topoopt.base.workers import start_compiling_ahead
 from topoopt.clusters import (
+    CASSINI_TRACES,
     DEFAULT_COURSE_FABRICS,
+    MIXED,
+    CassiniTraceSettings,
     ClusterResult,
     ClusterSettings,
+    MixedTraceSettings,
     Trace,
+    cassini_trace_for,
     generate_trace,
+    mixed_trace,
     read_trace,
     run_cluster,
     run_schedules,
     write_trace,
 )
-from topoopt.frontends.verbs.cluster.preset import preset_trace
-from topoopt.frontends.verbs.cluster.schedule import of_workers, refuse_schedule_words, scheduled_cluster
-from topoopt.frontends.verbs.cluster.settings import cluster_settings, generator_settings
+from topoopt.frontends.verbs.cluster.settings import (
+    cluster_settings,
+    generator_settings,
+    of_workers,
+    refuse_schedule_words,
+    scheduled_cluster,
+)
 from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.jobs import expecting
 from topoopt.pricing import DEFAULT_PRICES
 from topoopt.schema.files import read_bytes
-from topoopt.schema.words import ClusterWords, GeneratorWords, checked_arguments, checked_words, pick
+from topoopt.schema.words import ClusterWords, GeneratorWords, amount, checked_arguments, checked_words, pick
 
+USED = {"poisson": ("load", "horizon"), MIXED: ("load", "horizon", "jobs")}
+"""Words that a preset takes; the others take none."""
+FREE = ("jobs", "at_once", "load", "horizon", "mix", "servers_per_job", "durations", "mean_duration")
 TraceSource = Trace | str | os.PathLike[str]
 """A trace, or the file of one."""
 
@@ -113,3 +127,36 @@ def _trace(trace: TraceSource | None, words: Mapping[str, Any], settings: Cluste
         raise InvalidInput(f"{drawn[0]}: is for generate; the jobs of {name} are what they are")
     with expecting(name, "trace"):
         return trace if isinstance(trace, Trace) else read_trace(name)
+
+
+def preset_trace(words: Mapping[str, Any], settings: ClusterSettings) -> Trace:
+    """Return the trace of a preset.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown preset, and words that it does not take.
+    """
+    kind = words["trace_preset"]
+    check_known("trace_preset", kind, (MIXED, *CASSINI_TRACES))
+    said = {"load": words.get("load"), "horizon_s": _horizon_s(words)}
+    given = {name: value for name, value in said.items() if value is not None}
+    for word in FREE:
+        if words.get(word) not in (None, False) and word not in USED.get(kind, ()):
+            raise InvalidInput(f"{word}: the trace {kind} says it; leave one of them out")
+    if kind == MIXED:
+        return mixed_trace(_mixed(words, settings.seed, given), settings.logical.servers)
+    return cassini_trace_for(CassiniTraceSettings(kind, seed=settings.seed, **given), settings)
+
+
+def _mixed(words: Mapping[str, Any], seed: int, given: Mapping[str, float]) -> MixedTraceSettings:
+    jobs = words.get("jobs")
+    if jobs is not None and jobs < 1:
+        raise InvalidInput(f"jobs: expected an integer >= 1, got {jobs}")
+    if jobs is not None and "horizon_s" in given:
+        raise InvalidInput("horizon: with jobs, jobs come until there are so many; leave one of them out")
+    return MixedTraceSettings(jobs=jobs or 0, seed=seed, **given)
+
+
+def _horizon_s(words: Mapping[str, Any]) -> float | None:
+    return amount(parse_time, words["horizon"], "horizon") if "horizon" in words else None

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Unpack
 
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.frontends.verbs.llm.owned import cluster_of
 from topoopt.frontends.verbs.llm.words import (
     ESTIMATORS,
     Transformer,
@@ -16,6 +15,7 @@ from topoopt.frontends.verbs.llm.words import (
     model_of,
     system_of,
 )
+from topoopt.frontends.verbs.pricing import cluster_of
 from topoopt.measurements.training import PredictedRuns, predict_runs, read_runs
 from topoopt.schema.words import EstimateWords, checked_arguments, checked_words
 from topoopt.transformers import Estimate, estimate_configuration, named_calibration

@@ -6,8 +6,8 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
-from topoopt.frontends.verbs.llm.owned import cluster_of
 from topoopt.frontends.verbs.llm.words import Transformer, calibration_of, loads_of, model_of, system_of
+from topoopt.frontends.verbs.pricing import cluster_of
 from topoopt.schema.words import ConfigurationSearchWords, checked_arguments, checked_words, pick
 from topoopt.transformers import (
     LARGEST_COUNT,

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec
-from topoopt.frontends.verbs.plan_source import PlanSource, plan_and_name
+from topoopt.frontends.verbs.input_sources import PlanSource, plan_and_name
 from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.plugins.testbeds import PAPER_CLUSTER, TestbedsAnswer, check_name, emulated, paper_fabric, put_up
 from topoopt.routing import Fabric

@@ -15,9 +15,9 @@ from topoopt.base.lazy_face import hand_on_lazily
 if TYPE_CHECKING:
     from topoopt.plugins.testbeds.collectives import pytorch as pytorch
     from topoopt.plugins.testbeds.collectives.all_to_all import all_to_all as all_to_all
-    from topoopt.plugins.testbeds.collectives.ddp_hook import multi_ring_hook as multi_ring_hook
     from topoopt.plugins.testbeds.collectives.multi_ring import MultiRing as MultiRing
     from topoopt.plugins.testbeds.collectives.multi_ring import multi_ring_all_reduce as multi_ring_all_reduce
+    from topoopt.plugins.testbeds.collectives.multi_ring import multi_ring_hook as multi_ring_hook
     from topoopt.plugins.testbeds.collectives.plan_rings import rings_of_plan as rings_of_plan
     from topoopt.plugins.testbeds.collectives.rings import rings_of_strides as rings_of_strides
 

@@ -1,4 +1,4 @@
-"""AllReduce along several rings at once, each with its own order of the ranks and its share of the bytes."""
+"""A communication hook for DistributedDataParallel: gradients take the rings."""
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -226,6 +226,30 @@ class MultiRing:
                 flat /= len(self.rings[0])
             if flat.data_ptr() != tensor.data_ptr():  # it was no single block of memory
                 tensor.copy_(flat.view(tensor.shape))
+
+
+def multi_ring_hook(state: MultiRing, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    """Average a bucket of gradients along rings, while the backward pass goes on.
+
+    Parameters
+    ----------
+    state : MultiRing
+        Over all ranks of the model's process group.
+    bucket : torch.distributed.GradBucket
+
+    Returns
+    -------
+    torch.futures.Future
+        Of the bucket's buffer.
+
+    Examples
+    --------
+    In a program that ``torchrun`` has started, with a model in ``DistributedDataParallel``::
+
+        model.register_comm_hook(MultiRing(rings_of_plan("plan.json")), multi_ring_hook)
+    """
+    future: torch.futures.Future[torch.Tensor] = state.start(bucket.buffer(), average=True)
+    return future
 
 
 def multi_ring_all_reduce(

@@ -1,15 +1,28 @@
 """Making and removing a network, step by step; each step visits every namespace once."""
 
+import json
 import os
+import re
+import shutil
 import signal
+import tempfile
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
-from topoopt.plugins.testbeds.congestion.registration import unregister
-from topoopt.plugins.testbeds.namespaces import create_namespace, processes_inside, remove_namespace
+from topoopt.base.errors import InvalidInput
+from topoopt.plugins.testbeds.congestion.congestion_control import unregister
+from topoopt.plugins.testbeds.namespaces import (
+    create_namespace,
+    namespaces_named,
+    processes_inside,
+    remove_namespace,
+)
 from topoopt.plugins.testbeds.network.layout import Cable, Layout
 from topoopt.plugins.testbeds.network.netlink import (
     add_cables,
@@ -21,7 +34,72 @@ from topoopt.plugins.testbeds.network.netlink import (
     speaking,
     unplug,
 )
-from topoopt.plugins.testbeds.network.state import TestbedState, forget
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""By what people and systems end a program, and let it tidy up."""
+PREFIX = "topoopt-"
+"""What all namespaces of ours begin with."""
+_STATE = "state.json"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
+
+
+@dataclass(frozen=True, slots=True)
+class TestbedState:
+    """One testbed of this machine.
+
+    Attributes
+    ----------
+    namespaces : tuple of str
+        All that are created, or will be.
+    owner, owner_started : int
+        The process that made it, and when that was started, in the kernel's ticks: ids are used again.
+    kept : bool
+        Whether it outlives its maker.
+    ready : bool
+        Whether it is whole.
+    congestion : tuple of str
+        Names of the congestion controls that are registered with the kernel for it, or will be.
+    """
+
+    __test__ = False
+
+    name: str
+    namespaces: tuple[str, ...]
+    servers: int
+    cables: int
+    forwarding: str
+    scale: float
+    bandwidth_bps: float
+    owner: int
+    owner_started: int
+    kept: bool
+    ready: bool
+    congestion: tuple[str, ...] = ()
+
+    def is_of(self, name: str) -> bool:
+        """Whether it is called so, or was made by a run that is: of its fabrics each has a testbed with a number."""
+        stem, _, number = self.name.rpartition("-")
+        return self.name == name or (not self.kept and stem == name and number.isdecimal())
+
+    @property
+    def owner_lives(self) -> bool:
+        """Whether the process that made it still runs."""
+        return process_started(self.owner) == self.owner_started
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a run that goes on needs it."""
+        return not self.kept and self.owner_lives
+
+    @property
+    def standing(self) -> str:
+        """``up``, ``in use``, ``being made``, or ``left over`` by a process that is gone."""
+        if self.in_use:
+            return "in use"
+        if self.kept and self.ready:
+            return "up"
+        return "being made" if self.owner_lives else "left over"
+
 
 _MOST_TRIES = 100  # to end processes: they may start others meanwhile
 
@@ -89,3 +167,145 @@ def remove(state: TestbedState) -> None:
 def _in_each(state: TestbedState, nodes: Any, step: Callable[[Any, int], None]) -> None:
     for node in nodes:
         speaking(state.namespaces[node], step, node)
+
+
+def state_folder() -> Path:
+    """Return where testbeds are noted: below the user's run-time folder where there is one, else /run."""
+    return Path(os.environ.get("XDG_RUNTIME_DIR") or "/run") / "topoopt" / "testbed"
+
+
+def check_name(name: str) -> None:
+    """Refuse what no testbed can be called.
+
+    Raises
+    ------
+    InvalidInput
+        With what is allowed.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(f'name: expected small letters, digits and "-", at most 31, got "{name}"')
+
+
+def claim(state: TestbedState) -> None:
+    """Note a testbed that is to be made; of two that want a name one gets it.
+
+    Raises
+    ------
+    InvalidInput
+        If the name is none, or taken.
+    """
+    check_name(state.name)
+    place = state_folder() / state.name
+    there_is = InvalidInput(
+        f'name: there is a testbed "{state.name}"; take another name, or: topoopt testbed down {state.name}'
+    )
+    if place.exists():
+        raise there_is
+    taken = set(namespaces_named(PREFIX)) & set(state.namespaces)
+    if taken:
+        raise InvalidInput(f"name: there is a namespace {min(taken)} already; take another name")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(dir=place.parent, prefix="."))
+    _write(part, state)
+    try:
+        part.rename(place)
+    except OSError:  # another was quicker
+        shutil.rmtree(part)
+        raise there_is from None
+
+
+def write_state(state: TestbedState) -> None:
+    """Note anew what has become of a testbed, whole or not at all."""
+    _write(state_folder() / state.name, state)
+
+
+def forget(name: str) -> None:
+    """Take back the note of a testbed that is gone."""
+    shutil.rmtree(state_folder() / name, ignore_errors=True)
+
+
+def known_states() -> tuple[TestbedState, ...]:
+    """Return all testbeds that are noted, by name."""
+    return tuple(_states())
+
+
+def find_state(name: str) -> TestbedState:
+    """Return a testbed by its name.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none.
+    """
+    states = {state.name: state for state in known_states()}
+    if name not in states:
+        known = ", ".join(states) or "none"
+        raise InvalidInput(f'testbed: there is no testbed "{name}"; there are: {known}')
+    return states[name]
+
+
+def process_started(process: int) -> int:
+    """Return when a process was started, in ticks since the machine was; 0 if there is none."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return 0
+    return int(text.rpartition(")")[2].split()[19])
+
+
+def _states() -> Iterator[TestbedState]:
+    folder = state_folder()
+    for place in sorted(folder.glob("[!.]*")):
+        try:
+            words: dict[str, Any] = json.loads((place / _STATE).read_text())
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # about to be claimed, or forgotten a moment ago
+        lists = {key: tuple(words.get(key, ())) for key in ("namespaces", "congestion")}
+        yield TestbedState(**{**words, **lists})
+
+
+def _write(folder: Path, state: TestbedState) -> None:
+    part = folder / f"{_STATE}.part"
+    part.write_text(json.dumps(asdict(state), indent=1))
+    part.replace(folder / _STATE)
+
+
+@contextmanager
+def later() -> Iterator[None]:
+    """Let signals come when the context is left; what was made in it is known by then, and can be removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python hears signals in its main thread only
+        return
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+
+    before = {number: signal.signal(number, note) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for late in dict.fromkeys(came):
+            signal.raise_signal(late)
+
+
+@contextmanager
+def as_errors() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise ``SystemExit``, as Ctrl-C raises ``KeyboardInterrupt``: contexts are left then."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    changed = [one for one in ENDING if signal.getsignal(one) is signal.SIG_DFL]
+    for one in changed:
+        signal.signal(one, leave)
+    try:
+        yield
+    finally:
+        for one in changed:
+            signal.signal(one, signal.SIG_DFL)

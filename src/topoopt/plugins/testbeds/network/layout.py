@@ -1,18 +1,86 @@
-"""What is built of a network: nodes, cables between their interfaces, and how each node forwards."""
+"""What is built of a network: nodes, cables between their interfaces, and how each node forwards.
+
+How a bandwidth becomes a token bucket, and what else the kernel is told so that rates and counts are right.
+
+Packets are made at their size on the wire: segmentation offload is off on all cables (at most one segment a buffer), so
+that a bucket and a counter see every header, and a packet of 9,000 bytes counts 9,014. A bucket holds two packets, or
+what the link sends in two milliseconds where that is more: timers of a busy machine are late by so much. A queue
+takes more than all windows that meet in it, so that nothing is lost on the way and no byte counted twice.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from types import MappingProxyType
 
+import numpy as np
+
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.finder.rewiring import Patch, Wiring
-from topoopt.plugins.testbeds.network.shaping import LOSSLESS, Shaping
-from topoopt.routing import Fabric
+from topoopt.routing import ExplicitRoutes, Fabric, Path, Routes, explicit_routes
 from topoopt.routing.forwarding import ForwardingTables, forwarding_tables
+from topoopt.topologies import Topology
 
+_MOST_ROUNDS = 50
+HEADER_BYTES = 14
+"""Of Ethernet, which interfaces count."""
+QUEUE_BYTES = 4 << 20
+"""How much waits before a link at most: 16 windows."""
+_WINDOW_BYTES = 1 << 18
+_LATE_S = 2e-3
+SETTINGS = MappingProxyType(
+    {
+        "net.ipv4.ip_forward": "1",
+        "net.ipv4.conf.all.rp_filter": "0",  # packets may come by another link than answers go
+        "net.ipv4.conf.default.rp_filter": "0",
+        "net.ipv4.conf.all.send_redirects": "0",
+        "net.ipv4.conf.default.send_redirects": "0",
+        "net.ipv4.fib_multipath_hash_policy": "1",  # parallel links share connections, not servers
+        "net.ipv4.tcp_slow_start_after_idle": "0",  # a ring waits for its neighbors at every step
+        "net.ipv4.tcp_no_metrics_save": "1",  # no run learns from the one before
+        "net.ipv4.tcp_rmem": f"4096 131072 {2 * _WINDOW_BYTES}",  # half of it is window
+        "net.ipv4.tcp_wmem": f"4096 65536 {2 * _WINDOW_BYTES}",
+        "net.ipv6.conf.all.disable_ipv6": "1",  # nothing speaks but the programs
+        "net.ipv6.conf.default.disable_ipv6": "1",
+    }
+)
+"""What every server's kernel is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shaping:
+    """How large packets are, how many wait, and what every kernel is told.
+
+    Attributes
+    ----------
+    mtu_bytes : int
+        Largest IP packet on every cable.
+    queue_bytes : int
+        How much waits before a link at most; more is dropped.
+    settings : mapping
+        By the name of a setting of the kernel.
+    """
+
+    mtu_bytes: int
+    queue_bytes: int
+    settings: Mapping[str, str]
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet, as interfaces count it."""
+        return self.mtu_bytes + HEADER_BYTES
+
+    def bucket_bytes(self, bandwidth_bps: float) -> int:
+        """Return how much a link may send at once after it was idle."""
+        return max(2 * self.frame_bytes, int(bandwidth_bps / 8 * _LATE_S))
+
+
+LOSSLESS = Shaping(9000, QUEUE_BYTES, SETTINGS)
+"""Of a plan's network: large packets, and queues that hold all windows that meet in them."""
 MOST_SERVERS = 254
 """Servers of a testbed: an identity is 10.255.0.(server + 1)."""
-
 _MOST_INTERFACES = 256
 
 
@@ -213,3 +281,39 @@ def _server_routes(
         ServerRoute(server, dst, None if source < 0 else source, tuple(joined[server, to]))
         for server, dst, source, to in rows
     )
+
+
+def single_paths(topology: Topology, routes: Routes) -> ExplicitRoutes:
+    """Return routes of one path a pair, out of the paths that the pair has.
+
+    In a kernel a connection is on one path, and programs such as gloo open one a pair, so that shares of a pair's
+    bytes could not be held. Every pair counts alike. The path of the largest weight is taken first; then pair after
+    pair moves to the path that makes the sum of all links' squared loads smallest, until none gains.
+    """
+    pairs = [(src, dst) for src in range(topology.servers) for dst in range(topology.servers) if src != dst]
+    options = [sorted(routes.paths(*pair), key=lambda path: -path.weight) for pair in pairs]
+    links = [[_links(topology, path) for path in some] for some in options]
+    chosen = [0] * len(pairs)
+    load: Floats = np.zeros(len(topology))
+    for some in links:
+        load[some[0]] += 1
+    weight = topology.bandwidth_bps.max() / topology.bandwidth_bps
+    for _ in range(_MOST_ROUNDS):
+        moved = False
+        for pair, some in enumerate(links):
+            now = chosen[pair]
+            load[some[now]] -= 1
+            cost = [float((weight[one] * (2 * load[one] + 1)).sum()) for one in some]
+            best = min(range(len(some)), key=lambda k: (round(cost[k], 9), k != now, k))
+            load[some[best]] += 1
+            moved |= best != now
+            chosen[pair] = best
+        if not moved:
+            break
+    return explicit_routes(
+        topology, (Path(some[best].nodes) for some, best in zip(options, chosen, strict=True))
+    )
+
+
+def _links(topology: Topology, path: Path) -> Ints:
+    return np.array([topology.link_id(a, b) for a, b in pairwise(path.nodes)])

@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 from topoopt.base.errors import InvalidInput
 from topoopt.plugins.testbeds.namespaces import FOLDER, inside
-from topoopt.plugins.testbeds.network.layout import Cable, Layout, Port, ServerRoute, identity
-from topoopt.plugins.testbeds.network.shaping import Shaping
+from topoopt.plugins.testbeds.network.layout import Cable, Layout, Port, ServerRoute, Shaping, identity
 
 PERMANENT = 0x80
 """State of a neighbor that is known for good."""

@@ -6,9 +6,8 @@ from statistics import fmean
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
-from topoopt.plugins.testbeds.congestion.maps import MltcpIteration
-from topoopt.plugins.testbeds.sharing.processes import Iteration
-from topoopt.plugins.testbeds.sharing.sharing_job import SharingJob, TestbedLink
+from topoopt.plugins.testbeds.congestion.congestion_control import MltcpIteration
+from topoopt.plugins.testbeds.sharing.processes import Iteration, SharingJob, TestbedLink
 
 STEADY = 0.5
 """The last part of a run's iterations, whose mean is its steady iteration time."""

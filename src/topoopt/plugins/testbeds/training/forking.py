@@ -20,9 +20,19 @@ from topoopt.base.errors import Infeasible
 from topoopt.plugins.testbeds.collectives import all_to_all
 from topoopt.plugins.testbeds.collectives.pytorch import dist, torch
 from topoopt.plugins.testbeds.collectives.shares import Tensor
-from topoopt.plugins.testbeds.training.member import Command, Place, RanksOrder, Reply
 from topoopt.plugins.testbeds.training.real_training import train
-from topoopt.plugins.testbeds.training.script import Compute, Exchange, Receive, Reduce, Send, ServerScript
+from topoopt.plugins.testbeds.training.script import (
+    Command,
+    Compute,
+    Exchange,
+    Place,
+    RanksOrder,
+    Receive,
+    Reduce,
+    Reply,
+    Send,
+    ServerScript,
+)
 from topoopt.plugins.testbeds.training.worker import Worker
 
 

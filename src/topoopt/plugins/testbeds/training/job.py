@@ -6,20 +6,51 @@ from types import MappingProxyType
 
 import numpy as np
 
-from topoopt.base.errors import check_known
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.plans import Plan
-from topoopt.plugins.testbeds.emulated import PAPER_CLUSTER
+from topoopt.plugins.testbeds.emulated_fabrics import PAPER_CLUSTER
 from topoopt.search import SearchOptions, make_plan, preset, task_graph_of
 from topoopt.simulation import COLLECTIVE, TaskGraph, TaskRows, task_graph_from_edges
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import ParallelStrategy, data_parallel
 
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A plan's numbers over those of its testbed.
+
+    All links are slower by one factor and all messages smaller by another, so every message takes ``time`` times as
+    long as in the plan; computing is as many times longer. Whatever the shape of an iteration, it takes ``time``
+    times what the plan says. Latency is no part of it: that is the kernel's, and far below a plan's once it is
+    divided by ``time``.
+
+    Attributes
+    ----------
+    bandwidth : float
+        Bits per second of a link of the plan, over those of the testbed.
+    size : float
+        Bytes of a message of the plan, over those on the testbed.
+    """
+
+    bandwidth: float
+    size: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("bandwidth", self.bandwidth), ("size", self.size)):
+            if not 0 < value < float("inf"):
+                raise InvalidInput(f"scale: {name} must be positive, got {value}")
+
+    @property
+    def time(self) -> float:
+        """Seconds on the testbed for each second of the plan."""
+        return self.bandwidth / self.size
+
+
 PLAN = "plan"
 """The workload that is the plan's own job."""
 ALLREDUCE = "allreduce"
 """The workload that is one AllReduce of all that a job AllReduces."""
-
 MODELS: Mapping[str, str] = MappingProxyType(
     {
         "dlrm": "dlrm-testbed",
@@ -30,14 +61,11 @@ MODELS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Jobs of the paper's testbed (NSDI 2023, section 6), by the name of the workload."""
-
 WORKLOADS = (PLAN, ALLREDUCE, *MODELS)
-
 _REAL: Mapping[str, str] = MappingProxyType(
     {"dlrm": "dlrm", "ncf": "dlrm", "bert": "transformer", "vgg": "vgg", "resnet": "vgg"}
 )
 """By the beginning of a model's name: the small model that is trained beside it; a perceptron beside all others."""
-
 BUCKETS = 4
 """Into so many AllReduces the gradients of the paper's jobs are joined; each takes processor time of its own."""
 
@@ -128,3 +156,24 @@ def _only_allreduce(plan: Plan) -> TestbedJob:
     )
     graph = task_graph_from_edges(traffic.servers, [rows], nothing, nothing)
     return TestbedJob(f"{plan.job.name}, AllReduce alone", graph, "perceptron")
+
+
+def scale_for(
+    iteration_time_s: float, link_bandwidth_bps: float, scaled_bandwidth_bps: float, wanted_s: float
+) -> Scale:
+    """Return the scale at which a link has a given bandwidth and an iteration takes a given time.
+
+    Parameters
+    ----------
+    iteration_time_s, link_bandwidth_bps : float
+        Of the plan.
+    scaled_bandwidth_bps, wanted_s : float
+        On the testbed. The longer an iteration, the less of it is what Linux and Python take for each message.
+
+    Examples
+    --------
+    >>> scale_for(0.4, 25e9, 50e6, 4.0)
+    Scale(bandwidth=500.0, size=50.0)
+    """
+    bandwidth = link_bandwidth_bps / scaled_bandwidth_bps
+    return Scale(bandwidth, bandwidth * iteration_time_s / wanted_s)

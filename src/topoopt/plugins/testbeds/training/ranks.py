@@ -1,4 +1,4 @@
-"""Ranks: one PyTorch process on each server of a testbed, forked from one that has imported PyTorch once."""
+"""Can this machine train at all, and so many processes? Asked before anything takes time."""
 
 import os
 import pickle
@@ -9,32 +9,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.plugins.testbeds.training.member import Command, Place, RanksOrder, Reply
+from topoopt.base.limits import refuse_too_large
+from topoopt.plugins.testbeds.network import check_machine
+from topoopt.plugins.testbeds.training.script import Command, Place, RanksOrder, Reply, ServerScript
 
 START_LIMIT_S = 120.0
 """PyTorch is imported and all pairs are connected by then, or something is wrong."""
 END_LIMIT_S = 3.0
 GRACE_S = 1.0
-
-
-def need_pytorch() -> None:
-    """Refuse to train without PyTorch.
-
-    Raises
-    ------
-    InvalidInput
-        With how to get it.
-    """
-    if find_spec("torch") is None:
-        raise InvalidInput('testbed: PyTorch is not installed; pip install "topoopt[testbed]"')
 
 
 class Ranks:
@@ -170,3 +163,125 @@ class Ranks:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return f": {lines[-1][:200]}" if lines else ""
+
+
+AHEAD_S = 0.05
+"""How long before an iteration its beginning is announced, so that all servers begin at the same moment."""
+LOAD_LIMIT_S = 60.0
+PATIENCE = 20.0
+"""An iteration that takes so many times what is expected, and this many seconds, is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Iterations:
+    """Seconds of each iteration, from the moment at which all servers begin to the one at which the last is done.
+
+    Attributes
+    ----------
+    warm_up_s, measured_s : tuple of float
+        Those that do not count and those that do.
+    cpu_s : float
+        Processor time of all processes in those that count; what the kernel does for them between two processes is
+        in it only in part.
+    """
+
+    warm_up_s: tuple[float, ...]
+    measured_s: tuple[float, ...]
+    cpu_s: float
+
+    @property
+    def median_s(self) -> float:
+        """Of those that count."""
+        return float(np.median(self.measured_s))
+
+
+SHARED_BYTES = 0.4e9
+"""PyTorch as it is imported once, and the one that commands; measured: 0.3 GB of code and data that all share."""
+PROCESS_BYTES = 6e7
+"""A process of its own has, while it trains: 45 MB measured on 12 servers."""
+
+
+def check_ready() -> None:
+    """Refuse a machine that cannot have a testbed, or lacks PyTorch.
+
+    Raises
+    ------
+    InvalidInput
+        In one line that says why.
+    """
+    need_pytorch()
+    check_machine()
+
+
+def check_processes(servers: int) -> None:
+    """Refuse more servers than this machine has memory for.
+
+    Raises
+    ------
+    Infeasible
+        With how many it has.
+    """
+    refuse_too_large(
+        f"testbed: {servers} PyTorch processes",
+        SHARED_BYTES + servers * PROCESS_BYTES,
+        "take a plan of fewer servers",
+    )
+
+
+def load_scripts(ranks: Ranks, scripts: Sequence[ServerScript]) -> None:
+    """Give every member its part."""
+    ranks.run("load", LOAD_LIMIT_S, [{"script": script} for script in scripts])
+
+
+def one_iteration(ranks: Ranks, expected_s: float, meanwhile: Callable[[float], None] | None = None) -> float:
+    """Run the loaded scripts once, and return the seconds that the slowest member took.
+
+    Parameters
+    ----------
+    meanwhile : function, optional
+        Called with the time at which the iteration begins, while it runs; such as one that cuts a link.
+    """
+    begin_s = time.monotonic() + AHEAD_S
+    ranks.command("iterate", begin_s=begin_s)
+    if meanwhile is not None:
+        meanwhile(begin_s)
+    ends_s = ranks.gather(PATIENCE * (1.0 + expected_s))
+    return float(max(ends_s)) - begin_s
+
+
+def run_iterations(
+    ranks: Ranks,
+    scripts: Sequence[ServerScript],
+    expected_s: float,
+    measured: int,
+    warm_up: int = 1,
+    between: Callable[[], None] | None = None,
+) -> Iterations:
+    """Run a job for some iterations, each on its own: the next begins when all servers are done with the last.
+
+    Parameters
+    ----------
+    expected_s : float
+        Of an iteration; far beyond it the run is given up.
+    between : function, optional
+        Called after the warm-up, when nothing is on the links; such as one that reads counters.
+    """
+    load_scripts(ranks, scripts)
+    warm_up_s = tuple(one_iteration(ranks, expected_s) for _ in range(warm_up))
+    if between is not None:
+        between()
+    cpu_s = ranks.cpu_s()
+    measured_s = tuple(one_iteration(ranks, expected_s) for _ in range(measured))
+    return Iterations(warm_up_s, measured_s, ranks.cpu_s() - cpu_s)
+
+
+def need_pytorch() -> None:
+    """Refuse to train without PyTorch.
+
+    Raises
+    ------
+    InvalidInput
+        With how to get it.
+    """
+    if find_spec("torch") is None:
+        raise InvalidInput('testbed: PyTorch is not installed; pip install "topoopt[testbed]"')

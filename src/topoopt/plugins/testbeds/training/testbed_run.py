@@ -7,12 +7,10 @@ from typing import Any
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec
-from topoopt.plugins.testbeds.emulated import Emulated
-from topoopt.plugins.testbeds.training.fabric_run import FabricRun
-from topoopt.plugins.testbeds.training.job import TestbedJob
-from topoopt.plugins.testbeds.training.prediction import predict_iteration
+from topoopt.plugins.testbeds.emulated_fabrics import Emulated
+from topoopt.plugins.testbeds.training.fabric_run import FabricRun, predict_iteration
+from topoopt.plugins.testbeds.training.job import Scale, TestbedJob, scale_for
 from topoopt.plugins.testbeds.training.ranks import need_pytorch
-from topoopt.plugins.testbeds.training.scale import Scale, scale_for
 from topoopt.plugins.testbeds.training.train_on_fabric import (
     PlannedCut,
     Progress,

@@ -7,22 +7,27 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from topoopt.base.errors import InvalidInput
-from topoopt.plugins.testbeds.emulated import Emulated
-from topoopt.plugins.testbeds.network import CounterReading, PortBytes, Testbed, build, counting, identity
-from topoopt.plugins.testbeds.standing import check_paths
-from topoopt.plugins.testbeds.training.fabric_run import CutLink, FabricRun, LinkBytes
-from topoopt.plugins.testbeds.training.iterations import (
+from topoopt.plugins.testbeds.emulated_fabrics import Emulated
+from topoopt.plugins.testbeds.network import CounterReading, PortBytes, Testbed, build, identity
+from topoopt.plugins.testbeds.network import testbed as counting
+from topoopt.plugins.testbeds.standing_testbeds import check_paths
+from topoopt.plugins.testbeds.training.fabric_run import (
+    REFERENCE,
+    CutLink,
+    FabricRun,
+    LinkBytes,
+    Prediction,
+    predict_iteration,
+)
+from topoopt.plugins.testbeds.training.job import Scale, TestbedJob
+from topoopt.plugins.testbeds.training.ranks import (
     Iterations,
+    Ranks,
     load_scripts,
     one_iteration,
     run_iterations,
 )
-from topoopt.plugins.testbeds.training.job import TestbedJob
-from topoopt.plugins.testbeds.training.member import Place
-from topoopt.plugins.testbeds.training.prediction import REFERENCE, Prediction, predict_iteration
-from topoopt.plugins.testbeds.training.ranks import Ranks
-from topoopt.plugins.testbeds.training.scale import Scale
-from topoopt.plugins.testbeds.training.script import ServerScript
+from topoopt.plugins.testbeds.training.script import Place, ServerScript
 from topoopt.plugins.testbeds.training.write_script import write_scripts
 
 REAL_STEPS = 3

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from topoopt.base.errors import Infeasible
-from topoopt.plugins.testbeds.training.scale import Scale
+from topoopt.plugins.testbeds.training.job import Scale
 from topoopt.plugins.testbeds.training.script import (
     Action,
     Compute,

@@ -1,0 +1,130 @@
+"""Let a verb take whole vocabularies: each of their words is a flag, and what was given comes as one mapping."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, get_origin, is_typeddict
+
+from typer import Option
+
+from topoopt.base.errors import InvalidInput
+from topoopt.schema.words import DescribedWord, described
+
+NONE = "none"
+
+
+def spread(verb: Callable[..., None]) -> Callable[..., None]:
+    """Return the verb with each parameter that is a vocabulary replaced by one parameter per word.
+
+    The verb itself is called with those words that were given or have a default.
+    """
+    signature = inspect.signature(verb, eval_str=True)
+    vocabularies = {
+        name: described(parameter.annotation)
+        for name, parameter in signature.parameters.items()
+        if is_typeddict(parameter.annotation)
+    }
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        if name in vocabularies:
+            parameters += [_parameter(word) for word in vocabularies[name]]
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    def run(**values: Any) -> None:
+        for name, vocabulary in vocabularies.items():
+            flags = {word.name: (word, values.pop(word.name)) for word in vocabulary}
+            values[name] = {
+                key: _value(word, value) for key, (word, value) in flags.items() if value not in (None, [])
+            }
+        verb(**values)
+
+    run.__name__, run.__doc__, run.__module__ = verb.__name__, verb.__doc__, verb.__module__
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _parameter(described_word: DescribedWord) -> inspect.Parameter:
+    """Return a word as typer's parameter."""
+    word = described_word.word
+    option = Option(
+        *_flags(described_word),
+        metavar=word.form,
+        rich_help_panel=described_word.panel,
+        help=_help(described_word.text),
+    )
+    kind = _kind(described_word)
+    return inspect.Parameter(
+        described_word.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=word.default,
+        annotation=Annotated[kind if word.default is not None else kind | None, option],
+    )
+
+
+def _help(text: str) -> str:
+    """Return a text with ``words`` as flags, and without brackets that would be markup."""
+    with_flags = re.sub(r"``(\w+)``", lambda word: "--" + word[1].replace("_", "-"), text)
+    return re.sub(r"\[(?=[a-z])", r"\\[", with_flags)
+
+
+def _flags(described_word: DescribedWord) -> Sequence[str]:
+    word, name = described_word.word, described_word.name.replace("_", "-")
+    either = described_word.kind is bool and word.default is not False
+    names = word.names or (f"{name}/no-{name}" if either else name,)
+    return [f"--{one.replace('/', '/--')}" for one in names]
+
+
+def _kind(described_word: DescribedWord) -> Any:
+    """Return the type of a flag's value: a number, or text."""
+    if described_word.kind in (int, float, bool):
+        return described_word.kind
+    return list[str] if described_word.word.repeated or _is(described_word, Mapping) else str
+
+
+def _value(described_word: DescribedWord, value: Any) -> Any:
+    """Return the value of a word that a flag's value stands for."""
+    if _is(described_word, Mapping):
+        return changed(described_word.name, value)
+    if _is(described_word, Sequence) and not described_word.word.repeated:
+        return listed(value, _flags(described_word)[-1], described_word.word.commas)
+    return value
+
+
+def _is(described_word: DescribedWord, kind: type) -> bool:
+    return get_origin(described_word.kind) is kind
+
+
+def listed(text: str, flag: str, what: str) -> tuple[str, ...]:
+    """Return the words of ``a,b,c``, each once; nothing for ``none``.
+
+    Raises
+    ------
+    InvalidInput
+        For no words at all.
+    """
+    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not words:
+        raise InvalidInput(f'{flag}: expected {what}, got "{text}"')
+    return () if words == (NONE,) else words
+
+
+def changed(word: str, pairs: Sequence[str]) -> dict[str, str]:
+    """Return ``KEY=VALUE`` texts as a mapping, keys with underscores.
+
+    Raises
+    ------
+    InvalidInput
+        If one is no such text, or a key is given twice.
+    """
+    values: dict[str, str] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key.strip() or not value.strip():
+            raise InvalidInput(f'{word}: expected KEY=VALUE such as tables=32, got "{pair}"')
+        name = key.strip().replace("-", "_")
+        if name in values:
+            raise InvalidInput(f"{word}: {name} is given twice, {values[name]} and {value.strip()}")
+        values[name] = value.strip()
+    return values

@@ -1,0 +1,375 @@
+"""What the words of a service come to: machines, requests, objectives, what is given of a deployment, the network."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from topoopt.base.errors import InvalidInput, TopoOptError, check_known
+from topoopt.base.limits import whole
+from topoopt.base.units import parse_bandwidth, parse_time
+from topoopt.catalog import ClusterSpec, largest_degree
+from topoopt.frontends.verbs.llm.words import Transformer, model_of
+from topoopt.frontends.verbs.pricing import cluster_of, ownership_terms, pricing
+from topoopt.frontends.verbs.serving_deployment import engine_settings, given_deployment
+from topoopt.inference import (
+    FREE_BYTES_PER_S,
+    MODES,
+    PAIRINGS,
+    SERVING_FABRICS,
+    Demand,
+    DeploymentPart,
+    Failure,
+    Limits,
+    Machine,
+    NetworkQuestion,
+    Objectives,
+    Parallelism,
+    Priced,
+    Question,
+    RoleRule,
+    SentBy,
+    ServerFailure,
+    Way,
+    deployment_preset,
+    draw_requests,
+    known_engine,
+    objective_presets,
+    parse_arrivals,
+    parse_lengths,
+    read_requests,
+    transfer_law,
+)
+from topoopt.jobs import is_serving_job, read_serving_job
+from topoopt.pricing import Ownership, ownership
+from topoopt.schema.words import ServingWords, ShapeWords, amount, checked_words, refuse_empty
+from topoopt.transformers import System, usual_system
+from topoopt.workloads.transformer import TransformerModel
+
+FEWEST = 100
+"""Requests of which a share of nine tenths says something."""
+
+UNASKED = 4000
+"""Requests by which it is found how many are answered in time, where no rate is asked for."""
+
+MOST_ACCELERATORS = 2048
+
+TTFT_S, TPOT_S = 2.0, 0.050
+"""Objectives where none are given: a chat's reader waits no longer, and reads no faster."""
+
+FREE = "free"
+
+OF_TRAINING = ("samples", "tokens", "run_hours")
+
+_POOLS = ("mode", "decode", "prefill", "prefill_accelerators")
+INSTEAD: Mapping[str, tuple[str, ...]] = {
+    "servers": ("accelerators",),
+    "accelerators": ("servers",),
+    "deployment": _POOLS,
+    **dict.fromkeys(_POOLS, ("deployment",)),
+}
+"""Words that say the same in another way."""
+
+
+def served_question(source: Transformer, given: Mapping[str, Any]) -> Question:
+    """Return the question of words, or of a job that serves a model with the words above its own.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or model, or a value that is not allowed, with what is.
+    """
+    if isinstance(source, str | os.PathLike) and is_serving_job(os.fspath(source)):
+        path = os.fspath(source)
+        model, of_file = read_serving_job(path)
+        kept = _without_replaced(of_file, given)
+        if model is None and not kept.keys() & ShapeWords.__annotations__.keys():
+            raise InvalidInput(f"{path}: serving.model: missing; name a transformer (topoopt models)")
+        try:
+            return _of_words(model, {**kept, **given})
+        except TopoOptError as error:
+            if str(error).partition(":")[0].split(" ")[0] in kept.keys() - given.keys():
+                raise type(error)(f"{path}: serving.{error}") from None
+            raise
+    return _of_words(source, given)
+
+
+def _of_words(source: Transformer, given: Mapping[str, Any]) -> Question:
+    refuse_empty(given)
+    words = checked_words({**_of_preset(source, given), **given}, ServingWords)
+    for word in OF_TRAINING:
+        if word in given:
+            raise InvalidInput(f"{word}: is the size of a training; a service has a rate")
+    whole("seed", words["seed"], 0)
+    return _question(model_of(source, words), words)
+
+
+def _of_preset(source: Transformer, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the words of a known deployment, which must be of this model."""
+    preset = given.get("preset")
+    if preset is None:
+        return {}
+    served, words = deployment_preset(preset)
+    if model_of(source, {}) != model_of(served, {}):
+        raise InvalidInput(
+            f"preset {preset}: is a deployment of {served}; name that model, or leave the preset out"
+        )
+    return _without_replaced(words, given)
+
+
+def _without_replaced(of_file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the words of a file or preset without those that others of the caller's take the place of."""
+    gone = {other for word in given for other in INSTEAD.get(word, ())}
+    return {word: value for word, value in of_file.items() if word not in gone}
+
+
+def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
+    given = given_deployment(words)
+    system, accelerators = _machines(words, given)
+    servers = -(-accelerators // system.accelerators_per_server)
+    network = _network(words, system, servers) if servers > 1 else None
+    if network is None:
+        _refuse_network_words(words, accelerators)
+    mode = words.get("mode", given.mode if given else None)
+    return Question(
+        Machine(
+            model,
+            words["accelerator"],
+            accelerators,
+            system.accelerators_per_server,
+            engine_settings(words),
+            known_engine(words["engine"]),
+        ),
+        _demand(words),
+        _objectives(words),
+        _limits(words, accelerators, given, mode),
+        _way(words, system, servers),
+        _degrees(given.decode.split) if given else {},
+        _degrees((given.prefill or given.decode).split) if given else {},
+        words.get("router"),
+        _failures(words.get("replica_failures")),
+        _server_failures(words.get("server_failures"), servers),
+        _roles(words.get("autoscale")),
+        _owned(words, system, accelerators) if network is None else None,
+        network,
+        whole("top", words["top"], 1),
+        words["seed"],
+    )
+
+
+def _machines(words: Mapping[str, Any], given: DeploymentPart | None) -> tuple[System, int]:
+    """Return the machines and how many accelerators are used of them."""
+    if "accelerators" in words and "servers" in words:
+        raise InvalidInput("servers: give accelerators or servers, not both")
+    accelerators = words.get("accelerators")
+    if accelerators is None and given is not None and "servers" not in words:
+        accelerators = given.accelerators or given.needed
+    system = usual_system(
+        words["accelerator"],
+        words.get("accelerators_per_server"),
+        None,
+        amount(parse_bandwidth, words["bandwidth"], "bandwidth") if "bandwidth" in words else None,
+        amount(parse_time, words["latency"], "latency"),
+        accelerators=accelerators,
+    )
+    if accelerators is None and "servers" in words:
+        accelerators = whole("servers", words["servers"], 1) * system.accelerators_per_server
+    if accelerators is None:
+        raise InvalidInput("accelerators: say how many accelerators there are, or how many servers")
+    if whole("accelerators", accelerators, 1) > MOST_ACCELERATORS:
+        raise InvalidInput(
+            f"accelerators {accelerators}: at most {MOST_ACCELERATORS} are one service; more are several of them"
+        )
+    if given is not None and (given.needed or 0) > accelerators:
+        raise InvalidInput(f"accelerators {accelerators}: the deployment that is given has {given.needed}")
+    return system, accelerators
+
+
+def _network(words: Mapping[str, Any], system: System, servers: int) -> NetworkQuestion:
+    """Return which networks join the servers."""
+    if "transfer_bandwidth" in words:
+        raise InvalidInput(
+            "transfer_bandwidth: is of one server; between several caches go over ports, whose word is bandwidth"
+        )
+    names = tuple(dict.fromkeys(words.get("fabrics", SERVING_FABRICS)))
+    if not names:
+        raise InvalidInput("fabrics: expected at least one")
+    for name in names:
+        check_known("fabrics", name, SERVING_FABRICS)
+    pairing = words["pairing"]
+    check_known("pairing", pairing, (FREE, *PAIRINGS))
+    per_server = system.accelerators_per_server
+    cluster = ClusterSpec(
+        servers,
+        words.get("degree", min(per_server, largest_degree(servers))),
+        system.network_bandwidth_bps,
+        per_server,
+        words["accelerator"],
+        system.scale_up_bandwidth_bps,
+        system.network_latency_s,
+    )
+    return NetworkQuestion(
+        cluster,
+        names,
+        Priced(pricing(words), ownership_terms(words, words["accelerator"], per_server)),
+        tuple(PAIRINGS) if pairing == FREE else (pairing,),
+        SentBy(dispatch=words["dispatch"]),
+    )
+
+
+def _refuse_network_words(words: Mapping[str, Any], accelerators: int) -> None:
+    for word in ("degree", "fabrics"):
+        if word in words:
+            raise InvalidInput(
+                f"{word}: the {accelerators} accelerators are in one server, which needs no network; leave it out, or "
+                "take more accelerators, or fewer accelerators_per_server"
+            )
+
+
+def _demand(words: Mapping[str, Any]) -> Demand:
+    """Return the requests of a trace, or drawn ones."""
+    if "trace" in words:
+        path = os.fspath(words["trace"])
+        requests = read_requests(path)
+        rate = words.get("rate", requests.rate_per_s)
+        if rate == float("inf"):
+            raise InvalidInput(f"{path}: all requests come at once; give a trace that takes some time")
+        return Demand(requests, rate, f"{len(requests):,} of {path}")
+    arrivals = parse_arrivals(words["arrivals"])
+    inputs, outputs = parse_lengths(words["isl"], "isl"), parse_lengths(words["osl"], "osl")
+    duration_s = amount(parse_time, words["duration"], "duration")
+    if arrivals.clients:
+        if "rate" in words:
+            raise InvalidInput("rate: clients that wait for answers have none; leave it out, or arrivals")
+        count = 10 * arrivals.clients
+        return Demand(
+            draw_requests(arrivals, count, 1.0, inputs, outputs, words["seed"]),
+            None,
+            f"{count:,} of {arrivals.clients:,} clients",
+        )
+    if "rate" not in words:
+        requests = draw_requests(arrivals, UNASKED, 1.0, inputs, outputs, words["seed"])
+        return Demand(
+            requests, None, f"{UNASKED:,}, {words['arrivals']}, as many a second as are answered in time"
+        )
+    rate = words["rate"]
+    if not 0 < rate < float("inf"):
+        raise InvalidInput(f"rate: expected requests a second above 0, got {rate:g}")
+    count = max(round(rate * duration_s), 1)
+    if count < FEWEST:
+        raise InvalidInput(
+            f"duration {duration_s:g} s: only {count} requests come, too few to say a share of; take "
+            f"{FEWEST / rate:g} s"
+        )
+    requests = draw_requests(arrivals, count, 1.0, inputs, outputs, words["seed"])
+    return Demand(requests, rate, f"{count:,} in {duration_s:g} s, {words['arrivals']}")
+
+
+def _objectives(words: Mapping[str, Any]) -> Objectives:
+    preset = words.get("slo_preset")
+    if preset is not None:
+        check_known("slo_preset", preset, objective_presets())
+    usual = objective_presets()[preset] if preset else Objectives(TTFT_S, TPOT_S)
+    times = {
+        "ttft_s": amount(parse_time, words["slo_ttft"], "slo_ttft") if "slo_ttft" in words else usual.ttft_s,
+        "tpot_s": amount(parse_time, words["slo_tpot"], "slo_tpot") if "slo_tpot" in words else usual.tpot_s,
+    }
+    return Objectives(**times, share=words.get("slo_share", usual.share))
+
+
+def _limits(
+    words: Mapping[str, Any], accelerators: int, given: DeploymentPart | None, mode: str | None
+) -> Limits:
+    if mode is not None:
+        check_known("mode", mode, MODES)
+    apart = "prefill_accelerators" in words or (given is not None and given.prefill is not None)
+    if apart and mode not in (None, "disaggregated"):
+        word = "prefill_accelerators" if "prefill_accelerators" in words else "prefill"
+        raise InvalidInput(f"{word}: is for mode disaggregated, got {mode}")
+    reading = words.get("prefill_accelerators")
+    if reading is not None and not 0 < reading < accelerators:
+        raise InvalidInput(f"prefill_accelerators {reading}: expected 1 to {accelerators - 1}, some answer")
+    modes = (mode,) if mode else ("disaggregated",) if apart else MODES
+    limits = Limits(
+        accelerators,
+        modes,
+        whole("max_batch", words["max_batch"], 1),
+        whole("token_budget", words["token_budget"], 1),
+        reading,
+    )
+    if given is None:
+        return limits
+    return replace(
+        limits,
+        max_batch=given.max_batch or limits.max_batch,
+        token_budget=given.token_budget or limits.token_budget,
+        replicas=given.decode.replicas,
+        prefill_replicas=given.prefill.replicas if given.prefill else None,
+    )
+
+
+def _degrees(split: Parallelism) -> dict[str, int]:
+    return {column.name: getattr(split, column.name) for column in fields(Parallelism)}
+
+
+def _way(words: Mapping[str, Any], system: System, servers: int) -> Way:
+    """Return how caches are sent: within a server by its scale-up links; between servers a fabric says it."""
+    bytes_per_s = FREE_BYTES_PER_S
+    if servers == 1:
+        bits = system.scale_up_bandwidth_bps
+        if "transfer_bandwidth" in words:
+            bits = amount(parse_bandwidth, words["transfer_bandwidth"], "transfer_bandwidth")
+        bytes_per_s = bits / 8
+    law = transfer_law()
+    if "transfer_share" in words:
+        share = words["transfer_share"]
+        if not 0 < share <= 1:
+            raise InvalidInput(f"transfer_share: expected a share above 0 and up to 1, got {share:g}")
+        law = replace(law, efficiency=share)
+    if "transfer_setup" in words:
+        law = replace(law, start_s=amount(parse_time, words["transfer_setup"], "transfer_setup"))
+    return Way(bytes_per_s, law, not words["whole_caches"])
+
+
+def _failures(text: str | None) -> tuple[Failure, ...]:
+    return tuple(Failure(*one) for one in _down(text, "replica_failures", "REPLICA"))
+
+
+def _server_failures(text: str | None, servers: int) -> tuple[ServerFailure, ...]:
+    found = tuple(ServerFailure(*one) for one in _down(text, "server_failures", "SERVER"))
+    for one in found:
+        if one.server >= servers:
+            there = f"there are servers 0 to {servers - 1}" if servers > 1 else "there is only server 0"
+            raise InvalidInput(f"server_failures: server {one.server}: {there}")
+        if not 0 <= one.begin_s < one.end_s:
+            raise InvalidInput(
+                f"server_failures: expected a begin before the end, got {one.begin_s:g} to {one.end_s:g} s"
+            )
+    return found
+
+
+def _down(text: str | None, word: str, noun: str) -> list[tuple[int, float, float]]:
+    """Return what is down from when to when."""
+    found = []
+    for part in (text or "").split(",") if text else []:
+        pieces = part.strip().split(":")
+        if len(pieces) != 3 or not pieces[0].isdigit():
+            raise InvalidInput(f"{word}: expected {noun}:FROM:TO such as 0:60s:120s, got {part.strip()}")
+        begin, end = (parse_time(piece, word) for piece in pieces[1:])
+        found.append((int(pieces[0]), begin, end))
+    return found
+
+
+def _roles(text: str | None) -> RoleRule | None:
+    if text is None:
+        return None
+    pieces = text.split(":")
+    if len(pieces) != 3 or not pieces[2].isdigit():
+        raise InvalidInput(f"autoscale: expected EVERY:TURN:TOKENS such as 10s:30s:20000, got {text}")
+    every, turn = (parse_time(piece, "autoscale") for piece in pieces[:2])
+    return RoleRule(every, turn, float(pieces[2]))
+
+
+def _owned(words: Mapping[str, Any], system: System, accelerators: int) -> Ownership:
+    cluster = cluster_of(words, system, accelerators)
+    return ownership(cluster.terms, cluster.servers, cluster.network)

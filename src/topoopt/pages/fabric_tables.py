@@ -1,0 +1,231 @@
+"""Fabrics beside each other: iteration time, price, and who is beaten in both."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from topoopt.base.units import format_bandwidth, format_time
+from topoopt.pages.chart import BarChart, LineChart, Series
+from topoopt.pages.number_format import listed, usd
+from topoopt.pages.page import Notes, Table, Tile
+from topoopt.pages.tables import Column, Source, bars, joined, number, table, text
+from topoopt.plans import ComparedFabric, Outcome, fabrics_that_beat, front_of_fabrics
+
+BEATS = "beats it"
+"""What the table says of a fabric that beats that of its first row."""
+
+
+def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, float]] = ()) -> BarChart:
+    """Return computation and exposed communication of each fabric, in milliseconds.
+
+    Parameters
+    ----------
+    waits
+        Of each fabric: seconds by cause in which nothing is computed, though communication is free. Without them
+        the bars of a transformer cannot tell these from computation, and say so.
+    """
+    causes = dict.fromkeys(cause for each in waits for cause, wait_s in each.items() if wait_s > 0)
+    known = [{cause: each.get(cause, 0.0) for cause in causes} for each in waits or [{}] * len(rows)]
+    computed = "computation"
+    if not waits and any(row.configuration for row in rows):
+        computed = "computation and bubble"
+    parts: dict[str, Source] = {
+        computed: lambda one: one["row"].outcome.compute_time_s - sum(one["waits"].values()),
+        **{cause: f"waits.{cause}" for cause in causes},
+        "exposed communication": "row.outcome.exposed_communication_s",
+    }
+    return BarChart(
+        "iteration_time_by_fabric",
+        "Iteration time by fabric",
+        "",
+        "iteration time (ms)",
+        bars(joined(row=rows, waits=known), "row.name", parts, 1e-3),
+        stacked=True,
+        horizontal=True,
+    )
+
+
+def cost_against_time(rows: Sequence[ComparedFabric]) -> LineChart:
+    """Return price and iteration time of each fabric, with the Pareto front drawn in steps."""
+    front = front_of_fabrics(rows)
+    points = tuple(
+        Series(row.name, *_points([row]), joined=False, labels=(f"{row.name}: {row.description}",))
+        for row in rows
+        if row.cost_usd is not None
+    )
+    line = Series("Pareto front", *_points(front), stepped=True, marked=False)
+    return LineChart(
+        "cost_against_time",
+        "Price against iteration time",
+        "price of the network ($1,000)",
+        "iteration time (ms)",
+        (line, *points) if front else points,
+        note="For whatever lies above the front, something on it is no dearer and no slower.",
+    )
+
+
+def _points(rows: Sequence[ComparedFabric]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return prices in $1,000 and times in milliseconds."""
+    prices = tuple((row.cost_usd or 0.0) / 1e3 for row in rows)
+    return prices, tuple(row.outcome.iteration_time_s * 1e3 for row in rows)
+
+
+def fabric_table(rows: Sequence[ComparedFabric]) -> Table:
+    """Return time, price and who beats whom in both; of a transformer the last column is its configuration."""
+    configured = any(row.configuration for row in rows)
+    return table(
+        "Fabrics",
+        rows,
+        *_times(rows),
+        EXPOSED,
+        PRICE,
+        *([text("front", standing(rows))] if len(rows) > 1 else []),
+        text("configuration") if configured else WHAT_IT_IS,
+    )
+
+
+def figure_table(rows: Sequence[ComparedFabric]) -> Table:
+    """Return all figures of the fabrics; the Pareto front is marked."""
+    front = front_of_fabrics(rows)
+    return table(
+        "All figures",
+        rows,
+        *_times(rows),
+        number("computation", "outcome.compute_time_s"),
+        EXPOSED,
+        number("busiest link", "outcome.link_bytes_max"),
+        number("tax", "outcome.bandwidth_tax", ".3f"),
+        PRICE,
+        text("routes"),
+        text("Pareto", lambda row: "front" if row in front else ""),
+        WHAT_IT_IS,
+        folded=True,
+    )
+
+
+EXPOSED = number("exposed", "outcome.exposed_communication_s")
+PRICE = number("price", "cost_usd")
+WHAT_IT_IS = text("what it is", "description")
+
+
+def _times(rows: Sequence[ComparedFabric]) -> tuple[Column, ...]:
+    first_s = rows[0].outcome.iteration_time_s
+    return (
+        text("fabric", "label"),
+        number("a server", "server_bandwidth_bps"),
+        number("iteration", "outcome.iteration_time_s"),
+        number("×", lambda row: row.outcome.iteration_time_s / first_s, ".2f"),
+    )
+
+
+def price_notes(price: Mapping[str, Any]) -> tuple[Notes, ...]:
+    """Return by which list and accounting a plan and what is beside it are priced, or why the plan has no price."""
+    if price.get("cost_usd") is None:
+        return (Notes((f"topoopt has no price: {price['note']}",)),) if price.get("note") else ()
+    accounting = price.get("accounting") or {}
+    counted = f", accounting {accounting['name']}" if accounting.get("name") else ""
+    technology = price.get("link_technology") or PLUGGABLE
+    links = "" if technology == PLUGGABLE else f", {technology} links"
+    return (Notes((f"prices: list {price.get('prices')}{counted}{links}",)),)
+
+
+PLUGGABLE = "pluggable"
+"""What links are made of if nothing else is said."""
+
+
+def fabric_notes(
+    rows: Sequence[ComparedFabric], skipped: Sequence[tuple[str, str]], simulator: str
+) -> tuple[Notes, ...]:
+    """Return the front, who is not in the table and why, by which routes each goes, and who was simulated otherwise.
+
+    Circuits that change are beyond the analytic simulator.
+    """
+    notes = front_notes(rows) + skipped_notes(skipped)
+    methods = dict.fromkeys(row.routes for row in rows if row.routes)
+    on_each = (
+        f"{method} on {_names(rows, [row for row in rows if row.routes == method])}" for method in methods
+    )
+    if methods:
+        notes += (Notes((f"routes: {'; '.join(on_each)}",)),)
+    others = [row for row in rows if row.outcome.simulator not in ("", simulator)]
+    if others:
+        notes += (Notes((f"by the flow simulator: {_names(rows, others)}",)),)
+    return notes
+
+
+def _names(rows: Sequence[ComparedFabric], chosen: Sequence[ComparedFabric]) -> str:
+    """Return the fabrics of the chosen rows: one name for all rows that have it, or each with what tells it apart."""
+    left = {row.fabric for row in rows if row not in chosen}
+    each = (_apart(row) if row.fabric in left else row.fabric for row in chosen)
+    return ", ".join(dict.fromkeys(each))
+
+
+def _apart(row: ComparedFabric) -> str:
+    return row.label if row.variant else f"{row.fabric} of {format_bandwidth(row.server_bandwidth_bps)}"
+
+
+def skipped_notes(skipped: Sequence[tuple[str, str]], warn: bool = False) -> tuple[Notes, ...]:
+    """Return which fabrics are not in a table, and why; nothing where all are."""
+    names = [fabric.partition(" (")[0] for fabric, _ in skipped]
+    lines = [
+        f"without {fabric}: {reason.removeprefix(f'{name}: ')}"
+        for name, (fabric, reason) in zip(names, skipped, strict=True)
+    ]
+    return (Notes(tuple(lines), warn),) if lines else ()
+
+
+def beaten_by(rows: Sequence[ComparedFabric]) -> str:
+    """Return which fabrics beat the first one in price and time, for its sentence; nothing where none does."""
+    beat, name = fabrics_that_beat(rows[0], rows), name_apart(rows)
+    if not beat:
+        return ""
+    each = (
+        f"{name(row)}, {format_time(row.outcome.iteration_time_s)} for {usd(row.cost_usd)}" for row in beat
+    )
+    return f", beaten in time and price by {'; '.join(each)}"
+
+
+def standing(rows: Sequence[ComparedFabric]) -> Callable[[ComparedFabric], str | None]:
+    """Return what a table says of each of these rows: on the front, beats the first one, or beaten itself."""
+    unbeaten, beat = front_of_fabrics(rows), fabrics_that_beat(rows[0], rows)
+
+    def words(row: ComparedFabric) -> str | None:
+        if row.cost_usd is None:
+            return None
+        return BEATS if row in beat else "front" if row in unbeaten else ""
+
+    return words
+
+
+def front_notes(rows: Sequence[ComparedFabric]) -> tuple[Notes, ...]:
+    """Return which fabrics none beats in both price and time; nothing where fewer than two have a price."""
+    if sum(row.cost_usd is not None for row in rows) < 2:
+        return ()
+    unbeaten = listed([name_apart(rows)(row) for row in front_of_fabrics(rows)])
+    return (Notes((f"front of price and time, from the cheapest to the fastest: {unbeaten}",)),)
+
+
+def fabric_name(row: Any) -> str:
+    """Return the label of a row's fabric with the bandwidth of a server."""
+    return f"{row.label}, {format_bandwidth(row.server_bandwidth_bps)}"
+
+
+def name_apart(rows: Sequence[Any]) -> Callable[[Any], str]:
+    """Return what a fabric is called among these rows: with its bandwidth only where two have the same label."""
+    count = Counter(row.label for row in rows)
+    return lambda row: fabric_name(row) if count[row.label] > 1 else str(row.label)
+
+
+def outcome_figures(outcome: Outcome) -> dict[str, float | None]:
+    """Return times, bytes and tax by the names of their fields."""
+    return {key: value for key, value in outcome.to_json().items() if key not in ("simulator", "algorithms")}
+
+
+def time_tiles(outcome: Outcome, remark: str) -> tuple[Tile, Tile]:
+    """Return the iteration time with a remark, and how much of it is communication that nothing hides."""
+    exposed_s = outcome.exposed_communication_s
+    share = f"{exposed_s / outcome.iteration_time_s:.0%} of the iteration"
+    return (
+        Tile("Iteration time", format_time(outcome.iteration_time_s), remark),
+        Tile("Exposed communication", format_time(exposed_s), share),
+    )

@@ -1,0 +1,319 @@
+"""Routes for FRR: of each server a ``frr.conf`` with static routes, and what FRR does not do beside it."""
+
+import csv
+import io
+import itertools
+import json
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from topoopt.base.errors import Infeasible
+from topoopt.plugins.exports.deployment import Contents, Deployment
+from topoopt.plugins.exports.server_network import MTU_BYTES, ServerNetwork, SourceTable
+from topoopt.routing import PathTable, path_table
+from topoopt.routing.forwarding import Route, all_pairs, cables_in_turn
+
+COLUMNS = ("src", "dst", "path", "weight", "addresses")
+_PORT = re.compile(r"Ethernet\d+")
+LANES = 4
+"""Of a port: SONiC numbers ports by their first lane where the inventory's names are no names of SONiC."""
+RULE_PREFERENCE = 1000
+"""Of all rules of ours: tables by source are asked before the main one."""
+PROTOCOL = 189
+"""Number that marks routes of ours, so that those of another plan are found."""
+_SCRIPT = """\
+#!/bin/sh
+# Addresses and routes of {name}, as root. What an earlier plan has left is taken away: rules of preference
+# {preference}, routes of protocol {protocol}, addresses in {prefixes}.
+set -eu
+cd "$(dirname "$0")"
+{settings}
+while ip rule del preference {preference} 2>/dev/null; do :; done
+ip route flush table all protocol {protocol} 2>/dev/null || true
+for prefix in {prefixes}; do ip -4 address flush to "$prefix"; done
+ip -batch {name}.batch
+"""
+LARGEST_WEIGHT = 255
+"""Of a next hop of a static route of FRR."""
+_WEIGHTS = """\
+! Next hops have weights: needs static routes with weights (FRR pull request 20559, 2026).
+"""
+
+
+def frr(deployment: Deployment) -> Contents:
+    """Return ``frr.conf``, ``sysctl.conf`` and ``ip.batch`` in a folder for each server.
+
+    Tables by source are FRR's own (``table N``), the rules that lead to them are in ``ip.batch`` beside it, with MTUs
+    and whom fibers lead to, for FRR sets none of the three.
+    """
+    files = {}
+    for network in deployment.networks_of(LARGEST_WEIGHT):
+        files[f"{network.name}/frr.conf"] = "\n".join(_conf(network)) + "\n"
+        files[f"{network.name}/ip.batch"] = "\n".join(_beside(network)) + "\n"
+        files[f"{network.name}/sysctl.conf"] = sysctl_file(network)
+    return files
+
+
+def _conf(network: ServerNetwork) -> Iterator[str]:
+    routes = [line for route in network.main for line in _route(route, "")]
+    for table in network.tables:
+        where = f" table {table.number}"
+        routes += (line for route in table.routes for line in _route(route, where))
+    if any(" weight " in line for line in routes):
+        yield _WEIGHTS.rstrip()
+    yield from ("frr defaults datacenter", f"hostname {network.name}", "ip forwarding", "!", "interface lo")
+    yield from (f" ip address {identity}/32" for identity in network.identities)
+    yield from ("exit", "!")
+    for one in network.interfaces:
+        yield f"interface {one.name}"
+        yield from (f" ip address {address}" for address in one.addresses)
+        yield from ("exit", "!")
+    yield from routes
+    yield from ("!", "route-map identity permit 10", f" set src {network.identities[0]}", "exit", "!")
+    yield "ip protocol static route-map identity"
+
+
+def _beside(network: ServerNetwork) -> Iterator[str]:
+    for one in network.interfaces:
+        if one.mac:
+            yield f"link set dev {one.name} address {one.mac}"
+        yield f"link set dev {one.name} mtu {MTU_BYTES} up"
+        for neighbor in one.neighbors:
+            yield f"neighbor replace {neighbor.address} lladdr {neighbor.mac} dev {one.name} nud permanent"
+    for table in network.tables:
+        yield f"rule add preference {RULE_PREFERENCE} from {table.source} lookup {table.number}"
+
+
+def _route(route: Route, more: str) -> Iterator[str]:
+    alike = len({hop.weight for hop in route.hops}) == 1
+    for hop in route.hops:
+        weight = "" if alike else f" weight {hop.weight}"
+        yield f"ip route {route.address}/32 {hop.via} {hop.interface}{weight}{more}"
+
+
+def netplan(deployment: Deployment) -> Contents:
+    """Return ``60-topoopt.yaml`` of /etc/netplan and ``60-topoopt.conf`` of /etc/sysctl.d in a folder for each server.
+
+    Raises
+    ------
+    Infeasible
+        If routes have several next hops, or links are fibers one way.
+    """
+    if not deployment.addressing.duplex:
+        raise Infeasible(
+            "it knows no static neighbors, and a fiber one way cannot be asked who is there; use iproute2"
+        )
+    if deployment.splits:
+        raise Infeasible("it has no routes of several next hops; export with paths=pinned, or use iproute2")
+    files = {}
+    for network in deployment.networks:
+        files[f"{network.name}/60-topoopt.yaml"] = "\n".join(_yaml(network)) + "\n"
+        files[f"{network.name}/60-topoopt.conf"] = sysctl_file(network)
+    return files
+
+
+def _yaml(network: ServerNetwork) -> Iterator[str]:
+    yield from ("network:", "  version: 2", "  renderer: networkd", "  ethernets:", "    lo:")
+    yield "      addresses: [" + ", ".join(f"{identity}/32" for identity in network.identities) + "]"
+    routes: dict[str, list[str]] = {one.name: [] for one in network.interfaces}
+    for route in network.main:
+        hop = route.hops[0]
+        routes[hop.interface].append(_netplan_route(route, f"from: {network.identities[0]}"))
+    for table in network.tables:
+        for route in table.routes:
+            routes[route.hops[0].interface].append(_netplan_route(route, f"table: {table.number}"))
+    rules = [_rule(table) for table in network.tables]
+    for one in network.interfaces:
+        yield f'    "{one.name}":'
+        yield f"      mtu: {MTU_BYTES}"
+        yield "      addresses: [" + ", ".join(one.addresses) + "]"
+        if routes[one.name]:
+            yield "      routes:"
+            yield from routes[one.name]
+        if rules:  # they are of the server, but netplan wants them on an interface
+            yield "      routing-policy:"
+            yield from rules
+            rules = []
+
+
+def _netplan_route(route: Route, more: str) -> str:
+    return f"        - {{to: {route.address}/32, via: {route.hops[0].via}, {more}}}"
+
+
+def _rule(table: SourceTable) -> str:
+    return f"        - {{from: {table.source}, table: {table.number}, priority: {RULE_PREFERENCE}}}"
+
+
+def iproute2(deployment: Deployment) -> Contents:
+    """Return ``SERVER.sh`` and ``SERVER.batch`` of every server; the script sets the kernel and reads the batch."""
+    files = {}
+    for network in deployment.networks:
+        files[f"{network.name}.sh"] = _script(network, deployment.prefixes)
+        files[f"{network.name}.batch"] = "\n".join(_batch(network)) + "\n"
+    return files
+
+
+def _script(network: ServerNetwork, prefixes: tuple[str, str]) -> str:
+    settings = (f"sysctl -qw {name}={value}" for name, value in kernel_settings(network).items())
+    return _SCRIPT.format(
+        name=network.name,
+        settings="\n".join(settings),
+        preference=RULE_PREFERENCE,
+        protocol=PROTOCOL,
+        prefixes=" ".join(prefixes),
+    )
+
+
+def _batch(network: ServerNetwork) -> Iterator[str]:
+    yield "link set dev lo up"
+    yield from (f"address replace {identity}/32 dev lo" for identity in network.identities)
+    for one in network.interfaces:
+        if one.mac:
+            yield f"link set dev {one.name} address {one.mac}"
+        yield f"link set dev {one.name} mtu {MTU_BYTES} up"
+        yield from (f"address replace {address} dev {one.name}" for address in one.addresses)
+        for neighbor in one.neighbors:
+            yield f"neighbor replace {neighbor.address} lladdr {neighbor.mac} dev {one.name} nud permanent"
+    own = f" src {network.identities[0]}"
+    yield from (_iproute2_route(route, own) for route in network.main)
+    for table in network.tables:
+        where = f" table {table.number}"
+        yield from (_iproute2_route(route, where) for route in table.routes)
+        yield f"rule add preference {RULE_PREFERENCE} from {table.source} lookup {table.number}"
+
+
+def _iproute2_route(route: Route, more: str) -> str:
+    begin = f"route replace {route.address}/32 protocol {PROTOCOL}{more}"
+    if len(route.hops) == 1:
+        return f"{begin} via {route.hops[0].via} dev {route.hops[0].interface}"
+    hops = (f" nexthop via {hop.via} dev {hop.interface} weight {hop.weight}" for hop in route.hops)
+    return begin + "".join(hops)
+
+
+def kernel_settings(network: ServerNetwork) -> dict[str, int]:
+    """Return the settings by name.
+
+    Packets come back by other ways than they went, so that reverse path filtering is off: of all interfaces and of
+    each, for the stricter of the two holds. Connections are told apart by their ports, too, when they are hashed over
+    next hops. Nobody is told of shorter ways, as where a fiber comes in and another goes out on one interface.
+    """
+    interfaces = ("all", "default", *(one.name for one in network.interfaces))
+    return {
+        "net.ipv4.ip_forward": 1,
+        "net.ipv4.fib_multipath_hash_policy": 1,
+        "net.ipv4.conf.all.send_redirects": 0,
+        "net.ipv4.conf.default.send_redirects": 0,
+        **{f"net.ipv4.conf.{_escaped(name)}.rp_filter": 0 for name in interfaces},
+    }
+
+
+def sysctl_file(network: ServerNetwork) -> str:
+    """Return the settings as a file of /etc/sysctl.d."""
+    return "".join(f"{name} = {value}\n" for name, value in kernel_settings(network).items())
+
+
+def _escaped(name: str) -> str:
+    """Return an interface's name as a part of a setting's, where a dot in it is a slash."""
+    return name.replace(".", "/")
+
+
+def sonic_routes(deployment: Deployment) -> Contents:
+    """Return ``SERVER/config_db.json`` of every server, and ``ports.csv``: which interface is which port of SONiC.
+
+    Raises
+    ------
+    Infeasible
+        If tables are by source, next hops have different weights, or links are fibers one way.
+    """
+    if not deployment.addressing.duplex:
+        raise Infeasible(
+            "its static routes know no static neighbors, and a fiber one way cannot be asked who is there"
+        )
+    if deployment.tables.kind == "source":
+        why = deployment.tables.reason(deployment.addressing.server_names)
+        raise Infeasible(f"its static routes are by destination only; {why}")
+    if any(len({hop.weight for hop in route.hops}) > 1 for one in deployment.networks for route in one.main):
+        raise Infeasible("its static routes have no weights; export with paths=pinned, or use iproute2")
+    files, rows = {}, [("server", "interface", "sonic_port")]
+    for network in deployment.networks:
+        ports = _ports(network)
+        rows += [(network.name, *pair) for pair in ports.items()]
+        files[f"{network.name}/config_db.json"] = json.dumps(_config(network, ports), indent=1) + "\n"
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return {"ports.csv": text.getvalue(), **files}
+
+
+def _ports(network: ServerNetwork) -> dict[str, str]:
+    names = [one.name for one in network.interfaces]
+    if all(_PORT.fullmatch(name) for name in names):
+        return dict(zip(names, names, strict=True))
+    return {name: f"Ethernet{LANES * place}" for place, name in enumerate(names)}
+
+
+def _config(network: ServerNetwork, ports: dict[str, str]) -> dict[str, dict[str, dict[str, str]]]:
+    loopback: dict[str, dict[str, str]] = {"Loopback0": {}}
+    loopback |= {f"Loopback0|{identity}/32": {} for identity in network.identities}
+    interfaces: dict[str, dict[str, str]] = {}
+    for one in network.interfaces:
+        interfaces[ports[one.name]] = {}
+        interfaces |= {f"{ports[one.name]}|{address}": {} for address in one.addresses}
+    routes = {f"default|{route.address}/32": _sonic_routes_route(route, ports) for route in network.main}
+    return {"LOOPBACK_INTERFACE": loopback, "INTERFACE": interfaces, "STATIC_ROUTE": routes}
+
+
+def _sonic_routes_route(route: Route, ports: dict[str, str]) -> dict[str, str]:
+    return {
+        "nexthop": ",".join(hop.via for hop in route.hops),
+        "ifname": ",".join(ports[hop.interface] for hop in route.hops),
+        "distance": ",".join("0" for _ in route.hops),
+    }
+
+
+def pair_routes(deployment: Deployment) -> Contents:
+    """Return ``routes.csv``: every path of every ordered pair, with its weight and the addresses that take it.
+
+    Where paths are hashed all of a pair have the one address of its destination. Where they are pinned each has its
+    own, and over parallel cables several, which share its weight.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_rows(deployment))
+    return {"routes.csv": text.getvalue()}
+
+
+def _rows(deployment: Deployment) -> Iterator[tuple[str, ...]]:
+    topology, addressing = deployment.plan.fabric.topology, deployment.addressing
+    src, dst = all_pairs(topology.servers)
+    table = path_table(deployment.plan.fabric, src, dst)
+    names, there = addressing.server_names, topology.dst[table.link].tolist()
+    identity = [
+        [addressing.identity(server, k) for k in range(addressing.identities)] for server in range(len(names))
+    ]
+    identities = deployment.tables.ways.identity.tolist()
+    first_way = _first_ways(deployment, table)
+    pairs = zip(src.tolist(), dst.tolist(), itertools.pairwise(table.pair_first.tolist()), strict=True)
+    steps, weights = table.path_first.tolist(), table.weight.tolist()
+    for a, b, (first, last) in pairs:
+        for path in range(first, last):
+            nodes = ">".join([names[a], *(names[node] for node in there[steps[path] : steps[path + 1]])])
+            ways = [0] if first_way is None else identities[first_way[path] : first_way[path + 1]]
+            yield (
+                names[a],
+                names[b],
+                nodes,
+                f"{weights[path]:.9g}",
+                " ".join([identity[b][one] for one in ways]),
+            )
+
+
+def _first_ways(deployment: Deployment, table: PathTable) -> list[int] | None:
+    """Return where the ways of each path begin, each an address of its own; None where paths have none."""
+    if deployment.paths == "hashed":
+        return None
+    counts = cables_in_turn(deployment.plan.fabric.topology, table)
+    first: list[int] = np.concatenate(([0], np.cumsum(counts))).tolist()
+    return first

@@ -1,0 +1,309 @@
+"""A congestion control is registered with the kernel under a name of its own, and unregistered whatever happens."""
+
+import ctypes
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.simulation import Aggressiveness
+
+SOURCE = Path(__file__).with_name("mltcp.bpf.c")
+KERNEL_TYPES = Path("/sys/kernel/btf/vmlinux")
+"""Where a kernel says which structures it has (BTF)."""
+LONGEST_NAME = 13
+"""Characters of an algorithm's name: the kernel has 15, and its maps' names have two more."""
+_PLACES = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/local/sbin"))
+_LIMIT_S = 120.0
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
+ONE = 1024
+"""Of the kernel's fixed-point numbers."""
+_LARGEST = float(1 << 20)
+_OF_NAMESPACE = 1 << 32
+_JOB, _KEY = struct.Struct("<iiQQQ"), struct.Struct("<Q")
+
+
+@dataclass(frozen=True, slots=True)
+class MltcpJob:
+    """What the kernel is told of a job.
+
+    Attributes
+    ----------
+    aggressiveness : Aggressiveness
+        F, by which the growth of windows is multiplied: a linear one.
+    total_bytes : int
+        In an iteration: of one connection, or of all together; 0: the kernel learns it.
+    compute_time_s : float
+        The gap between two iterations; 0: the kernel learns it.
+    by_job : bool
+        Whether the bytes of all connections of the job count together.
+
+    Raises
+    ------
+    InvalidInput
+        For another form of F, or one that is too large.
+    """
+
+    aggressiveness: Aggressiveness = field(default_factory=Aggressiveness)
+    total_bytes: int = 0
+    compute_time_s: float = 0.0
+    by_job: bool = False
+
+    def __post_init__(self) -> None:
+        asked = self.aggressiveness
+        if asked.form != "linear":
+            raise InvalidInput(f"aggressiveness: the kernel has linear only, got {asked.form}")
+        for name, value in (("slope", asked.slope), ("intercept", asked.intercept)):
+            if abs(value) > _LARGEST:
+                raise InvalidInput(
+                    f"{name}: must be in -{_LARGEST:g}..{_LARGEST:g} in the kernel, got {value:g}"
+                )
+
+    def packed(self) -> bytes:
+        """Return it as the kernel has it: ``struct mltcp_job`` of the C file."""
+        factors = round(self.aggressiveness.slope * ONE), round(self.aggressiveness.intercept * ONE)
+        return _JOB.pack(*factors, self.total_bytes, round(self.compute_time_s * 1e9), self.by_job)
+
+
+@dataclass(frozen=True, slots=True)
+class MltcpIteration:
+    """What the kernel has found out about a job, or about one connection.
+
+    Attributes
+    ----------
+    number : int
+        Of the iteration that runs; the first is 1.
+    sent_bytes : int
+        Acknowledged in it.
+    total_bytes : int
+        Learned: what the middle one of the first three whole iterations had; 0 until they are seen.
+    compute_time_s : float
+        Learned: the shortest gap between two.
+    learned_iterations : int
+        From how many.
+    """
+
+    number: int
+    sent_bytes: int
+    total_bytes: int
+    compute_time_s: float
+    learned_iterations: int
+
+
+PREFIX = "mltcp_"
+"""What the names of ours begin with."""
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+_OURS = re.compile(rf"{PREFIX}[0-9a-f]{{6}}")
+
+
+def new_algorithm() -> str:
+    """Return a name that no congestion control has."""
+    return f"{PREFIX}{secrets.token_hex(3)}"
+
+
+def registered() -> tuple[str, ...]:
+    """Return the names of all congestion controls that this kernel has, ours among them."""
+    return tuple(_AVAILABLE.read_text().split())
+
+
+def unrestricted() -> tuple[str, ...]:
+    """Return the names of those that a network namespace may have as its default; ours are."""
+    return tuple(_ALLOWED.read_text().split())
+
+
+def register(name: str) -> None:
+    """Compile MLTCP and let the kernel have it under a name; who calls has noted the name before.
+
+    No socket takes it unless it asks for it by that name.
+
+    Raises
+    ------
+    InvalidInput
+        If the machine lacks a tool.
+    Infeasible
+        If the compiler or the kernel refuses.
+    """
+    assert _OURS.fullmatch(name), name
+    with tempfile.TemporaryDirectory(prefix="topoopt-mltcp-") as folder:
+        made = compile_algorithm(name, Path(folder))
+        run_tool("bpftool", "struct_ops", "register", str(made))
+
+
+def unregister(name: str) -> bool:
+    """Take a congestion control of ours back, and return whether the kernel had it.
+
+    Sockets that still use it keep it until they are closed; no other can get it.
+    """
+    if not _OURS.fullmatch(name) or name not in registered():
+        return False
+    run_tool("bpftool", "struct_ops", "unregister", "name", name)
+    return True
+
+
+def key_of_mark(mark: int) -> int:
+    """Return the key of the job whose sockets bear a mark (``SO_MARK``)."""
+    assert 0 < mark < _OF_NAMESPACE, mark
+    return mark
+
+
+def key_of_namespace(place: Path) -> int:
+    """Return the key of the job that a network namespace is of, for sockets without a mark."""
+    return _OF_NAMESPACE | place.stat().st_ino
+
+
+def tell(algorithm: str, key: int, job: MltcpJob) -> None:
+    """Tell the kernel of a job; connections that are made from now on are told from the beginning.
+
+    Raises
+    ------
+    Infeasible
+        If no such algorithm is registered.
+    """
+    words = ("key", *_bytes(_KEY.pack(key)), "value", *_bytes(job.packed()))
+    run_tool("bpftool", "map", "update", "name", f"{algorithm}_p", *words)
+
+
+def iterations(algorithm: str) -> Mapping[int, MltcpIteration]:
+    """Return what the kernel has found out, by the key of the job, or by a number of the connection."""
+    rows: list[Any] = json.loads(run_tool("bpftool", "-j", "map", "dump", "name", f"{algorithm}_i"))
+    found = {}
+    for row in rows:
+        value = row["formatted"]["value"]
+        known = value["learned"] > 0
+        found[int(row["formatted"]["key"])] = MltcpIteration(
+            value["number"],
+            value["bytes"],
+            value["total_bytes"] if known else 0,
+            value["compute_time_ns"] / 1e9 if known else 0.0,
+            value["learned"],
+        )
+    return MappingProxyType(found)
+
+
+def forget(algorithm: str, key: int) -> None:
+    """Let the kernel forget what it has found out about a job, if it has."""
+    if key in iterations(algorithm):
+        run_tool("bpftool", "map", "delete", "name", f"{algorithm}_i", "key", *_bytes(_KEY.pack(key)))
+
+
+def _bytes(packed: bytes) -> tuple[str, ...]:
+    return ("hex", *(f"{one:02x}" for one in packed))
+
+
+def check_toolchain() -> None:
+    """Refuse a machine on which no congestion control can be compiled and loaded.
+
+    Raises
+    ------
+    InvalidInput
+        In one line that says what is missing, and what works without it.
+    """
+    if not KERNEL_TYPES.exists():
+        raise InvalidInput(
+            f"congestion mltcp: this kernel does not describe its types (no {KERNEL_TYPES}: CONFIG_DEBUG_INFO_BTF, "
+            "CONFIG_BPF_JIT); use another kernel, or reno or cubic"
+        )
+    for tool in ("clang", "bpftool"):
+        tool_path(tool)
+
+
+def tool_path(tool: str) -> str:
+    """Return where a program is.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not installed.
+    """
+    found = shutil.which(tool, path=_PLACES)
+    if found is None:
+        raise InvalidInput(
+            f"congestion mltcp: {tool} is not installed; install it (apt-get install clang bpftool), "
+            "or take reno or cubic"
+        )
+    return found
+
+
+def compile_algorithm(name: str, folder: Path) -> Path:
+    """Compile MLTCP for the kernel that runs, and return the object's file.
+
+    Parameters
+    ----------
+    name : str
+        By which sockets will choose it.
+    folder : Path
+        Where the object is written, and the kernel's types.
+
+    Raises
+    ------
+    InvalidInput
+        If a tool is missing.
+    Infeasible
+        If the compiler refuses, with its first complaint.
+    """
+    assert 0 < len(name) <= LONGEST_NAME, name
+    types, made = folder / "vmlinux.h", folder / f"{name}.o"
+    types.write_text(run_tool("bpftool", "btf", "dump", "file", str(KERNEL_TYPES), "format", "c"))
+    target = ("-O2", "-g", "-target", "bpf", "-mcpu=v3", f"-DALGORITHM={name}", f"-I{folder}")
+    run_tool("clang", *target, "-c", str(SOURCE), "-o", str(made))
+    return made
+
+
+def run_tool(tool: str, *words: str) -> str:
+    """Return what a program prints.
+
+    It does not hear Ctrl-C, so that it is never ended between two steps, and ends with this process: what is killed
+    registers nothing afterwards.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not installed.
+    Infeasible
+        If it fails, with the line of its complaint that says most, or does not end.
+    """
+    command: Sequence[str] = (tool_path(tool), *words)
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            start_new_session=True,
+            timeout=_LIMIT_S,
+            preexec_fn=partial(_end_with_parent, os.getpid()),
+        )
+    except subprocess.TimeoutExpired:
+        raise Infeasible(f"congestion mltcp: {tool} {words[0]} has not ended in {_LIMIT_S:g} s") from None
+    if done.returncode != 0:
+        raise Infeasible(
+            f"congestion mltcp: {tool} {words[0]} fails: {_complaint(done.stderr or done.stdout)}"
+        )
+    return done.stdout
+
+
+def _end_with_parent(parent: int) -> None:
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # killed before the request was made: no signal will come any more
+        os._exit(1)
+
+
+def _complaint(text: str) -> str:
+    """Return the line that says most: an error of a compiler, else the first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "rror:" in line]
+    return (errors or lines or ["no reason given"])[0][:300]

@@ -1,0 +1,145 @@
+"""Testbeds that stand: put up to stay, listed, and taken down."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.errors import Infeasible
+from topoopt.plugins.testbeds.emulated_fabrics import Emulated
+from topoopt.plugins.testbeds.network import (
+    Testbed,
+    TestbedState,
+    build,
+    check_capacity,
+    check_machine,
+    check_speed,
+    find_state,
+    known_states,
+    remove,
+)
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False, repr=False)
+class TestbedsAnswer:
+    """Testbeds of this machine, and what was done with them.
+
+    Attributes
+    ----------
+    done : str
+        ``up``, ``down`` or ``status``.
+    checked_pairs : int
+        Pairs of servers whose packets were seen to go as the plan says.
+    left_alone : mapping from names to reasons
+        Testbeds that were not removed.
+    """
+
+    __test__ = False
+
+    done: str
+    testbeds: tuple[TestbedState, ...]
+    checked_pairs: int = 0
+    why: str = ""
+    left_alone: Mapping[str, str] = field(default_factory=dict)
+
+    def to_frame(self) -> Frame:
+        """Return a row for each testbed; needs pandas."""
+        return frame(
+            {key: value for key, value in row.items() if not isinstance(value, list)} for row in self._rows()
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt testbed up|down|status``."""
+        return {
+            "done": self.done,
+            "testbeds": self._rows(),
+            "checked_pairs": self.checked_pairs,
+            "why": self.why,
+            "left_alone": dict(self.left_alone),
+        }
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": state.name,
+                "standing": state.standing,
+                "servers": state.servers,
+                "cables": state.cables,
+                "link_bandwidth_bps": state.bandwidth_bps,
+                "scale": state.scale,
+                "forwarding": state.forwarding,
+                "owner": state.owner,
+                "namespaces": list(state.namespaces),
+                "congestion": list(state.congestion),
+            }
+            for state in self.testbeds
+        ]
+
+
+Progress = Callable[[str, int, int], None]
+
+
+def put_up(fabric: Emulated, name: str, scale: float, on_progress: Progress) -> TestbedsAnswer:
+    """Make a testbed that stays, and check that packets of every pair go as the plan says.
+
+    Raises
+    ------
+    InvalidInput
+        If this machine cannot have it, or the name is taken.
+    """
+    check_speed(fabric.layout, scale)
+    check_machine()
+    on_progress("measuring this machine", 0, 0)
+    check_capacity(fabric.layout, scale)
+    on_progress(f"building {fabric.layout.servers} servers", 0, 0)
+    with build(fabric.layout, name, scale, kept=True) as testbed:
+        on_progress("following packets of all pairs", 0, 0)
+        checked = check_paths(testbed, fabric)
+        return TestbedsAnswer("up", (testbed.state,), checked, fabric.layout.why)
+
+
+def check_paths(testbed: Testbed, fabric: Emulated) -> int:
+    """Return how many pairs of servers there are, each with the path that the plan says, by the kernels' own word.
+
+    Raises
+    ------
+    Infeasible
+        If one goes another way.
+    """
+    walked = testbed.paths()
+    for (src, dst), nodes in walked.items():
+        expected = fabric.fabric.routes.paths(src, dst)[0].nodes
+        if fabric.layout.switch:
+            expected = (src, fabric.layout.servers, dst)
+        if nodes != expected:
+            raise Infeasible(f"testbed: packets {src}->{dst} go by {nodes}, the plan says {expected}")
+    return len(walked)
+
+
+def take_down(name: str | None) -> TestbedsAnswer:
+    """Remove all testbeds of a name, whoever uses them, or all that no run needs.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none of that name.
+    """
+    if name is not None:
+        states = tuple(state for state in known_states() if state.is_of(name)) or (find_state(name),)
+        for state in states:
+            remove(state)
+        return TestbedsAnswer("down", states)
+    removed, left = [], {}
+    for state in known_states():
+        if state.in_use:
+            left[state.name] = f"process {state.owner} runs on it"
+        else:
+            remove(state)
+            removed.append(state)
+    return TestbedsAnswer("down", tuple(removed), left_alone=left)
+
+
+def listed() -> TestbedsAnswer:
+    """Return the testbeds of this machine."""
+    return TestbedsAnswer("status", known_states())

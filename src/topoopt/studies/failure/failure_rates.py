@@ -1,0 +1,244 @@
+"""Who repairs: a robot at the panels, a person on site, or remote hands; and how long each takes."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.catalog import find_optical_switch
+from topoopt.schema.files import Strict, TimeText, packaged_rows, read_yaml, validated
+
+KINDS = ("nic", "fiber", "server", "panel", "switch")
+MONTH_S = 30 * 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Mean time between failures of one part, and mean time to repair it, both exponential.
+
+    Attributes
+    ----------
+    origin : str
+        Where the numbers come from.
+    """
+
+    mtbf_s: float
+    repair_s: float
+    origin: str
+
+    @property
+    def availability(self) -> float:
+        """Share of time for which one part works, in the long run."""
+        return self.mtbf_s / (self.mtbf_s + self.repair_s)
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRates:
+    """What fails how often, and what can be done about it.
+
+    Attributes
+    ----------
+    parts : mapping from a kind of part to its rate
+        A kind that is not there never fails.
+    restart_s, checkpoint_s : float
+        From the last checkpoint to the first iteration; from one checkpoint to the next.
+    spare_servers : int
+        Servers that stand by.
+    move_fibers : bool
+        Whether anybody moves fibers before the part is repaired.
+    look_ahead : bool
+        Whether there is a second panel behind every panel.
+    optics : str
+        Technology of the panels, which says how long moves take.
+    moves_begin_s : float
+        From a failure to the first fiber that is moved.
+    repaired_by : str
+        Who repairs, where the times are those of somebody.
+    """
+
+    parts: Mapping[str, Rate]
+    restart_s: float
+    checkpoint_s: float
+    spare_servers: int = 0
+    move_fibers: bool = True
+    look_ahead: bool = True
+    optics: str = "patch-panel"
+    moves_begin_s: float = 0.0
+    repaired_by: str = ""
+
+
+def mtbf_of_share(failed_share: float, period_s: float) -> float:
+    """Return the mean time between failures of parts of which a share fails within a period.
+
+    Examples
+    --------
+    >>> round(mtbf_of_share(0.00057, 30 * 86400.0) / (365.25 * 86400.0))
+    144
+    """
+    return -period_s / math.log1p(-failed_share)
+
+
+DEFAULT_RATES = FailureRates(
+    {
+        "nic": Rate(
+            mtbf_of_share(0.00057, MONTH_S),
+            4 * 3600.0,
+            "0.057 % of NICs and links fail during a job (MixNet, published); that a job is a month, and 4 h to "
+            "repair, is assumed",
+        ),
+        "server": Rate(
+            54 * 86400.0 * 2048 / 419,
+            24 * 3600.0,
+            "419 unexpected interruptions in 54 days on 2,048 servers (Llama 3 report, from memory, unconfirmed), "
+            "all counted as servers; 24 h to repair is assumed",
+        ),
+        "panel": Rate(
+            mtbf_of_share(0.00051, MONTH_S),
+            4 * 3600.0,
+            "assumed to fail like a first switch, 0.051 % of which do in a month (Alibaba HPN, from memory, "
+            "unconfirmed); 4 h to repair is assumed",
+        ),
+        "switch": Rate(
+            mtbf_of_share(0.00051, MONTH_S),
+            4 * 3600.0,
+            "0.051 % of first switches fail in a month (Alibaba HPN, from memory, unconfirmed), and others are taken "
+            "to be like these; 4 h to repair is assumed",
+        ),
+    },
+    restart_s=600.0,
+    checkpoint_s=1800.0,
+)
+"""What is taken where nothing is given. Fibers are counted with the NICs; 10 min to restart and 30 min between
+checkpoints are assumed."""
+
+
+class RatePart(Strict):
+    """One kind of part."""
+
+    mtbf: TimeText = Field(description="mean time between failures of one part, such as 50000 h")
+    repair: TimeText = Field(description="mean time to repair, such as 4 h")
+    origin: str = Field(default="given", description="where the numbers come from")
+
+
+class RatesFile(Strict):
+    """A file of failure rates. A kind of part that is left out never fails."""
+
+    nic: RatePart | None = Field(default=None, description="a network interface with its cable")
+    fiber: RatePart | None = Field(default=None, description="a cable (duplex) or a fiber (directed)")
+    server: RatePart | None = None
+    panel: RatePart | None = Field(default=None, description="a patch panel or optical switch")
+    switch: RatePart | None = Field(default=None, description="a packet switch")
+    restart: TimeText = Field(default=600.0, description="from the last checkpoint to the first iteration")
+    checkpoint: TimeText = Field(default=1800.0, description="from one checkpoint to the next")
+    spare_servers: int = Field(default=0, ge=0)
+    move_fibers: bool = Field(default=True, description="whether fibers are moved before a part is repaired")
+    look_ahead: bool = Field(default=True, description="whether there is a second panel behind every panel")
+    optics: str = Field(default="patch-panel", description="technology of the panels")
+    moves_begin: TimeText = Field(default=0.0, description="from a failure to the first fiber that is moved")
+
+
+USUAL_REPAIRER = "on-site"
+SERVERS_FOR_A_SPARE = 64
+"""So many servers have a spare one, as far as nobody says how many there are; assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repairer:
+    """Who repairs.
+
+    Attributes
+    ----------
+    moves_begin_s : float
+        From a failure to the first fiber that is moved.
+    response_s : float
+        From a failure until somebody stands before it.
+    link_s, server_s, switch_s : float
+        From then on until a NIC or cable, a server, a switch or panel works again.
+    """
+
+    name: str
+    moves_begin_s: float
+    response_s: float
+    link_s: float
+    server_s: float
+    switch_s: float
+    confidence: str
+    source: str
+
+    def repair_s(self, kind: str) -> float:
+        """Return seconds from the failure of a part of a kind until it works again."""
+        work = {"nic": self.link_s, "fiber": self.link_s, "server": self.server_s}
+        return self.response_s + work.get(kind, self.switch_s)
+
+
+@cache
+def repairers() -> Mapping[str, Repairer]:
+    """Return who can repair, by name.
+
+    Examples
+    --------
+    >>> repairers()["remote-hands"].repair_s("nic") / 3600
+    9.5
+    """
+    words = ("name", "confidence", "source")
+    return {
+        row["name"]: Repairer(**{key: text if key in words else float(text) for key, text in row.items()})  # type: ignore[arg-type]
+        for row in packaged_rows("studies.failure", "repairers")
+    }
+
+
+def repaired_by(name: str, rates: FailureRates, servers: int) -> FailureRates:
+    """Return rates with the repair times of a repairer, and a spare for every :data:`SERVERS_FOR_A_SPARE` servers.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown name.
+    """
+    check_known("repaired_by", name, repairers())
+    who = repairers()[name]
+    parts = {kind: replace(rate, repair_s=who.repair_s(kind)) for kind, rate in rates.parts.items()}
+    spares = -(-servers // SERVERS_FOR_A_SPARE)
+    return replace(
+        rates, parts=parts, moves_begin_s=who.moves_begin_s, spare_servers=spares, repaired_by=name
+    )
+
+
+def read_rates(path: str | Path) -> FailureRates:
+    """Return the rates of a YAML file.
+
+    Raises
+    ------
+    InvalidInput
+        In one line: place, key, what is allowed, what was there.
+    """
+    file = validated(RatesFile, read_yaml(path), str(path))
+    find_optical_switch(file.optics)
+    parts: dict[str, RatePart | None] = {kind: getattr(file, kind) for kind in KINDS}
+    for kind, part in parts.items():
+        if part is not None and not part.mtbf > 0:
+            raise InvalidInput(f"{path}: {kind}.mtbf: must be positive; leave {kind} out if it never fails")
+    rates = {kind: Rate(part.mtbf, part.repair, part.origin) for kind, part in parts.items() if part}
+    others = file.model_dump(include={"spare_servers", "move_fibers", "look_ahead", "optics"})
+    return FailureRates(rates, file.restart, file.checkpoint, moves_begin_s=file.moves_begin, **others)
+
+
+def rates_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a file of rates; times are text with a unit."""
+    schema: dict[str, Any] = _times_as_text(RatesFile.model_json_schema())
+    return schema
+
+
+def _times_as_text(node: Any) -> Any:
+    if isinstance(node, dict):
+        if node.get("type") == "number":
+            plain = {key: value for key, value in node.items() if key not in ("type", "default")}
+            default = {"default": f"{node['default']:g} s"} if "default" in node else {}
+            return {**plain, "type": "string", **default}
+        return {key: _times_as_text(value) for key, value in node.items()}
+    return [_times_as_text(value) for value in node] if isinstance(node, list) else node
