@@ -8,8 +8,7 @@ from statistics import median
 
 from topoopt.base.errors import InvalidInput
 from topoopt.plugins.testbeds.emulated_fabrics import Emulated
-from topoopt.plugins.testbeds.network import CounterReading, PortBytes, Testbed, build, identity
-from topoopt.plugins.testbeds.network import testbed as counting
+from topoopt.plugins.testbeds.network import CounterReading, PortBytes, Testbed, build, counting, identity
 from topoopt.plugins.testbeds.standing_testbeds import check_paths
 from topoopt.plugins.testbeds.training.fabric_run import (
     REFERENCE,
