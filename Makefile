@@ -37,7 +37,7 @@ guides: $(DEV) ## Run every command that the guides show.
 	@TOPOOPT_BIN=$(abspath $(BIN)) $(BIN)/python -m pytest --quiet tests/docs
 
 docs: $(DOCS) ## Build the site of guides and reference into out/docs; a warning or a broken link is an error.
-	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs out/docs
+	@$(BIN)/python -m sphinx --quiet --jobs $(JOBS) --fail-on-warning --keep-going --builder html docs out/docs
 	@echo "The site is out/docs/index.html."
 
 check: $(DEV) ## Lint, formatting, types and the floors of the house.

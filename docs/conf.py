@@ -84,9 +84,10 @@ def leave_builtins_alone(app: Sphinx, tree: nodes.document) -> None:
             link.replace_self(link.children)
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     """Hand Sphinx the functions above."""
     app.connect("source-read", lead_to_outside_pages)
     app.connect("doctree-read", leave_builtins_alone)
     write_outside_pages(HERE / "outside")
     write_reference(HERE / "reference", lambda text: str(SphinxDocString(text)))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
