@@ -11,8 +11,7 @@ import topoopt
 from tests.plugins.testbeds.network.test_testbed import PORT, laid
 from topoopt.clusters.interleave import write_counters
 from topoopt.plugins.testbeds.namespaces import inside
-from topoopt.plugins.testbeds.network import Layout, Testbed, build, switch_layout
-from topoopt.plugins.testbeds.network import testbed as counting
+from topoopt.plugins.testbeds.network import Layout, Testbed, build, counting, switch_layout
 from topoopt.plugins.testbeds.network.layout import identity
 from topoopt.routing import SingleShortestRoutes
 from topoopt.topologies import circulant
