@@ -11,16 +11,19 @@ from typing import Any
 
 VOLATILE: Mapping[str, str] = {
     "cpu_s": "time that the run took",
-    "proposals_per_s": "proposals over the time that the run took",
+    "search_cpu_s": "time that the run took",
+    "proposals_per_s": "over the time that the run took",
+    "configurations_per_s": "over the time that the run took",
+    "events_per_cpu_s": "over the time that the run took",
+    "packet_hops_per_cpu_s": "over the time that the run took",
     "peak_memory_bytes": "most memory that the process had",
-    "version": "of the program",
 }
 """Keys of JSON whose values belong to a run, not to its answer; each with the reason."""
 
 MASKS = (
-    *((rf'("{key}": )[^,}}\n]+', r"\1*") for key in VOLATILE),
-    (r"[\d.,]+ \w+ of CPU \([\d.,]+/s\)", "* of CPU"),
-    (r"this took +[\d.]+ CPU-s, [\w., ]+", "this took *"),
+    *((rf'("{key}": ?)[^,}}\n]+', r"\1*") for key in VOLATILE),
+    (r"[\d.,]+ \w+ of CPU( time)?( \([\d.,]+/s\))?", "* of CPU"),
+    (r"this took +[\d.]+ CPU-s.*", "this took *"),
 )
 """Patterns of text that belongs to a run, and what is compared in its place."""
 

@@ -29,6 +29,7 @@ class Program:
     interpreter: Path
     environment: dict[str, str]
     door: str
+    version: str
 
 
 def tree_program() -> Program:
@@ -97,7 +98,7 @@ def _program(label: str, root: Path, home: Path, interpreter: Path) -> Program:
         "TZ": "UTC",
         "SOURCE_DATE_EPOCH": "0",
     }
-    return Program(label, root, interpreter, environment, project["scripts"]["topoopt"])
+    return Program(label, root, interpreter, environment, project["scripts"]["topoopt"], project["version"])
 
 
 def _project(root: Path) -> dict[str, Any]:

@@ -1,10 +1,9 @@
 """A process that runs commands of one version, one after the other: ``python worker.py MODULE:FUNCTION``.
 
-It reads a JSON line for each command, ``{"words": [...], "folder": "..."}``, and writes one with the exit code, what
-went to standard output and standard error, and the CPU seconds that it took.
+It says when it has started. Then it reads a JSON line for each command, ``{"words": [...], "folder": "..."}``, and
+writes one with the exit code, what went to standard output and standard error, and the CPU seconds that it took.
 """
 
-import gc
 import importlib
 import json
 import os
@@ -22,13 +21,13 @@ def serve(start: Callable[[], Any]) -> None:
     asked, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     surroundings = dict(os.environ)
+    print("ready", file=answers)
     for line in asked:
         command = json.loads(line)
         os.chdir(command["folder"])
         os.environ.clear()
         os.environ.update(surroundings)
         print(json.dumps(ran(start, command["words"])), file=answers)
-        gc.collect()
 
 
 def ran(start: Callable[[], Any], words: list[str]) -> dict[str, Any]:
