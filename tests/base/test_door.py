@@ -13,7 +13,7 @@ from topoopt.pages.answer_page import PAGES
 def described_by(place: str) -> type:
     """The kind of answer that a function of report/ takes."""
     file, function = place.split(".")
-    page = getattr(import_module(f"topoopt.report.{file}"), function)
+    page = getattr(import_module(f"topoopt.pages.{file}"), function)
     kind = next(iter(get_type_hints(page).values()))
     assert isinstance(kind, type)
     return kind
