@@ -40,7 +40,7 @@ docs: $(DOCS) ## Build the site of guides and reference into out/docs; a warning
 	@$(BIN)/python -m sphinx --quiet --jobs $(JOBS) --fail-on-warning --keep-going --builder html docs out/docs
 	@echo "The site is out/docs/index.html."
 
-check: $(DEV) ## Lint, formatting, types and the floors of the house.
+check: $(DEV) ## Lint, formatting, types and the layers of the packages.
 	@$(BIN)/ruff check $(CODE)
 	@$(BIN)/ruff format --check $(CODE)
 	@$(BIN)/mypy
