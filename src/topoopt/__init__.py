@@ -106,7 +106,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.reinforcement import RlRuns as RlRuns
     from topoopt.reinforcement import RlStep as RlStep
     from topoopt.routing import LaidTraffic as LaidTraffic
-    from topoopt.search.finetuning import FineTuning as FineTuning
+    from topoopt.search import FineTuning as FineTuning
     from topoopt.simulation import Simulation as Simulation
     from topoopt.studies.choice import Choice as Choice
     from topoopt.studies.failure import AvailabilityAnswer as AvailabilityAnswer

@@ -8,7 +8,7 @@ from topoopt.pages.cost_tables import cluster_sections
 from topoopt.pages.number_format import dollars, duration, listed, short_number, usd
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
 from topoopt.pages.tables import Column, Entries, facts, number, table, text
-from topoopt.search.finetuning import NAMES, FineTuning, TunedFabric, TunedWay
+from topoopt.search import NAMES, FineTuning, TunedFabric, TunedWay
 
 TITLES = {"lora": "LoRA fine-tuning", "qlora": "QLoRA fine-tuning", "full": "Full fine-tuning"}
 

@@ -29,6 +29,17 @@ from topoopt.search.comparison import own_simulation as own_simulation
 from topoopt.search.compute_bound import closed_form_s as closed_form_s
 from topoopt.search.compute_bound import computing_bound_s as computing_bound_s
 from topoopt.search.fidelity_comparison import fabric_of_baseline as fabric_of_baseline
+from topoopt.search.finetuning import KINDS as KINDS
+from topoopt.search.finetuning import NAMES as NAMES
+from topoopt.search.finetuning import FineTuning as FineTuning
+from topoopt.search.finetuning import TunedFabric as TunedFabric
+from topoopt.search.finetuning import TunedWay as TunedWay
+from topoopt.search.finetuning import failed_way as failed_way
+from topoopt.search.finetuning import kind_words as kind_words
+from topoopt.search.finetuning import usual_degree as usual_degree
+from topoopt.search.finetuning import usual_scale as usual_scale
+from topoopt.search.finetuning import way_of_plan as way_of_plan
+from topoopt.search.finetuning import way_of_search as way_of_search
 from topoopt.search.gradient_buckets import for_search as for_search
 from topoopt.search.gradient_buckets import job_of_baseline as job_of_baseline
 from topoopt.search.gradient_buckets import settled as settled

@@ -20,7 +20,7 @@ from topoopt.schema.words import (
     pick,
     refuse_empty,
 )
-from topoopt.search.finetuning import (
+from topoopt.search import (
     KINDS,
     FineTuning,
     TunedWay,

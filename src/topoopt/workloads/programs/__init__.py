@@ -1,1 +1,1 @@
-"""New folder."""
+"""Programs of torch.export and models in ONNX, as graphs of operators."""
