@@ -25,7 +25,7 @@ ONLY_IN = {
     "rich": "/cli/ /pages/",
 }
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
-LONGEST_FILE_LINES = 400
+LONGEST_FILE_LINES = 420
 LONGEST_KERNEL_LINES = 800  # the hot loops of a room are in one file, with its arrays described once
 
 

@@ -32,11 +32,11 @@ class Figures(NamedTuple):
 
 LIMITS = Figures(
     core_code_lines=76_000,
-    lines=152_000,
-    files=1_400,
-    imported_by_one_file_percent=31.0,
-    private_called_once_percent=30.0,
-    import_lines_percent=17.0,
+    lines=147_500,
+    files=880,
+    imported_by_one_file_percent=22.5,
+    private_called_once_percent=29.5,
+    import_lines_percent=14.0,
 )
 """Where the tree stands. The goals: 70,000, 130,000, 700, 15, 18 and 10."""
 
