@@ -7,8 +7,7 @@ from topoopt.catalog import ClusterSpec
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.jobs import JobSettings, make_job, operators_of
 from topoopt.simulation import SimulationOptions, TaskGraph, build_task_graph, simulate
-from topoopt.workloads import load_model
-from topoopt.workloads.strategy import data_parallel
+from topoopt.workloads import data_parallel, load_model
 
 INTRA_SERVER_BPS = 200e9
 """The 25e6 bytes/ms inside a server of the authors' programs."""

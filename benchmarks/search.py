@@ -23,7 +23,7 @@ from topoopt.search.proposals.mcmc import search_strategy
 from topoopt.search.proposals.problem import make_problem
 from topoopt.search import SearchOptions
 from topoopt.search.candidates.candidate import fabric_for
-from topoopt.workloads.strategy import data_parallel
+from topoopt.workloads import data_parallel
 from topoopt.workloads import load_model
 import numpy as np
 graph = load_model("vgg16", servers=16)

@@ -8,8 +8,7 @@ from topoopt.finder import FinderRules, find_topology
 from topoopt.jobs import JobSettings, make_job, operators_of
 from topoopt.routing import Fabric
 from topoopt.simulation import TaskGraph, build_task_graph, simulate
-from topoopt.workloads import load_model
-from topoopt.workloads.strategy import data_parallel, extract_traffic
+from topoopt.workloads import data_parallel, extract_traffic, load_model
 
 ORIGINAL = "FlexNetPacket: packets, direct connect without rings at 128 servers; its fastest run at 16"
 

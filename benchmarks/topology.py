@@ -9,8 +9,7 @@ from benchmarks.figure import Figure, best_cpu_seconds
 from topoopt.finder import STRIDE_RULES, FinderRules, find_topology, lay_rings
 from topoopt.routing import Fabric, link_loads
 from topoopt.topologies import broadcast_steps, expander
-from topoopt.workloads import load_model
-from topoopt.workloads.strategy import data_parallel, extract_traffic
+from topoopt.workloads import data_parallel, extract_traffic, load_model
 from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Traffic
 
 BANDWIDTH_BPS = 100e9

@@ -19,7 +19,7 @@ from topoopt.search import SearchOptions, simulated
 from topoopt.search.bounds.demands import Demands, demands
 from topoopt.search.bounds.lower_bound import link_ends, lower_bounds
 from topoopt.search.bounds.transfer_windows import Windows, moore_hops
-from topoopt.search.candidates.candidate import bounds, fabric_for, with_rings
+from topoopt.search.candidates.candidate import fabric_for, iteration_bounds, with_rings
 from topoopt.search.proposals.problem import SearchProblem, make_problem
 from topoopt.simulation import (
     COLLECTIVE,
@@ -215,7 +215,7 @@ def test_the_average_hop_bound_is_tight_on_the_petersen_graph() -> None:
     job = traffic_job("exchange", traffic_from_matrix(all_to_all(10, 1e8)), ClusterSpec(10, 3, BPS))
     strategy = ParallelStrategy(10, ())
     result = simulated(job, strategy, petersen(), "flow", SimulationOptions(tolerance=0))
-    found = bounds(job, strategy, result)
+    found = iteration_bounds(job, strategy, result)
     assert found.compute_s == 0
     assert found.injection_s == pytest.approx(1e-6 + 9e8 * 8 / (3 * BPS), rel=1e-9)
     assert found.average_hop_s == pytest.approx(1e-6 + 15e8 * 8 / (3 * BPS), rel=1e-9)
@@ -260,7 +260,7 @@ def test_no_simulation_is_below_its_bounds(
     )
     for simulator in ("analytic", "flow"):
         result = simulated(job, strategy, fabric, simulator, SimulationOptions(tolerance=0))
-        assert bounds(job, strategy, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-6)
+        assert iteration_bounds(job, strategy, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-6)
 
 
 def test_a_lucky_order_of_work_is_no_faster_than_the_bounds() -> None:
@@ -270,7 +270,7 @@ def test_a_lucky_order_of_work_is_no_faster_than_the_bounds() -> None:
     strategy = data_parallel(graph, 8)
     fabric = fabric_for(job, strategy)
     result = simulated(job, strategy, fabric, "flow", SimulationOptions(tolerance=0))
-    assert bounds(job, strategy, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-12)
+    assert iteration_bounds(job, strategy, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-12)
 
 
 def test_steps_of_a_simulation_do_not_change_its_bounds(small_job: MakeJob) -> None:
@@ -280,7 +280,9 @@ def test_steps_of_a_simulation_do_not_change_its_bounds(small_job: MakeJob) -> N
     fabric = fabric_for(job, strategy)
     slow = replace(fabric.topology, bandwidth_bps=fabric.topology.bandwidth_bps / 10)
     found = [
-        bounds(job, strategy, simulated(job, strategy, Fabric("any", wired, fabric.routes, fabric.rings)))
+        iteration_bounds(
+            job, strategy, simulated(job, strategy, Fabric("any", wired, fabric.routes, fabric.rings))
+        )
         for wired in (fabric.topology, slow)
     ]
     assert found[0] == found[1]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.jobs.training_jobs import small_training_job
 from topoopt.jobs import Job, job_traffic, transformer_of
-from topoopt.search import bounds, gap_parts, simulated
+from topoopt.search import gap_parts, iteration_bounds, simulated
 from topoopt.search.candidates.candidate import fabric_for, with_rings
 from topoopt.simulation.pipeline import steady
 
@@ -38,7 +38,7 @@ def test_bounds_of_few_rounds_are_those_of_all(
     short = simulated(job, strategy, fabric)
     assert full.left_out is None
     assert short.left_out is not None
-    of_all, of_few = bounds(job, strategy, full), bounds(job, strategy, short)
+    of_all, of_few = iteration_bounds(job, strategy, full), iteration_bounds(job, strategy, short)
     for name, seconds in asdict(of_few).items():
         assert seconds <= asdict(of_all)[name] * (1 + 1e-9), name
     assert 0.9 * of_all.lower_bound_s <= of_few.lower_bound_s <= short.iteration_time_s * (1 + 1e-9)

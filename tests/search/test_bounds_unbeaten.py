@@ -11,7 +11,7 @@ from topoopt.catalog import ClusterSpec
 from topoopt.collectives import ALGORITHMS, ON_WIRINGS
 from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
 from topoopt.routing import Fabric
-from topoopt.search import bounds, gap_parts, simulated
+from topoopt.search import gap_parts, iteration_bounds, simulated
 from topoopt.search.bounds.demands import demands
 from topoopt.search.bounds.transfer_windows import windows
 from topoopt.search.candidates.candidate import asked_for, fabric_for
@@ -74,7 +74,7 @@ def random_options(rng: np.random.Generator) -> SimulationOptions:
 
 def check(job: Job, strategy: ParallelStrategy, fabric: Fabric, result: SimResult) -> float:
     """Assert all bounds, and that the parts of the gap are parts of it; return the iteration time over its bound."""
-    least = bounds(job, strategy, result)
+    least = iteration_bounds(job, strategy, result)
     ratio = result.iteration_time_s / least.lower_bound_s
     assert ratio >= 1 - ROUNDING, (result.simulator, result.options.algorithm, least)
     graph, cluster = asked_for(job, strategy, result), job.cluster

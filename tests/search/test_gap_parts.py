@@ -10,7 +10,7 @@ from topoopt.catalog import ClusterSpec
 from topoopt.jobs import Job, job_traffic, operators_of, traffic_job
 from topoopt.plans import GapParts
 from topoopt.routing import Fabric, Path, explicit_routes, make_routes
-from topoopt.search import bounds, gap_parts, simulated
+from topoopt.search import gap_parts, iteration_bounds, simulated
 from topoopt.search.candidates.candidate import fabric_for, routing_gap, with_rings
 from topoopt.simulation import SimulationOptions
 from topoopt.topologies import circulant
@@ -24,7 +24,7 @@ BPS = 100e9
 def parts_of(job: Job, strategy: ParallelStrategy, fabric: Fabric) -> tuple[GapParts, float]:
     """Return the parts, and the gap in seconds; they are checked to be one."""
     result = simulated(job, strategy, fabric)
-    least = bounds(job, strategy, result)
+    least = iteration_bounds(job, strategy, result)
     optimal_s = routing_gap(fabric, job_traffic(job, strategy), result).optimal_load_s
     parts = gap_parts(job, strategy, fabric, result, least, optimal_load_s=optimal_s)
     assert parts is not None
@@ -91,4 +91,4 @@ def test_what_was_not_simulated_by_links_in_turn_has_no_parts(small_job: MakeJob
     strategy = data_parallel(operators_of(job).graph, 6)
     fabric = fabric_for(job, strategy)
     result = simulated(job, strategy, fabric, "flow", SimulationOptions())
-    assert gap_parts(job, strategy, fabric, result, bounds(job, strategy, result)) is None
+    assert gap_parts(job, strategy, fabric, result, iteration_bounds(job, strategy, result)) is None

@@ -17,8 +17,7 @@ from topoopt.catalog import ClusterSpec, find_accelerator
 from topoopt.jobs.operators_work import OperatorsWork, Profile, operators_work
 from topoopt.jobs.settings import JobSettings
 from topoopt.jobs.transformer_work import TransformerWork
-from topoopt.workloads import OperatorGraph, Traffic, with_pairs
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import OperatorGraph, ParallelStrategy, Traffic, with_pairs
 
 
 @dataclass(frozen=True, eq=False)

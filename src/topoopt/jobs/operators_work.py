@@ -10,20 +10,18 @@ from topoopt.workloads import (
     DeviceTimer,
     ImportedTimer,
     OperatorGraph,
+    OperatorSplit,
     OperatorTime,
     OperatorTimer,
+    ParallelStrategy,
     ProfileTable,
     ProfileTimer,
     Roofline,
     RooflineTimer,
     Traffic,
-    operator_timer,
-)
-from topoopt.workloads.strategy import (
-    OperatorSplit,
-    ParallelStrategy,
     data_parallel,
     extract_traffic,
+    operator_timer,
     part_samples,
 )
 

@@ -10,8 +10,7 @@ from topoopt.base.units import format_bytes, parse_bytes
 from topoopt.catalog import PRECISIONS
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.schema.files import Count, quantity
-from topoopt.workloads import COMPUTE_MODES
-from topoopt.workloads.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
+from topoopt.workloads import COMPUTE_MODES, OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 
 TIGHT = 0.95
 """Of the memory: what needs more may not run, since estimates of memory are good to some GiB."""

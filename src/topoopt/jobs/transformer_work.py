@@ -8,9 +8,8 @@ from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.limits import whole
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs.settings import JobSettings
-from topoopt.workloads import Traffic
+from topoopt.workloads import ParallelStrategy, Traffic
 from topoopt.workloads.pipelined_step import PipelinedStep
-from topoopt.workloads.strategy import ParallelStrategy
 from topoopt.workloads.transformer import TransformerModel
 
 ORDER = "tp-cp-ep-dp-pp"

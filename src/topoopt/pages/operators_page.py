@@ -14,8 +14,7 @@ from topoopt.pages.tables import Entries, facts, facts_of, joined, number, table
 from topoopt.pages.work_page import WorkPage, cluster_words, spread_words
 from topoopt.plans import Plan
 from topoopt.search import fullest_server, time_sources
-from topoopt.workloads import OperatorGraph, Weight
-from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
+from topoopt.workloads import OperatorGraph, OperatorSplit, ParallelStrategy, Weight
 
 MOST_LINES = 8
 TABLE = "embedding table"

@@ -22,8 +22,8 @@ from topoopt.pages.training_layout import (
 from topoopt.pages.work_page import WorkPage, cluster_words
 from topoopt.plans import Plan
 from topoopt.simulation import SimResult, compute_and_bubble, inside_servers_s
+from topoopt.workloads import ParallelStrategy
 from topoopt.workloads.pipelined_step import PipelinedStep
-from topoopt.workloads.strategy import ParallelStrategy
 
 MOST_STAGES = 32
 """Of more stages the first so many are drawn."""

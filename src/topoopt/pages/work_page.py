@@ -14,7 +14,7 @@ from topoopt.pages.tables import Entries
 from topoopt.pages.timelines import WAITING, critical_path, time_by_phase
 from topoopt.plans import Plan
 from topoopt.simulation import COLLECTIVE, COMPUTE, TRANSFER, SimResult, TimelineRow, timeline
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy
 
 PHASES = {
     "forward": ("forward computation", "compute"),

@@ -12,8 +12,7 @@ from topoopt.plans.served_figures import ServedFigures
 from topoopt.pricing import OwnershipTerms
 from topoopt.routing import Fabric
 from topoopt.schema.files import Amount, Count
-from topoopt.workloads import Traffic
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy, Traffic
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from topoopt.routing import Fabric, routes_from_mapping, routes_to_mapping
 from topoopt.schema.files import noun_from, read_json, validated, write_atomically
 from topoopt.schema.words import checked_arguments
 from topoopt.topologies import Ring, Topology, hop_metrics
-from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
+from topoopt.workloads import OperatorSplit, ParallelStrategy
 
 EMPTY: Mapping[str, Any] = {
     "strategy": [],

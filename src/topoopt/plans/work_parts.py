@@ -30,14 +30,15 @@ from topoopt.workloads import (
     AllReduceGroup,
     DeviceProfile,
     OperatorGraph,
+    ParallelStrategy,
     ProfileTable,
     Transfers,
     device_profile_of,
     device_profile_to_mapping,
+    memory_use,
     merged_traffic,
 )
 from topoopt.workloads.pipelined_step import PipelinedStep
-from topoopt.workloads.strategy import ParallelStrategy, memory_use
 
 MEMORY_CAUSES = ("parameters", "gradients", "optimizer", "embedding", "activations")
 """What the memory of an accelerator is told by; whatever else there is counts as other."""

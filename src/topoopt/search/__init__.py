@@ -11,7 +11,7 @@ from topoopt.search.baselines import as_settled as as_settled
 from topoopt.search.baselines import baseline_fabric as baseline_fabric
 from topoopt.search.baselines import ringed as ringed
 from topoopt.search.candidates.candidate import Candidate as Candidate
-from topoopt.search.candidates.candidate import bounds as bounds
+from topoopt.search.candidates.candidate import iteration_bounds as iteration_bounds
 from topoopt.search.candidates.candidate import options_of as options_of
 from topoopt.search.candidates.candidate import outcome as outcome
 from topoopt.search.candidates.candidate import routing_gap as routing_gap

@@ -19,7 +19,7 @@ from topoopt.search.proposals.mcmc import Chain, ChainAnswer, exchanged, search_
 from topoopt.search.proposals.mcmc_kernel import run_chain
 from topoopt.search.proposals.problem import SearchProblem, make_problem
 from topoopt.search.starting_strategies import starting_strategy
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy
 
 CONVERGED = 1e-4
 """After two rounds that improve the iteration time by less than this fraction a chain stops."""

@@ -31,7 +31,7 @@ from topoopt.search.progress import Progress, silent
 from topoopt.search.proposals.mcmc import ChainAnswer
 from topoopt.search.proposals.problem import SearchProblem, make_problem
 from topoopt.simulation import AtLeast, analytic_flows, free_time_s
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy
 
 LARGE = 1_000_000
 """Flows of all layouts of a job together from which on layouts that cannot win are left out: a second of CPU time for

@@ -15,7 +15,7 @@ from topoopt.search.candidates.candidate import outcome, simulated, with_rings
 from topoopt.search.candidates.load_balancing import usual_routes
 from topoopt.search.proposals.problem_tables import most_rings_of
 from topoopt.simulation import SimulationOptions
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy
 
 
 @dataclass(frozen=True, slots=True)

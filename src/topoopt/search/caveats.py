@@ -13,8 +13,7 @@ from topoopt.plans import Plan
 from topoopt.search.options import affordable
 from topoopt.search.starting_strategies import fullest_server
 from topoopt.topologies.wirings import DIRECTED_WARNING
-from topoopt.workloads import DeviceProfile, PartSize, signature_of
-from topoopt.workloads.strategy import part_samples
+from topoopt.workloads import DeviceProfile, PartSize, part_samples, signature_of
 
 
 def caveats(plan: Plan) -> tuple[str, ...]:

@@ -18,8 +18,7 @@ from topoopt.search.baselines import BASELINES, baseline_fabric
 from topoopt.search.candidates.candidate import with_rings
 from topoopt.search.proposals.problem import make_problem
 from topoopt.topologies import circulant
-from topoopt.workloads import Operator, OperatorGraph, Weight
-from topoopt.workloads.strategy import data_parallel
+from topoopt.workloads import Operator, OperatorGraph, Weight, data_parallel
 
 
 def compile_ahead() -> None:

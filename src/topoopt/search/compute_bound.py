@@ -14,7 +14,7 @@ from topoopt.search.proposals.problem_tables import CHANNEL_DIMS, candidate_spli
 from topoopt.search.training_job import ranked_configurations
 from topoopt.search.training_request import training_request
 from topoopt.transformers import divisors
-from topoopt.workloads.strategy import OperatorSplit
+from topoopt.workloads import OperatorSplit
 
 
 def computing_bound_s(job: Job) -> float:

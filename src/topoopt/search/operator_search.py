@@ -54,7 +54,7 @@ from topoopt.search.starting_strategies import (
     starting_strategy,
     tensor_parallel_starts,
 )
-from topoopt.workloads.strategy import ParallelStrategy, data_parallel
+from topoopt.workloads import ParallelStrategy, data_parallel
 
 SPLITS = ("proportional", "by-group-but-one", "by-group-but-two", "by-group")
 """Degree splits by which split layers are wired."""

@@ -34,9 +34,9 @@ from topoopt.search.baselines import (
 )
 from topoopt.search.candidates.candidate import (
     Candidate,
-    bounds,
     candidate_on,
     fabric_for,
+    iteration_bounds,
     options_of,
     outcome,
     raced,
@@ -55,7 +55,7 @@ from topoopt.search.progress import Draft, Found, Progress, drafts_for, silent
 from topoopt.search.rival_wirings import preference_s, rivals, settled_answer
 from topoopt.simulation import AtLeast
 from topoopt.transformers import weighed_s
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy
 
 MOST_OTHERS = 4
 """Wirings of other families that are simulated, for the best layout or a traffic matrix."""
@@ -231,7 +231,7 @@ def make_plan(
             key=preference_s,
         )
     job, best, gradients = answer.job, answer.candidate, answer.gradients
-    least = bounds(job, best.strategy, best.result)
+    least = iteration_bounds(job, best.strategy, best.result)
     routing = routing_gap(best.fabric, job_traffic(job, best.strategy), best.result, compute=weigh_routes)
     return Plan(
         job,
@@ -347,7 +347,7 @@ def plan_on(job: Job, fabric: Fabric, prices: Pricing) -> Plan:
     options = SearchOptions()
     strategy = job.work.plain_strategy(job.cluster.servers)
     best = candidate_on(job, strategy, fabric, options.rules, options.seed)
-    least = bounds(job, strategy, best.result)
+    least = iteration_bounds(job, strategy, best.result)
     routing = routing_gap(best.fabric, job_traffic(job, strategy), best.result)
     figures = outcome(best.result)
     return Plan(

@@ -19,7 +19,7 @@ from topoopt.search.proposals import problem_tables as tables
 from topoopt.search.proposals.arrays import Problem
 from topoopt.search.proposals.problem import config_of, evaluated_s
 from topoopt.simulation import FIRST_BUCKET_BYTES
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy
 
 
 @dataclass(frozen=True, slots=True)

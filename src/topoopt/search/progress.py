@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.search.candidates.candidate import Candidate, bounds
+from topoopt.search.candidates.candidate import Candidate, iteration_bounds
 from topoopt.search.candidates.wiring_choice import wiring_name
 
 
@@ -63,7 +63,9 @@ def drafts_for(on_draft: Callable[[Draft], None] | None) -> Found:
         if on_draft is None or row.time_s >= best_s:
             return
         best_s = row.time_s
-        least = bounds(row.job, row.strategy, row.kept).lower_bound_s if row.kept is not None else None
+        least = (
+            iteration_bounds(row.job, row.strategy, row.kept).lower_bound_s if row.kept is not None else None
+        )
         on_draft(Draft(row.time_s, wiring_name(row), least))
 
     return found

@@ -7,7 +7,7 @@ from topoopt.base.units import format_bytes
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import Job, operators_of
 from topoopt.search.proposals.problem_tables import MAX_CHANNEL_DEGREE
-from topoopt.workloads.strategy import MemoryUse, OperatorSplit, ParallelStrategy, data_parallel, memory_use
+from topoopt.workloads import MemoryUse, OperatorSplit, ParallelStrategy, data_parallel, memory_use
 
 COLUMNS = (2, 4, 8, 16)
 """Parts of a table."""

@@ -36,6 +36,18 @@ from topoopt.workloads.profile_timer import read_flexnet_profile as read_flexnet
 from topoopt.workloads.programs.read import read_program as read_program
 from topoopt.workloads.roofline_timer import Roofline as Roofline
 from topoopt.workloads.roofline_timer import RooflineTimer as RooflineTimer
+from topoopt.workloads.strategy import (
+    OPTIMIZER_BYTES_PER_PARAMETER_BYTE as OPTIMIZER_BYTES_PER_PARAMETER_BYTE,
+)
+from topoopt.workloads.strategy import MemoryUse as MemoryUse
+from topoopt.workloads.strategy import OperatorSplit as OperatorSplit
+from topoopt.workloads.strategy import ParallelStrategy as ParallelStrategy
+from topoopt.workloads.strategy import data_parallel as data_parallel
+from topoopt.workloads.strategy import edge_transfers as edge_transfers
+from topoopt.workloads.strategy import extract_traffic as extract_traffic
+from topoopt.workloads.strategy import memory_use as memory_use
+from topoopt.workloads.strategy import part_samples as part_samples
+from topoopt.workloads.strategy import weight_shards as weight_shards
 from topoopt.workloads.traffic import AllReduceGroup as AllReduceGroup
 from topoopt.workloads.traffic import AllToAllGroup as AllToAllGroup
 from topoopt.workloads.traffic import Traffic as Traffic

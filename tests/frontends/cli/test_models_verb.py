@@ -8,7 +8,7 @@ import pytest
 from tests.frontends.cli.conftest import Topoopt
 from topoopt.workloads.transformer import TRANSFORMERS
 
-CONFIGS = Path(__file__).parents[2] / "transformer" / "configs"
+CONFIGS = Path(__file__).parents[2] / "workloads" / "transformer" / "configs"
 
 
 def test_all_transformers_are_listed(topoopt: Topoopt) -> None:

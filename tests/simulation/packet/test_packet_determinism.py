@@ -55,7 +55,7 @@ def test_a_seed_gives_the_same_bytes_again_and_another_seed_others(transport: st
 
 def test_another_process_gives_the_same_bytes() -> None:
     program = (
-        "from tests.simulate.packet.test_packet_determinism import digest; "
+        "from tests.simulation.packet.test_packet_determinism import digest; "
         "print(digest(3, 'reno', 'packet'), digest(3, 'dcqcn', 'connection'))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "17"}

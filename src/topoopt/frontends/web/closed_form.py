@@ -25,7 +25,7 @@ from topoopt.search import (
     port_estimate,
 )
 from topoopt.topologies import fat_tree_arity, moore_average_hops
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy
 
 OWN = "topoopt"
 HALF = "fat-tree-half"

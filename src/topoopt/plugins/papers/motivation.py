@@ -25,8 +25,7 @@ from topoopt.routing import Fabric, make_routes
 from topoopt.search import make_plan, simulated, starting_strategy, task_graph_of
 from topoopt.simulation import COLLECTIVE, TaskRows, simulate, task_graph_from_edges
 from topoopt.topologies import DEFAULT_LATENCY_S, Ring, Topology, hop_metrics, topology_from_arrays
-from topoopt.workloads import AllReduceGroup, Traffic, load_model
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import AllReduceGroup, ParallelStrategy, Traffic, load_model
 
 TRAFFIC_DEGREE, TRAFFIC_BANDWIDTH_BPS = 4, 100e9
 TRAFFIC_SERVERS = (2, 4, 8, 16, 32, 64, 128)

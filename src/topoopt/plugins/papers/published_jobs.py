@@ -18,8 +18,7 @@ from topoopt.plugins.papers.figure import Row
 from topoopt.routing import Fabric
 from topoopt.search import SearchOptions, preset, task_graph_of
 from topoopt.simulation import SimResult, SimulationOptions, TaskGraph, simulate
-from topoopt.workloads import Traffic, load_model
-from topoopt.workloads.strategy import data_parallel
+from topoopt.workloads import Traffic, data_parallel, load_model
 
 SERVERS = 128
 BANDWIDTH_BPS = 100e9

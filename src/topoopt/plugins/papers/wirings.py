@@ -46,8 +46,7 @@ from topoopt.search import (
 from topoopt.simulation import SimResult
 from topoopt.topologies import moore_average_hops
 from topoopt.topologies.wirings import WiringRequest, search_wirings
-from topoopt.workloads import Traffic, load_model
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy, Traffic, load_model
 
 EXPERT_TITLES = {"mixtral-8x22b": "Mixtral", "deepseek-v3": "DeepSeek"}
 TITLES = {**MODEL_TITLES, **EXPERT_TITLES}

@@ -24,8 +24,15 @@ from topoopt.plugins.profiling.shapes import (
     infer_shapes,
 )
 from topoopt.search import CHANNEL_DIMS, candidate_splits
-from topoopt.workloads import Operator, OperatorSignature, PartSize, Weight, signature_of
-from topoopt.workloads.strategy import OperatorSplit, part_samples
+from topoopt.workloads import (
+    Operator,
+    OperatorSignature,
+    OperatorSplit,
+    PartSize,
+    Weight,
+    part_samples,
+    signature_of,
+)
 from topoopt.workloads.transformer import TransformerModel
 
 

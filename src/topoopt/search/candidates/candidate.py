@@ -26,8 +26,7 @@ from topoopt.simulation import (
     collective_options,
     simulate,
 )
-from topoopt.workloads import Traffic
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy, Traffic
 
 DEFAULT = SimulationOptions()
 LARGEST_FOR_ROUTING = 4096
@@ -218,7 +217,7 @@ def outcome(result: SimResult) -> Outcome:
     return noun_from(Outcome, result, algorithms=dict(count))
 
 
-def bounds(job: Job, strategy: ParallelStrategy, result: SimResult) -> Bounds:
+def iteration_bounds(job: Job, strategy: ParallelStrategy, result: SimResult) -> Bounds:
     """Return the lower bounds of the simulated strategy on the job's cluster.
 
     Micro-batches that were left out add what the last round of those simulated adds: bounds are sums of what rounds

@@ -40,7 +40,7 @@ from topoopt.simulation import (
     time_without_rounds_s,
 )
 from topoopt.topologies import Topology, hops_from
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy
 
 
 @dataclass(frozen=True, slots=True)

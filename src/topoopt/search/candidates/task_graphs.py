@@ -20,9 +20,8 @@ from topoopt.simulation import (
     pipeline_task_graph,
     task_graph_from_edges,
 )
-from topoopt.workloads import Traffic
+from topoopt.workloads import ParallelStrategy, Traffic
 from topoopt.workloads.pipelined_step import PipelinedStep
-from topoopt.workloads.strategy import ParallelStrategy
 
 LARGEST_TO_KEEP = 256
 """Servers up to which the last task graphs are kept: one strategy is simulated on every fabric of a comparison. Above

@@ -18,8 +18,7 @@ from topoopt.routing import Fabric
 from topoopt.search.candidates.candidate import WHOLE, Candidate, fabric_for, same_links, with_rings
 from topoopt.search.options import SearchOptions
 from topoopt.topologies import hops_from
-from topoopt.workloads import Traffic
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy, Traffic
 
 GROUPS = "group rings"
 """Name of what is wired group by group: replicas of parts of layers, each group for itself, and what joins them."""

@@ -14,7 +14,7 @@ from topoopt.finder import FinderRules
 from topoopt.routing import Fabric
 from topoopt.search.proposals.mcmc_kernel import run_chain
 from topoopt.search.proposals.problem import SearchProblem
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy
 
 SLICE = 250
 """Proposals between two looks at the clock, the progress bar and Ctrl-C."""

@@ -19,7 +19,7 @@ from topoopt.search.proposals.problem_tables import coin_of_link, is_shiftable, 
 from topoopt.search.proposals.timeline_kernel import walk_fan_out
 from topoopt.simulation import FIRST_BUCKET_BYTES
 from topoopt.topologies import hops_from
-from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
+from topoopt.workloads import OperatorSplit, ParallelStrategy
 
 LARGEST_TO_LIST = 512
 """Servers up to which the search knows all links of every pair. Above, those of a torus of 1,024 servers alone take

@@ -20,8 +20,13 @@ from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric
 from topoopt.search.proposals.arrays import BACKWARD_S, FORWARD_S
 from topoopt.topologies import Ring, Topology
-from topoopt.workloads import Operator, ProfileTimer
-from topoopt.workloads.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE, OperatorSplit, part_samples
+from topoopt.workloads import (
+    OPTIMIZER_BYTES_PER_PARAMETER_BYTE,
+    Operator,
+    OperatorSplit,
+    ProfileTimer,
+    part_samples,
+)
 
 Choices = list[list[tuple[int, int, int]]]
 CHANNEL_DIMS = ("none", "out", "in", "rows", "columns")

@@ -16,8 +16,14 @@ from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, TaskGraph, TaskRows, distinct
 from topoopt.simulation.tasks.draft import Draft
-from topoopt.workloads import OperatorGraph, OperatorTimer
-from topoopt.workloads.strategy import ParallelStrategy, edge_transfers, part_samples, weight_shards
+from topoopt.workloads import (
+    OperatorGraph,
+    OperatorTimer,
+    ParallelStrategy,
+    edge_transfers,
+    part_samples,
+    weight_shards,
+)
 
 FIRST_BUCKET_BYTES = 1024 * 1024
 """The first bucket of a group is as small as this, so that its AllReduce begins early (PyTorch's reducer,

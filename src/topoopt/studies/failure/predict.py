@@ -9,7 +9,7 @@ from topoopt.finder.rewiring import Step, step_time_s
 from topoopt.jobs import job_traffic
 from topoopt.plans import Plan
 from topoopt.routing import Fabric
-from topoopt.search import bounds, gap_parts, outcome, routing_gap, simulated
+from topoopt.search import gap_parts, iteration_bounds, outcome, routing_gap, simulated
 from topoopt.simulation import SimResult
 from topoopt.studies.failure.fault import DetouredRoutes, Failure, Situation, situation
 from topoopt.studies.failure.repair import AT_ONCE, WAYS, Repair, Way
@@ -206,7 +206,7 @@ def repaired_plan(prediction: Prediction) -> Plan:
     assert result is not None, "and simulated"
     fabric, job = _writable(repair.fabric), repair.job
     traffic = job_traffic(job, repair.strategy)
-    least, routing = bounds(job, repair.strategy, result), routing_gap(fabric, traffic, result)
+    least, routing = iteration_bounds(job, repair.strategy, result), routing_gap(fabric, traffic, result)
     return replace(
         plan,
         job=job,

@@ -28,8 +28,7 @@ from topoopt.studies.failure.fault import (
 )
 from topoopt.topologies import Topology, topology_from_arrays
 from topoopt.topologies.wirings import LIFTED
-from topoopt.workloads import Traffic
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy, Traffic
 
 
 @dataclass(frozen=True, eq=False)

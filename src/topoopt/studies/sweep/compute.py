@@ -43,7 +43,7 @@ from topoopt.studies.sweep.point import (
     Task,
     layout_values,
 )
-from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
+from topoopt.workloads import OperatorSplit, ParallelStrategy
 
 DIRECT = ("expander", "torus")
 """Other wirings of a plan's own ports: a plan is never slower than one of them."""
@@ -232,7 +232,7 @@ def split_words(strategy: ParallelStrategy) -> str:
 
     Examples
     --------
-    >>> from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
+    >>> from topoopt.workloads import OperatorSplit, ParallelStrategy
     >>> whole, copies = OperatorSplit(1, 3, 1, "none"), OperatorSplit(8, 0, 1, "none")
     >>> split_words(ParallelStrategy(8, (copies, copies, whole)))
     '2 data parallel in 8; 1 whole'

@@ -12,7 +12,7 @@ from topoopt.catalog import ClusterSpec
 from topoopt.jobs import Job, JobSettings, TransformerWork, job_mfu
 from topoopt.schema.files import noun_from
 from topoopt.search import BASELINE_RULES, BaselineRule, SearchOptions
-from topoopt.workloads.strategy import ParallelStrategy
+from topoopt.workloads import ParallelStrategy
 
 DEGREES: Final = ("tp", "pp", "dp", "cp", "ep", "vpp", "micro_batch")
 """Of a configuration, columns each."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.search import bounds, outcome
+from topoopt.search import iteration_bounds, outcome
 from topoopt.studies.verification.check import Check, checked, counted
 from topoopt.studies.verification.subject import Subject
 from topoopt.topologies import hop_metrics
@@ -43,7 +43,7 @@ def _bounds(subject: Subject) -> Iterator[_Row]:
     plan, result = subject.plan, subject.simulated
     assert plan is not None
     time_s, bound_s = plan.outcome.iteration_time_s, plan.bounds.lower_bound_s
-    for name, found in asdict(bounds(plan.job, plan.strategy, result)).items():
+    for name, found in asdict(iteration_bounds(plan.job, plan.strategy, result)).items():
         said = getattr(plan.bounds, name)
         if said or name != "critical_path_s":  # plans that were made before it was known have 0
             yield _same(f"bounds.{name}", said, found)

@@ -68,7 +68,7 @@ def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     """Return what a stage waits for its replicas in an iteration.
 
     ZeRO 2 and 3 exchange gradients and weights with every micro-batch
-    (:mod:`topoopt.transformers.step_time.sharded`). ZeRO 0
+    (:mod:`topoopt.transformers.step_time.data_parallel_time`). ZeRO 0
     and 1 reduce gradients once (an AllReduce is a reduce-scatter and an all-gather); the share that can hide leaves
     while the last backward pass, that of the first chunk, goes on.
 

@@ -11,9 +11,11 @@ On a cluster of one's own::
 from typing import TYPE_CHECKING
 
 from topoopt.base.lazy_face import hand_on_lazily
+from topoopt.plugins.testbeds.collectives import (
+    pytorch as pytorch,
+)  # first of all: without it there is one line, and no more
 
 if TYPE_CHECKING:
-    from topoopt.plugins.testbeds.collectives import pytorch as pytorch
     from topoopt.plugins.testbeds.collectives.all_to_all import all_to_all as all_to_all
     from topoopt.plugins.testbeds.collectives.multi_ring import MultiRing as MultiRing
     from topoopt.plugins.testbeds.collectives.multi_ring import multi_ring_all_reduce as multi_ring_all_reduce

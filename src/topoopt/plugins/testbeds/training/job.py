@@ -12,8 +12,7 @@ from topoopt.plans import Plan
 from topoopt.plugins.testbeds.emulated_fabrics import PAPER_CLUSTER
 from topoopt.search import SearchOptions, make_plan, preset, task_graph_of
 from topoopt.simulation import COLLECTIVE, TaskGraph, TaskRows, task_graph_from_edges
-from topoopt.workloads import load_model
-from topoopt.workloads.strategy import ParallelStrategy, data_parallel
+from topoopt.workloads import ParallelStrategy, data_parallel, load_model
 
 
 @dataclass(frozen=True, slots=True)
