@@ -21,7 +21,7 @@ def test_a_point_is_what_plan_and_compare_say(sweep: MakeSweep) -> None:
     assert (own.error, torus.error) == ("", "")
     cluster = {"servers": 4, "accelerators_per_server": 2, "accelerator": "a100"}
     job = job_of(JobRequest(model="gpt2", cluster=cluster, training={"global_batch": 32, "candidates": 2}))
-    plan = make_plan(job, SearchOptions(), fabrics=())
+    plan = make_plan(job, SearchOptions(), fabrics=("expander", "torus"))
     assert own.values["iteration_time_s"] == plan.outcome.iteration_time_s
     assert own.values["gap"] == plan.gap
     layout = transformer_of(job).layout(plan.strategy)
