@@ -67,7 +67,8 @@ def rooms() -> list[str]:
         if one.name == "base":
             found += inside
         else:
-            found += [name for name in (one.name, *inside) if name not in NOT_ROOMS and _is_face(name)]
+            faces = [name for name in (one.name, *inside) if name not in NOT_ROOMS and _is_face(name)]
+            found += [name for name in faces if entries(name)]
     return sorted(found)
 
 
@@ -83,6 +84,10 @@ def entries(room: str) -> tuple[Entry, ...]:
     module = importlib.import_module(f"topoopt.{room}")
     source = Path(str(module.__file__))
     handed_on = _handed_on(source) if source.name == "__init__.py" else _defined(module.__name__, source)
+    package, _, folder = room.partition(".")
+    if folder and source.name == "__init__.py":  # what the package itself hands on has its entry there
+        known = _handed_on(Path(topoopt.__path__[0], package, "__init__.py"))
+        handed_on = {name: place for name, place in handed_on.items() if name not in known}
     return tuple(_entry(room, name, *place) for name, place in handed_on.items())
 
 
