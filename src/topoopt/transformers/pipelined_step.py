@@ -60,7 +60,7 @@ def make_pipelined_step(
 
     With 1F1B a worker goes on only when what it sends to another stage has arrived, as in Megatron-LM, which overlaps
     the transfers of interleaved schedules alone, unless the calibration's ``unfused`` has ``hops``;
-    :func:`~topoopt.llm.estimate` has it so, too.
+    ``estimate`` has it so, too.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def synchronizations(
 ) -> tuple[Synchronization, ...]:
     """Return what happens once an iteration.
 
-    Gradients of a stage leave together, with its last backward pass: so :func:`~topoopt.llm.estimate` has it, which
+    Gradients of a stage leave together, with its last backward pass: so ``estimate`` has it, which
     fits published runs of interleaved schedules better than chunks that leave one by one. What tensor-parallel ranks
     and the two ends of a tied embedding add up comes after that of the replicas.
     """

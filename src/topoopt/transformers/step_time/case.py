@@ -34,7 +34,7 @@ class Case:
         Place in :data:`~topoopt.transformers.ATTENTIONS_OF_RUNS` of how attention ran; ``auto`` for as the
         calibration has it.
     unfused : array of shape () or (configurations,)
-        Bits of :mod:`topoopt.transformers.system` of what runs operation by operation; -1 for as the calibration
+        Bits of ``transformers/system.py`` of what runs operation by operation; -1 for as the calibration
         has it.
     gathers : array of shape () or (configurations,)
         Place in :data:`~topoopt.transformers.GATHERS`; -1 for as the calibration has it.
@@ -110,12 +110,12 @@ class Case:
 
     @cached_property
     def weight_bytes(self) -> Floats:
-        """Of a weight that is gathered, as :func:`~topoopt.transformers.communication.message.weight_bytes`."""
+        """Of a weight that is gathered, as ``weight_bytes`` of a message."""
         return np.where(self.table.has_word("weights", "fp8"), 1.0, _WIRE_BYTES[self.table.precision])
 
     @cached_property
     def gradient_bytes(self) -> Floats:
-        """Of a gradient that is reduced, as :func:`~topoopt.transformers.communication.message.gradient_bytes`."""
+        """Of a gradient that is reduced, as ``gradient_bytes`` of a message."""
         summed = _SUMMED_BYTES[self.table.precision]
         usual = np.where(self.table.zero < 2, summed, _WIRE_BYTES[self.table.precision])
         if not np.any(self.table.gradients > 0):
