@@ -4,8 +4,7 @@ Embedding tables are placed, one server each in turn; everything else is replica
 """
 
 from topoopt.base.units import format_bytes
-from topoopt.workloads import MODELS, load_model
-from topoopt.workloads import data_parallel, extract_traffic
+from topoopt.workloads import MODELS, data_parallel, extract_traffic, load_model
 
 SERVERS, ACCELERATORS_PER_SERVER = 16, 4
 
