@@ -1,6 +1,7 @@
 """Commands are run in one process for each version, and what they leave behind is kept."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -99,6 +100,7 @@ def test_the_front_door_is_that_of_the_project_file() -> None:
     assert str(ROOT / "src") in tree.environment["PYTHONPATH"]
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_a_commit_that_is_not_in_the_history_is_one_line() -> None:
     with pytest.raises(Unusable, match="BASE 0123456789 is not in the history"):
         full_commit("0123456789")
