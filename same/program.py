@@ -48,7 +48,9 @@ def base_program(revision: str) -> Program:
         root.mkdir(parents=True, exist_ok=True)
         archive = _git("archive", commit, "src", "examples", "pyproject.toml")
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-            files.extractall(root, filter="data")
+            if hasattr(tarfile, "data_filter"):  # security releases of Python 3.11 from 3.11.4 on have it
+                files.extraction_filter = tarfile.data_filter
+            files.extractall(root)
         (home / "ready").touch()
     same_packages = _packages(root) == _packages(ROOT)
     return _program(
