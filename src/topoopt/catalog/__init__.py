@@ -14,6 +14,7 @@ from topoopt.catalog.catalogue import CatalogueRow as CatalogueRow
 from topoopt.catalog.catalogue import HardwareTables as HardwareTables
 from topoopt.catalog.catalogue import catalogue as catalogue
 from topoopt.catalog.catalogue import hardware_tables as hardware_tables
+from topoopt.catalog.cluster import DEFAULT_LATENCY_S as DEFAULT_LATENCY_S
 from topoopt.catalog.cluster import LINK_MODES as LINK_MODES
 from topoopt.catalog.cluster import ClusterSpec as ClusterSpec
 from topoopt.catalog.cluster import largest_degree as largest_degree
@@ -23,6 +24,11 @@ from topoopt.catalog.efficiency import EfficiencyRow as EfficiencyRow
 from topoopt.catalog.efficiency import efficiency_kind as efficiency_kind
 from topoopt.catalog.efficiency import efficiency_table as efficiency_table
 from topoopt.catalog.efficiency import roofline_efficiency as roofline_efficiency
+from topoopt.catalog.networks import NETWORKS as NETWORKS
+from topoopt.catalog.networks import OWN as OWN
+from topoopt.catalog.networks import Network as Network
+from topoopt.catalog.networks import Sizing as Sizing
+from topoopt.catalog.networks import labeled as labeled
 from topoopt.catalog.optical_switches import OpticalChoice as OpticalChoice
 from topoopt.catalog.optical_switches import OpticalSwitch as OpticalSwitch
 from topoopt.catalog.optical_switches import break_even_bytes as break_even_bytes

@@ -11,6 +11,9 @@ from topoopt.schema.files import OneOf
 LINK_MODES = ("duplex", "directed")
 """``duplex``: an interface is a fiber pair to one neighbor. ``directed``: it sends to one, hears another."""
 
+DEFAULT_LATENCY_S = 1e-6
+"""Latency of one link."""
+
 MAX_PARALLEL_LINKS = 4
 """Interfaces a server may spend on one neighbor: two servers of degree 4 are joined by four parallel links."""
 
@@ -52,7 +55,7 @@ class ClusterSpec:
     accelerators_per_server: int = 4
     accelerator: str = "a100"
     intra_server_bandwidth_bps: float = 200e9
-    link_latency_s: float = 1e-6
+    link_latency_s: float = DEFAULT_LATENCY_S
     links: Annotated[str, OneOf(LINK_MODES)] = "duplex"
 
     def __post_init__(self) -> None:

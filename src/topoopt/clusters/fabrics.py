@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from topoopt.base.errors import InvalidInput, TopoOptError, unknown_name
+from topoopt.base.errors import InvalidInput, TopoOptError, check_known
+from topoopt.catalog import NETWORKS, OWN, Sizing
 from topoopt.clusters.job_plans import MakePlan, dedicated_plan, sharing_plan
 from topoopt.clusters.job_shape import JobShape
 from topoopt.clusters.pace import IterationTimes, JobPlan, Pace, PlacedJob
@@ -13,7 +14,6 @@ from topoopt.clusters.shards import Switching, ocs_switching, panel_switching
 from topoopt.clusters.shared_fabric import shared_fabric, shared_pace
 from topoopt.finder import FabricRequest
 from topoopt.pricing import known_bill, pricing_of
-from topoopt.search import BASELINES, BaselineRule
 from topoopt.simulation import TaskGraph
 
 DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
@@ -21,8 +21,16 @@ DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
     "topoopt-ocs": ("shards of their own behind optical circuit switches", ocs_switching),
 }
 """Fabrics on which every job has links of its own: what they are, and how these are switched."""
-COURSE_FABRICS = (*DEDICATED, *BASELINES)
-DEFAULT_COURSE_FABRICS = ("topoopt", "fat-tree", "oversub-fat-tree", "rail", "ideal-switch")
+
+
+def course_names(*, compared: bool = False) -> tuple[str, ...]:
+    """Return the fabrics that a trace can be run on; ``compared``: those that it is run on by default.
+
+    By default jobs have shards of TopoOpt, or share packet switches.
+    """
+    if compared:
+        return NETWORKS.that(lambda one: one.is_built and (one.switched or one.name == OWN), compared=True)
+    return NETWORKS.that(lambda one: one.name in DEDICATED or one.is_baseline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +48,7 @@ class CourseFabric:
     switching : tuple of Switching
         One where jobs have links of their own, none where they share those that are there.
     rule : str
-        Name in ``BASELINE_RULES``, empty where jobs have links of their own.
+        Name in ``NETWORKS.sizings()``, empty where jobs have links of their own.
     variant : str
         What tells it from others of its name.
     cost_usd : float or None
@@ -104,9 +112,8 @@ def _makers(name: str, settings: ClusterSettings) -> list[tuple[str, Callable[[]
     """Return what makes each fabric of a name, with the label of that one."""
     if name in DEDICATED:
         return [(name, partial(_dedicated, name, settings))]
-    if name not in BASELINES:
-        raise unknown_name("fabric", name, COURSE_FABRICS)
-    return [(rule.label, partial(_sharing, rule, settings)) for rule in BASELINES[name]]
+    check_known("fabric", name, course_names())
+    return [(rule.label, partial(_sharing, rule, settings)) for rule in NETWORKS[name].sizings]
 
 
 def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
@@ -128,7 +135,7 @@ def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
     return CourseFabric(name, description, bandwidth_bps, plan, pace, (rules,), cost_usd=price)
 
 
-def _sharing(rule: BaselineRule, settings: ClusterSettings) -> CourseFabric:
+def _sharing(rule: Sizing, settings: ClusterSettings) -> CourseFabric:
     cluster, planning = settings.logical, settings.planning
     # What the whole cluster's price gives, also where a strategy is searched on a fabric of the job's size.
     interfaces, whole_bps = rule.interfaces(

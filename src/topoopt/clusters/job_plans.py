@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from topoopt.catalog import Sizing
 from topoopt.clusters.job_shape import KEPT, JobShape, shape_job
 from topoopt.clusters.pace import IterationTimes, JobPlan
 from topoopt.clusters.served_job import cycle_s, dedicated_serving, sharing_serving
@@ -12,7 +13,6 @@ from topoopt.clusters.trace import TraceJob
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.pricing import pricing_of
 from topoopt.search import (
-    BaselineRule,
     baseline_fabric,
     make_plan,
     options_of,
@@ -93,7 +93,7 @@ def sharing_plan(
         return sharing_serving(shape, fabric, interfaces * bandwidth_bps, planning)
     job = shape_job(shape, planning)
     prices = pricing_of()  # only asked for a price that is not looked at
-    rule = BaselineRule(fabric, "", lambda spec, prices: (interfaces, bandwidth_bps))
+    rule = Sizing(fabric, "", lambda spec, prices: (interfaces, bandwidth_bps))
     laid = baseline_fabric(job, rule, prices, planning.search.seed)
     row = search_baseline(job, rule, laid, planning.search, prices, (starting_strategy(job),))
     return JobPlan(task_graph_of(job, row.strategy), _always(row.outcome.iteration_time_s), laid.topology)

@@ -11,7 +11,7 @@ from pydantic import Field
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.base.provenance import Provenance
-from topoopt.plans import labeled
+from topoopt.catalog import labeled
 from topoopt.schema.files import Amount, EveryKey, Strict, noun_from, validated, write_atomically
 
 FORMAT, VERSION = "topoopt-cluster", 1

@@ -24,10 +24,9 @@ from topoopt.base.errors import check_known
 from topoopt.base.provenance import Provenance
 from topoopt.clusters.cluster_state import ActiveJob, ClusterState, WaitingJob
 from topoopt.clusters.fabrics import (
-    COURSE_FABRICS,
-    DEFAULT_COURSE_FABRICS,
     CourseFabric,
     buildable_fabrics,
+    course_names,
 )
 from topoopt.clusters.job_plans import Prepared, Progress, reference_time_s, silent
 from topoopt.clusters.job_shape import JobShape, shape_of
@@ -61,7 +60,7 @@ class Course:
 def run_cluster(
     trace: Trace,
     settings: ClusterSettings,
-    fabrics: tuple[str, ...] = DEFAULT_COURSE_FABRICS,
+    fabrics: tuple[str, ...] | None = None,
     *,
     inputs: Mapping[str, str] | None = None,
     on_progress: Progress = silent,
@@ -70,8 +69,8 @@ def run_cluster(
 
     Parameters
     ----------
-    fabrics : names in :data:`COURSE_FABRICS`
-        What cannot be built where something else can is left out, and the result says why.
+    fabrics : names of :func:`course_names`, optional
+        Those that are compared by default. What cannot be built where something else can is left out, and the result says why.
     inputs : digests by input, for the provenance
 
     Raises
@@ -81,8 +80,9 @@ def run_cluster(
     Infeasible
         If no optical switch is large enough.
     """
+    fabrics = course_names(compared=True) if fabrics is None else fabrics
     for name in fabrics:
-        check_known("fabric", name, COURSE_FABRICS)
+        check_known("fabric", name, course_names())
     check_several(trace)
     check_models(trace)
     check_fits(trace, settings.logical.servers)

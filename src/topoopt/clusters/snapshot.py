@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.errors import Infeasible
-from topoopt.clusters.fabrics import DEFAULT_COURSE_FABRICS, course_fabrics
+from topoopt.clusters.fabrics import course_fabrics, course_names
 from topoopt.clusters.job_shape import shape_of
 from topoopt.clusters.pace import IterationTimes, PlacedJob
 from topoopt.clusters.result import Distribution
@@ -31,7 +31,7 @@ class FabricSnapshot:
     iteration_time_s : Distribution
         Each job counts the same, and so does each simulated iteration of one job.
     rule : str
-        By which the fabric is dimensioned, a name in ``topoopt.search.BASELINE_RULES``; empty for links of one's own.
+        By which the fabric is dimensioned, a key of :class:`topoopt.catalog.Sizing`; empty for links of one's own.
     """
 
     fabric: str
@@ -46,7 +46,7 @@ class FabricSnapshot:
 def snapshot(
     jobs: Sequence[TraceJob],
     settings: ClusterSettings,
-    fabrics: tuple[str, ...] = DEFAULT_COURSE_FABRICS,
+    fabrics: tuple[str, ...] | None = None,
 ) -> tuple[FabricSnapshot, ...]:
     """Return iteration times of jobs that all run at once, on each fabric.
 
@@ -71,7 +71,7 @@ def snapshot(
     0.101
     """
     snapshots = []
-    for name in fabrics:
+    for name in course_names(compared=True) if fabrics is None else fabrics:
         for fabric in course_fabrics(name, settings):
             placed: list[PlacedJob] = []
             for job, servers in zip(jobs, _servers(jobs, settings), strict=True):

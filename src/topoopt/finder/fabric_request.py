@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.topologies import DEFAULT_LATENCY_S
+from topoopt.catalog import DEFAULT_LATENCY_S
 
 
 @dataclass(frozen=True, slots=True)

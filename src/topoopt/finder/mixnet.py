@@ -6,13 +6,10 @@ References
 """
 
 from topoopt.base.errors import InvalidInput
+from topoopt.catalog import NETWORKS
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.routing import Fabric, RegionalReconfiguration, make_routes
 from topoopt.topologies import fat_tree
-
-SETTINGS = frozenset(
-    {"switches", "routing", "electrical_ports", "region_servers", "delay_s", "circuits", "hiding"}
-)
 
 
 def mixnet(request: FabricRequest) -> Fabric:
@@ -27,7 +24,7 @@ def mixnet(request: FabricRequest) -> Fabric:
         If there is no port of one kind, or a number is outside what is possible.
     """
     degree, latency_s = request.degree, request.latency_s
-    settings = request.shape.chosen("mixnet", SETTINGS)
+    settings = request.shape.chosen("mixnet", NETWORKS["mixnet"].settings | {"routing"})
     routing, switches = settings.pop("routing", "ecmp"), settings.pop("switches", False)
     electrical = electrical_ports(degree, settings.pop("electrical_ports", None))
     each_bps = request.each_bps()

@@ -11,72 +11,50 @@ References
 .. [2] M. Khani et al., "SiP-ML", SIGCOMM 2021: wavelengths of servers as one-way circuits.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from topoopt.base.arrays import Flags, Ints
 from topoopt.base.errors import InvalidInput
+from topoopt.catalog import NETWORKS
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.finder.reconfigurable_kernel import take_circuits
 from topoopt.finder.regional_circuits import Circuits, Demand, checked_demand
 from topoopt.routing import ROUTING, DirectRoutes, Fabric, Reconfiguration, beat
 from topoopt.topologies import topology_from_arrays
 
-OCS_DELAY_S = 10e-3
-"""A change of a 3D MEMS switch (TopoOpt, NSDI 2023, section 5.1)."""
-SIP_ML_DELAY_S = 25e-6
-"""A change of wavelengths, from memory of the paper, unconfirmed."""
 
+def circuit_fabric(
+    name: str, request: FabricRequest, delay_s: float, *, duplex: bool, host_forwarding: bool
+) -> Fabric:
+    """Return a fabric whose circuits all follow the traffic, with its random circuits of the start.
 
-@dataclass(frozen=True, slots=True)
-class ReconfigurableBuilder:
-    """Builds one reconfigurable fabric; called like :class:`topoopt.finder.FabricBuilder`.
+    Groups get no rings of their own: these go in member order over whatever circuits there are. The request may
+    name another delay, with which the beat of changes goes, and whether servers forward.
 
-    Attributes
+    Parameters
     ----------
-    family : str
-        Name of the fabric.
     delay_s : float
         How long a change takes by default.
     duplex, host_forwarding : bool
         See :class:`topoopt.routing.Reconfiguration`; forwarding is a default, too.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is outside what is possible.
     """
-
-    family: str
-    delay_s: float
-    duplex: bool
-    host_forwarding: bool
-
-    def __call__(self, request: FabricRequest) -> Fabric:
-        """Return the fabric with its random circuits of the start.
-
-        Groups get no rings of their own: these go in member order over whatever circuits there are. The shape may
-        name another delay, with which the beat of changes goes, and whether servers forward.
-
-        Raises
-        ------
-        InvalidInput
-            If a number is outside what is possible.
-        """
-        settings = request.shape.chosen(self.family, frozenset({"delay_s", "host_forwarding"}))
-        rule = Reconfiguration(
-            request.degree,
-            request.each_bps(),
-            request.latency_s,
-            *beat(settings.get("delay_s", self.delay_s)),
-            duplex=self.duplex,
-            host_forwarding=settings.get("host_forwarding", self.host_forwarding),
-            seed=request.seed,
-        )
-        return reconfigurable_fabric(self.family, request.servers, rule)
-
-
-RECONFIGURABLE = (
-    ReconfigurableBuilder("ocs-reconfig", OCS_DELAY_S, duplex=True, host_forwarding=True),
-    ReconfigurableBuilder("sip-ml", SIP_ML_DELAY_S, duplex=False, host_forwarding=False),
-)
+    settings = request.shape.chosen(name, NETWORKS[name].settings)
+    rule = Reconfiguration(
+        request.degree,
+        request.each_bps(),
+        request.latency_s,
+        *beat(settings.get("delay_s", delay_s)),
+        duplex=duplex,
+        host_forwarding=settings.get("host_forwarding", host_forwarding),
+        seed=request.seed,
+    )
+    return reconfigurable_fabric(name, request.servers, rule)
 
 
 def reconfigurable_fabric(name: str, servers: int, rule: Reconfiguration) -> Fabric:

@@ -12,6 +12,7 @@ import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import Infeasible, check_known
+from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.finder.degree_split import DEGREE_SPLITS, GROUPS_BY_FAMILY, Shares, check_degree
 from topoopt.finder.matching import DAMPING, LARGEST_EXACT, MATCHINGS
 from topoopt.finder.named_wiring import STRIDES, check_wiring_name, is_wiring_file, named_wiring
@@ -21,7 +22,6 @@ from topoopt.finder.topology_finder_kernel import anneal_places
 from topoopt.finder.wiring import GROUP_RINGS, LIFTED, Wiring, wire_groups
 from topoopt.routing import ROUTING, CoinChangeRoutes, Fabric, Routes, turned_routes
 from topoopt.topologies import (
-    DEFAULT_LATENCY_S,
     LINK_MODELS,
     DirectWiring,
     Topology,

@@ -15,9 +15,11 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import isfinite, log10
 from typing import Any, Final
 
+from topoopt.catalog import NETWORKS
 from topoopt.pages.chart import BarChart, CircleChart, LineChart, Series, Value
 from topoopt.pages.number_format import short_number
 
@@ -46,20 +48,7 @@ DASHES: Final[dict[str, Any]] = {
 }
 """As marks. Only the first of six lines is solid, to show through the others where they take the same course."""
 KNOWN_COLORS: Final = {
-    "topoopt": 0,
-    "fat-tree": 1,
-    "ideal-switch": 2,
-    "torus": 3,
-    "oversub-fat-tree": 4,
-    "expander": 5,
-    "sip-ml": 6,
-    "ocs-reconfig": 7,
-    "mixnet": 3,
-    "rail": 7,
-    "rails": 7,
-    "non-blocking": 2,
     "half-the-ports": 1,
-    "fat-tree-2:1": 4,
     "pareto-front": 6,
     "front": 6,
     "computing": 0,
@@ -77,7 +66,7 @@ KNOWN_COLORS: Final = {
     "together": 6,
     "excess": 1,
 }
-"""Index into the colors of what stands beside each other most often."""
+"""Index into the colors of what stands beside each other most often; networks have theirs in the registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,13 +295,24 @@ def styles_of(names: Sequence[str]) -> tuple[Style, ...]:
     order = list(dict.fromkeys(keys))
     colors: dict[str, int] = {}
     for key in order:  # of two fabrics of one name, the first has its color
-        known = KNOWN_COLORS.get(_fabric(key))
+        known = (KNOWN_COLORS | _network_colors()).get(_fabric(key))
         if known is not None and known not in colors.values():
             colors[key] = known
     free = [index for index in range(len(LIGHT)) if index not in colors.values()] or list(range(len(LIGHT)))
     others = [key for key in order if key not in colors]
     colors.update((key, free[index % len(free)]) for index, key in enumerate(others))
     return tuple(style(order.index(key), colors[key]) for key in keys)
+
+
+@cache
+def _network_colors() -> dict[str, int]:
+    """Return the colors of networks by name and by label, as keys are written."""
+    return {
+        _key(word): one.color
+        for one in NETWORKS.values()
+        if one.color is not None
+        for word in (one.name, one.label)
+    }
 
 
 def style(index: int, color: int | None = None) -> Style:

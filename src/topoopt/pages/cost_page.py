@@ -5,6 +5,7 @@ from math import isinf
 
 from topoopt.base.errors import unknown_name
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
+from topoopt.catalog import NETWORKS
 from topoopt.pages.chart import BarChart
 from topoopt.pages.cost_tables import (
     ITEMS,
@@ -26,18 +27,6 @@ from topoopt.pricing import (
     CostComparison,
     TechnologyRow,
 )
-
-WHAT_IT_IS = {
-    "topoopt": "patch panels",
-    "topoopt-ocs": "optical circuit switches in place of panels",
-    "fat-tree": "full bisection, an interface for each of topoopt's",
-    "expander": "random cables, no switch",
-    "torus": "cables to the neighbors in a grid, no switch",
-    "full-mesh": "cables to every server, no switch",
-    "ocs-reconfig": "optical circuit switches that follow the traffic",
-    "mixnet": "a fat-tree, and circuit switches for regions of servers",
-}
-"""Shorter than the note of the bill, or in place of none."""
 
 
 def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
@@ -132,7 +121,7 @@ def _table(costs: CostComparison) -> Table:
         number("× topoopt", lambda offer: offer.to_json(own_usd)["over_topoopt"], ".2f"),
         number("power", lambda offer: watts(offer.bill.power_w)),
         *([number("an hour", "ownership.usd_per_hour", dollars)] if owned else []),
-        text("what it is", lambda offer: WHAT_IT_IS.get(offer.bill.fabric, offer.bill.note)),
+        text("what it is", lambda offer: offer.bill.note or NETWORKS[offer.bill.fabric].description),
     )
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.base.units import format_bandwidth, format_time
-from topoopt.inference import SERVING_FABRICS, ServingAnswer, ServingRun, split_words, user_tokens_per_s
+from topoopt.catalog import NETWORKS
+from topoopt.inference import ServingAnswer, ServingRun, split_words, user_tokens_per_s
 from topoopt.pages.chart import Bar, Chart, Limit, LineChart, Series, TimelineChart
 from topoopt.pages.number_format import counted, dollars
 from topoopt.pages.page import Notes, Page, Section, Table, Tile
@@ -107,7 +108,9 @@ def _times_title(answer: ServingAnswer) -> str:
 def _tiles(answer: ServingAnswer) -> tuple[Tile, ...]:
     best, row = answer.best, answer.row(answer.best, answer.usd_per_hour)
     fabric = (
-        (Tile("Network", answer.winner.name, SERVING_FABRICS[answer.winner.name]),) if answer.winner else ()
+        (Tile("Network", answer.winner.name, NETWORKS[answer.winner.name].description),)
+        if answer.winner
+        else ()
     )
     return (
         *fabric,

@@ -25,7 +25,6 @@ from topoopt.plans.plan import Outcome as Outcome
 from topoopt.plans.plan import Plan as Plan
 from topoopt.plans.plan import RoutingGap as RoutingGap
 from topoopt.plans.plan import SearchRecord as SearchRecord
-from topoopt.plans.plan import labeled as labeled
 from topoopt.plans.plan_file import plan_from_mapping as plan_from_mapping
 from topoopt.plans.plan_file import plan_schema as plan_schema
 from topoopt.plans.plan_file import plan_to_mapping as plan_to_mapping

@@ -10,10 +10,11 @@ from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.base.provenance import Provenance
 from topoopt.base.units import format_bandwidth
+from topoopt.catalog import labeled
 from topoopt.jobs import Job
 from topoopt.plans.file_model import OutcomePart, ProvenancePart
 from topoopt.plans.pareto_front import Standing, dominators, front, standings
-from topoopt.plans.plan import Baseline, Outcome, Plan, labeled
+from topoopt.plans.plan import Baseline, Outcome, Plan
 from topoopt.pricing import Iteration, NetworkPrice, Ownership, OwnershipTerms, beside, in_samples, ownership
 from topoopt.schema.files import Amount, Positive, Strict, noun_from, validated
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from topoopt.base.answers import ask, shows_itself
 from topoopt.base.provenance import Provenance
+from topoopt.catalog import labeled
 from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans.served_figures import ServedFigures
@@ -178,24 +179,13 @@ class RoutingGap:
         return self.max_load_s / self.optimal_load_s - 1 if self.optimal_load_s > 0 else 0.0
 
 
-def labeled(fabric: str, variant: str) -> str:
-    """Return the name of a fabric with what tells it from others of that name.
-
-    Examples
-    --------
-    >>> labeled("fat-tree", "priced"), labeled("torus", "")
-    ('fat-tree (priced)', 'torus')
-    """
-    return f"{fabric} ({variant})" if variant else fabric
-
-
 @dataclass(frozen=True, eq=False)
 class Baseline:
     """The same job on another fabric, with a strategy searched for it.
 
     ``layout_times_s`` are the iteration times with each layout of a transformer; other jobs have none. Of those that
     are ``left_out``, since they could not be the fastest, it has what they take at least. ``rule`` is the name of the
-    rule by which the fabric was dimensioned, see ``topoopt.search.BASELINE_RULES``. ``bucket_bytes`` is the size of
+    rule by which the fabric was dimensioned, see :class:`topoopt.catalog.Sizing`. ``bucket_bytes`` is the size of
     gradient buckets where that was chosen for this fabric; None: that of the job. ``routes`` is the routing method by
     which the job goes; nothing where circuits change, and in plans from before it was written. ``power_w``
     are the watts of the network; None where those of a part are unknown. ``variant`` is what tells it from other

@@ -2,19 +2,13 @@
 
 from dataclasses import dataclass
 
-from topoopt.base.errors import InvalidInput, check_known
-from topoopt.catalog import packet_switches
+from topoopt.base.errors import InvalidInput
+from topoopt.catalog import NETWORKS, packet_switches
 from topoopt.pricing.accounting import Accounting
 from topoopt.pricing.cable_lengths import lengths_to_middle_m, mean_between_servers_m
-from topoopt.pricing.fabric_options import CO_PACKAGED, COPPER, PLUGGABLE, RAIL_LEAF_PORTS, FabricOptions
-from topoopt.pricing.part_counts import (
-    CABLED_FABRICS,
-    PRICED_FABRICS,
-    SWITCHED_FABRICS,
-    Buying,
-    Interfaces,
-    bought_interfaces,
-)
+from topoopt.pricing.fabric_options import CO_PACKAGED, COPPER, PLUGGABLE, FabricOptions
+from topoopt.pricing.fabric_price import price_of_fabric
+from topoopt.pricing.part_counts import Buying, Interfaces
 from topoopt.pricing.part_table import Item, Part, PartTable
 from topoopt.pricing.price_lists import find_power
 from topoopt.pricing.switch_choice import Plane, price_of
@@ -160,9 +154,7 @@ def bill_of_materials(
     Parameters
     ----------
     fabric
-        A name of :data:`PRICED_FABRICS`. ``ideal-switch`` and ``fat-tree`` are both the cheapest network of whole
-        switches that never blocks, for ``degree`` interfaces a server (or, by the port, a full-bisection fat-tree),
-        ``oversub-fat-tree`` is one with fewer links above the first switch.
+        A name of :data:`topoopt.catalog.NETWORKS`.
     bandwidth_bps
         Bandwidth of one interface; prices between listed speeds are interpolated, and the line says so.
     accounting
@@ -191,16 +183,16 @@ def bill_of_materials(
     >>> bill_of_materials("topoopt", 128, 4, 100e9, find_prices("2022"), find_accounting("paper")).cost_per_server_usd
     5208.0
     """
-    check_known("fabric", fabric, PRICED_FABRICS)
+    price = price_of_fabric(fabric)
     if servers < 1 or degree < 1 or not 0 < bandwidth_bps < float("inf"):
         raise InvalidInput(
             "bill: servers and degree must be >= 1 and bandwidth_bps positive, "
             f"got {servers}, {degree} and {bandwidth_bps}"
         )
     rule, watts, chosen = accounting or Accounting(), power or find_power(), options or FabricOptions()
-    interfaces = bought_interfaces(fabric, Interfaces(servers, degree, bandwidth_bps))
+    interfaces = price.interfaces(Interfaces(servers, degree, bandwidth_bps))
     buying = _buying(fabric, interfaces, rule, chosen, prices)
-    counted = PRICED_FABRICS[fabric](buying)
+    counted = price.count(buying)
     parts = sorted(counted.parts.items(), key=lambda one: _place(one[0]))
     return Bill(
         fabric,
@@ -230,7 +222,7 @@ def _buying(
     length_m = rule.fiber_length_m
     if length_m is not None:
         lengths_m = lengths_m * 0 + length_m
-    elif fabric in CABLED_FABRICS:
+    elif NETWORKS[fabric].cabled:
         length_m = mean_between_servers_m(interfaces.servers)
     else:
         length_m = float(lengths_m.mean())
@@ -273,39 +265,11 @@ def _watts(part: Part, power: PartTable) -> float | None:
 def _note(
     fabric: str, degree: int, rule: Accounting, options: FabricOptions, planes: tuple[Plane, ...]
 ) -> str:
-    notes = [_what(fabric, degree, rule, options)]
-    if fabric == "oversub-fat-tree" and planes and all(plane.tree.tiers == 1 for plane in planes):
-        notes = ["one switch reaches: nothing is oversubscribed"]
-    if options.link_technology != PLUGGABLE and fabric not in SWITCHED_FABRICS:
+    network = NETWORKS[fabric]
+    notes = [network.price.note(rule, options, degree, planes)]
+    if options.link_technology != PLUGGABLE and not network.switched:
         if options.link_technology == CO_PACKAGED:
             notes.append("no packet switches: modules at servers are pluggable")
-        elif options.link_technology == COPPER and fabric not in CABLED_FABRICS:
+        elif options.link_technology == COPPER and not network.cabled:
             notes.append("circuits are of light: no copper")
     return "; ".join(note for note in notes if note)
-
-
-def _what(fabric: str, degree: int, rule: Accounting, options: FabricOptions) -> str:
-    if fabric == "topoopt-hybrid":
-        switched = options.hybrid_ocs_interfaces(degree)
-        return f"{switched} of {degree} interfaces behind optical circuit switches, the others behind panels"
-    if fabric == "oversub-fat-tree":
-        return f"{options.oversubscription:g}:1 above the first switch"
-    if fabric == "mixnet":
-        electrical = options.mixnet_electrical_interfaces(degree)
-        return f"{electrical} of {degree} interfaces on a full-bisection fat-tree, the others on circuit switches"
-    return _NOTES_BY_PORT.get(fabric, "") if rule.switches == "ports" else _NOTES.get(fabric, "")
-
-
-_NOTES = {
-    "ideal-switch": "the cheapest network of whole switches that never blocks",
-    "fat-tree": "the cheapest network of whole switches that never blocks",
-    "rail": "rails share a switch where it has ports for all; beyond, a tree for each",
-    "full-mesh": "an interface for every other server; the bandwidth of all interfaces asked for is shared by them",
-    "sip-ml": "no bill of SiP-ML is published: priced as an optical circuit switch",
-    "ocs-reconfig": "priced as an optical circuit switch",
-}
-_NOTES_BY_PORT = {
-    **{name: note for name, note in _NOTES.items() if name not in SWITCHED_FABRICS},
-    "ideal-switch": "priced as a full-bisection fat-tree, per interface",
-    "rail": f"leaves of {RAIL_LEAF_PORTS} ports, half of them up; no spine where a rail has one leaf",
-}

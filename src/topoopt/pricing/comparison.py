@@ -8,7 +8,7 @@ from typing import Any
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import TopoOptError
 from topoopt.base.units import finite_or_none
-from topoopt.catalog import OpticalChoice, break_even_bytes, break_even_interval_s, choose_optics
+from topoopt.catalog import OWN, OpticalChoice, break_even_bytes, break_even_interval_s, choose_optics
 from topoopt.pricing.bill import bill_of_materials
 from topoopt.pricing.cost_equivalence import (
     PUBLISHED_IDEAL_OVER_TOPOOPT,
@@ -19,7 +19,7 @@ from topoopt.pricing.cost_equivalence import (
     equivalent_fat_tree,
     published_equivalent_bandwidth,
 )
-from topoopt.pricing.offer import OWN, Offer, PricedNetwork, Purchase, make_offers
+from topoopt.pricing.offer import Offer, PricedNetwork, Purchase, make_offers
 from topoopt.pricing.optical_devices import light_left_db, transceiver_for
 from topoopt.pricing.part_counts import PORT_OF_TECHNOLOGY
 from topoopt.pricing.part_table import PartTable

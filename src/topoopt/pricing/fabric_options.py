@@ -18,9 +18,6 @@ LINK_TECHNOLOGIES: Mapping[str, str] = {
     COPPER: "cables of copper from servers into first switches wherever they reach; modules beyond",
 }
 """What links are made of, by name."""
-RAIL_LEAF_PORTS = 64
-"""Ports of a rail's leaf, half of them for servers, where ports are counted and not whole switches: as the topology
-has it."""
 REGION_SERVERS = 8
 """Servers of a region of mixnet, joined by one optical circuit switch: as the fabric has it."""
 

@@ -1,15 +1,14 @@
 """Whether a fabric can be built: devices, their ports, which technology holds the fibers, and the light lost."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import Transceiver, largest_degree, packet_switches
-from topoopt.pricing.fabric_options import RAIL_LEAF_PORTS, REGION_SERVERS, FabricOptions
+from topoopt.catalog import Transceiver, packet_switches
+from topoopt.pricing.fabric_options import REGION_SERVERS, FabricOptions
 from topoopt.pricing.optical_devices import (
-    OPTICAL_FABRICS,
     PANEL,
     Cabling,
     OpticalDevices,
@@ -19,7 +18,7 @@ from topoopt.pricing.optical_devices import (
     too_many_ports,
     transceiver_for,
 )
-from topoopt.pricing.part_counts import CABLED_FABRICS, PRICED_FABRICS, Interfaces
+from topoopt.pricing.part_counts import Interfaces
 from topoopt.pricing.switch_choice import Plane
 
 
@@ -54,6 +53,7 @@ class FatTreeSize:
 
 USUAL_CABLING = Cabling()
 """Duplex links, one shard, and look-ahead."""
+WIRED_ONCE = "cables from server to server, wired once: every job gets the same topology"
 DEVICE_A_REGION = Cabling(links="directed", look_ahead=False, interfaces_per_device=1)
 """How the servers of a region of mixnet are joined."""
 
@@ -106,83 +106,69 @@ class Realization:
         }
 
 
-def realize(
-    fabric: str,
-    servers: int,
-    degree: int,
-    bandwidth_bps: float,
-    cabling: Cabling = USUAL_CABLING,
-    *,
-    tiers: int | None = 3,
-    options: FabricOptions | None = None,
-    planes: tuple[Plane, ...] = (),
-) -> Realization:
-    """Return what a fabric is built of: devices and ports, light lost, and what stands in the way.
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Interfaces that a fabric has to join, and how it is built.
 
-    Interface i of every server goes to optical device i of d, so a device has a port for every server. On directed
-    links any wiring is then possible: d permutations, one a device. On duplex links a device joins servers in
-    pairs; it can do so for rings of even length, which fall apart into two sets of pairs. A ring of odd length does
-    not, and needs both its interfaces on one device: with an odd number of servers two interfaces share a device.
+    Attributes
+    ----------
+    cabling : Cabling
+    tiers : int
+        Of switches in a fat-tree whose radix is whatever is needed, as the paper has it.
+    planes : tuple of Plane
+        Trees of whole switches that are bought in place of those; see :class:`topoopt.pricing.Bill`.
+    """
+
+    fabric: str
+    interfaces: Interfaces
+    cabling: Cabling
+    options: FabricOptions
+    tiers: int = 3
+    planes: tuple[Plane, ...] = ()
+
+
+def realize_switches(site: Site, size: FatTreeSize | None = None, *, one_switch: bool = False) -> Realization:
+    """Return trees of packet switches: those that are bought, else one of ``size`` for each interface of a server.
 
     Parameters
     ----------
-    cabling
-        Where it does not say how many interfaces of a server are on one device, it is as above.
-    tiers
-        Of switches in a fat-tree whose radix is whatever is needed, as the paper has it.
-    planes
-        Trees of whole switches that are bought in place of those; see :class:`topoopt.pricing.Bill`.
-
-    Raises
-    ------
-    InvalidInput
-        If a name is unknown or a number out of range.
-
-    Examples
-    --------
-    >>> realize("topoopt", 128, 4, 100e9).optical[0].count, realize("topoopt", 128, 4, 100e9).optical[0].ports
-    (8, 128)
+    size
+        Full bisection in the tiers of the site by default.
+    one_switch
+        Whether the fabric is called one switch, which a remark then explains.
     """
-    check_known("fabric", fabric, PRICED_FABRICS)
-    if servers < 1 or degree < 1:
-        raise InvalidInput(f"{fabric}: servers and degree must be >= 1, got {servers} and {degree}")
-    if not 1 <= cabling.shards <= servers:
-        raise InvalidInput(f"shards: expected 1..{servers}, got {cabling.shards}")
-    interfaces, chosen = Interfaces(servers, degree, bandwidth_bps), options or FabricOptions()
-    if fabric in OPTICAL_FABRICS:
-        if fabric == "sip-ml":
-            cabling = replace(cabling, links="directed")  # a wavelength goes one way
-        devices = optical_devices(fabric, interfaces, cabling, chosen)
-        return _optical(fabric, devices, interfaces, cabling)
-    if fabric == "mixnet":
-        return _mixnet(interfaces, tiers or 3, chosen, cabling.technology, planes)
-    if planes:
-        return _bought(fabric, planes)
-    if fabric == "rail":
-        return _tree(fabric, _rail_size(servers), interfaces)
-    if fabric in CABLED_FABRICS:
-        return _cabled(fabric, servers, degree)
-    ratio = chosen.oversubscription if fabric == "oversub-fat-tree" else 1.0
-    return _tree(fabric, fat_tree_size(servers, tiers or 3, ratio), interfaces)
+    if site.planes:
+        return _bought(site, one_switch)
+    return _tree(site, size or fat_tree_size(site.interfaces.servers, site.tiers), one_switch)
 
 
-def _bought(fabric: str, planes: tuple[Plane, ...]) -> Realization:
+def _bought(site: Site, one_switch: bool) -> Realization:
     """Return trees of whole switches: nothing stands in their way, or there would be no bill."""
-    remarks = []
-    if fabric == "ideal-switch" and sum(plane.count for plane in planes) > 1:
+    remarks, planes = [], site.planes
+    if one_switch and sum(plane.count for plane in planes) > 1:
         remarks.append("a server's interfaces are on several trees, and its traffic is spread over them")
     if any(plane.model.split > 1 for plane in planes):
         remarks.append("ports of switches are split by breakout cables")
     if any(plane.spare_ports for plane in planes):
         remarks.append("spare ports of switches are paid for")
     return Realization(
-        fabric, trees=sum(plane.count for plane in planes), planes=planes, remarks=tuple(remarks)
+        site.fabric, trees=sum(plane.count for plane in planes), planes=planes, remarks=tuple(remarks)
     )
 
 
-def _optical(
-    fabric: str, devices: tuple[OpticalDevices, ...], interfaces: Interfaces, cabling: Cabling
-) -> Realization:
+def of_technologies(usual: tuple[str, ...]) -> Callable[[Site], Realization]:
+    """Return what builds a fabric of optical devices of the first of these technologies that is large enough."""
+
+    def realize(site: Site) -> Realization:
+        size = site.interfaces
+        return realize_optical(site, optical_devices(usual, size.degree, size.servers, site.cabling))
+
+    return realize
+
+
+def realize_optical(site: Site, *devices: OpticalDevices) -> Realization:
+    """Return a fabric of optical devices, with the light that is left and whatever does not fit."""
+    interfaces, cabling = site.interfaces, site.cabling
     module = transceiver_for(interfaces.bandwidth_bps)
     left_db = [light_left_db(row.loss_db, module) for row in devices]
     known_db = [value for value in left_db if value is not None]
@@ -200,7 +186,7 @@ def _optical(
             f"{module.loss_budget_db:g} dB; take a technology that loses less (technology=NAME), or amplifiers"
         )
     return Realization(
-        fabric,
+        site.fabric,
         devices,
         transceiver=module,
         margin_db=margin_db,
@@ -230,43 +216,26 @@ def _optical_remarks(
             yield f"no source gives the loss of {row.technology}: light not checked"
 
 
-def _mixnet(
-    interfaces: Interfaces,
-    tiers: int,
-    options: FabricOptions,
-    technology: str | None,
-    planes: tuple[Plane, ...],
-) -> Realization:
-    """Return trees for the electrical interfaces, and one optical device a region for the others."""
-    electrical = options.mixnet_electrical_interfaces(interfaces.degree)
-    size = None if planes else fat_tree_size(interfaces.servers, tiers)
-    tree = (
-        _bought("mixnet", planes)
-        if size is None
-        else _tree("mixnet", size, replace(interfaces, degree=electrical))
-    )
-    optical_interfaces = interfaces.degree - electrical
-    device = regional_devices(interfaces.servers, optical_interfaces, REGION_SERVERS, technology)
-    optical = _optical("mixnet", (device,), interfaces, DEVICE_A_REGION)
+def realize_regions(site: Site, circuits: int) -> Realization:
+    """Return trees for the electrical interfaces, and one optical device per region for ``circuits`` of each server."""
+    interfaces = site.interfaces
+    electrical = replace(site, interfaces=replace(interfaces, degree=interfaces.degree - circuits))
+    tree = realize_switches(electrical)
+    device = regional_devices(interfaces.servers, circuits, REGION_SERVERS, site.cabling.technology)
+    optical = realize_optical(replace(site, cabling=DEVICE_A_REGION), device)
     regions = f"regions of {REGION_SERVERS} servers, each with an optical device of its own"
     return replace(
         optical,
-        tree=size,
+        tree=tree.tree,
         trees=tree.trees,
-        planes=planes,
+        planes=site.planes,
         remarks=(regions, *optical.remarks, *tree.remarks),
         problems=optical.problems + tree.problems,
     )
 
 
-def _rail_size(servers: int) -> FatTreeSize:
-    leaf = RAIL_LEAF_PORTS // 2
-    edge = -(-servers // leaf)
-    radix = max(RAIL_LEAF_PORTS, edge)
-    return FatTreeSize(servers, radix, edge, 0, 0 if edge == 1 else -(-edge * leaf // radix))
-
-
-def _tree(fabric: str, size: FatTreeSize, interfaces: Interfaces) -> Realization:
+def _tree(site: Site, size: FatTreeSize, one_switch: bool) -> Realization:
+    interfaces = site.interfaces
     speed = format_bandwidth(interfaces.bandwidth_bps)
     fast = [row for row in packet_switches() if row.port_bandwidth_bps >= interfaces.bandwidth_bps]
     fitting = [row for row in fast if row.ports >= size.radix]
@@ -281,27 +250,20 @@ def _tree(fabric: str, size: FatTreeSize, interfaces: Interfaces) -> Realization
             f"switches of {size.radix} ports of {speed} are needed, {have}; "
             "use more tiers or more interfaces of less bandwidth"
         )
-    if fabric == "ideal-switch":
+    if one_switch:
         remarks.append("no switch of so many ports exists: built as trees without blocking")
     if interfaces.degree > 1:
         remarks.append("each interface of a server has a tree of its own")
     remarks.append("the bill counts ports in use, not whole switches")
     return Realization(
-        fabric, tree=size, trees=interfaces.degree, remarks=tuple(remarks), problems=tuple(problems)
+        site.fabric, tree=size, trees=interfaces.degree, remarks=tuple(remarks), problems=tuple(problems)
     )
 
 
-def _cabled(fabric: str, servers: int, degree: int) -> Realization:
-    remarks, problems = _ends_of_cables(servers, degree) if fabric != "full-mesh" else ([], [])
-    remarks.insert(0, "cables from server to server, wired once: every job gets the same topology")
-    most = largest_degree(max(servers, 2))
-    if fabric == "full-mesh" and servers - 1 > degree:
-        remarks.append(f"the bill has the {servers - 1} interfaces that every server needs, not {degree}")
-    if fabric == "full-mesh" and servers - 1 > most:
-        problems.append(
-            f"every server needs {servers - 1} interfaces and the largest has {most}; use another fabric"
-        )
-    return Realization(fabric, remarks=tuple(remarks), problems=tuple(problems))
+def realize_cables(site: Site) -> Realization:
+    """Return cables from server to server: nothing but their ends can stand in the way."""
+    remarks, problems = _ends_of_cables(site.interfaces.servers, site.interfaces.degree)
+    return Realization(site.fabric, remarks=(WIRED_ONCE, *remarks), problems=tuple(problems))
 
 
 def _ends_of_cables(servers: int, degree: int) -> tuple[list[str], list[str]]:

@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from topoopt.base.errors import InvalidInput, TopoOptError, check_known
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import NETWORKS, OWN, ClusterSpec
 from topoopt.pricing.accounting import Accounting
 from topoopt.pricing.bill import Bill, bill_of_materials
 from topoopt.pricing.fabric_options import FabricOptions
-from topoopt.pricing.feasibility import Realization, realize
-from topoopt.pricing.optical_devices import Cabling, check_fits_a_panel, ports_needed
+from topoopt.pricing.fabric_price import check_fits_a_panel, realize
+from topoopt.pricing.feasibility import Realization
+from topoopt.pricing.optical_devices import Cabling, ports_needed
 from topoopt.pricing.ownership import (
     Iteration,
     Ownership,
@@ -20,10 +21,7 @@ from topoopt.pricing.ownership import (
     network_price,
     ownership,
 )
-from topoopt.pricing.part_counts import PRICED_FABRICS
 from topoopt.pricing.part_table import BASIC_ITEMS, PartTable
-
-OWN = "topoopt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ def make_offers(
     Infeasible
         If the optical devices of a fabric are too small.
     """
-    names = tuple(PRICED_FABRICS) if fabrics is None else _known(fabrics)
+    names = tuple(NETWORKS) if fabrics is None else _known(fabrics)
     for item in BASIC_ITEMS:
         if purchase.prices.rows_behind(item, 0.0):  # a list of one's own need not have every part
             purchase.prices.price_usd(item, network.cluster.link_bandwidth_bps)
@@ -170,7 +168,7 @@ def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer
             purchase.shards,
             purchase.technology,
             rule.look_ahead,
-            network.interfaces_per_device if fabric.startswith(OWN) else None,
+            network.interfaces_per_device if NETWORKS[fabric].carried_as == OWN else None,
         ),
         tiers=rule.tiers,
         options=options,
@@ -204,7 +202,7 @@ def _beside_own(offers: Iterable[Offer], network: PricedNetwork) -> Iterator[Off
 def _known(fabrics: Iterable[str]) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(fabrics))
     for name in names:
-        check_known("fabrics", name, PRICED_FABRICS)
+        check_known("fabrics", name, NETWORKS)
     if not names:
         raise InvalidInput("fabrics: none leaves nothing to price; name one or more")
     return names

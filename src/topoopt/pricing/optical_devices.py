@@ -1,22 +1,10 @@
 """Panels and optical circuit switches for a fabric: how many, with how many ports, of which technology."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from topoopt.base.errors import Infeasible
 from topoopt.catalog import Transceiver, find_optical_switch, optical_switches, transceivers
-from topoopt.pricing.fabric_options import FabricOptions
-from topoopt.pricing.part_counts import Interfaces
 
 PANEL = "patch-panel"
-OPTICAL_FABRICS: Mapping[str, tuple[str, ...]] = {
-    "topoopt": ("patch-panel",),
-    "topoopt-ocs": ("3d-mems", "piezo"),
-    "topoopt-hybrid": ("patch-panel", "3d-mems", "piezo"),
-    "ocs-reconfig": ("3d-mems", "piezo"),
-    "sip-ml": ("silicon-photonics",),
-}
-"""Technologies that a fabric is usually built of, the first that is large enough is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,46 +102,28 @@ def least_shards(servers: int, ports: int, links: str) -> int:
     )
 
 
-def check_fits_a_panel(fabric: str, servers: int, shards: int = 1, links: str = "duplex") -> None:
-    """Refuse a cluster that no optical device can hold; fabrics without one always fit.
-
-    Raises
-    ------
-    Infeasible
-        With the number of shards that would fit.
-    """
-    largest = max(optical_switches(), key=lambda row: row.ports)
-    ports = -(-servers // shards)
-    if fabric in OPTICAL_FABRICS and ports > largest.ports:
-        split = least_shards(servers, largest.ports, links)
-        raise Infeasible(
-            f"{fabric}: {servers} servers need {ports} ports on each panel, and the largest ({largest.name}) has "
-            f"{largest.ports}; use shards={split} (servers of different shards cannot be "
-            "joined), or leave it out of fabrics"
-        )
-
-
 def optical_devices(
-    fabric: str, interfaces: Interfaces, cabling: Cabling, options: FabricOptions
-) -> tuple[OpticalDevices, ...]:
-    """Return the devices of each kind, of the first usual technology that is large enough.
+    usual: tuple[str, ...], interfaces: int, servers: int, cabling: Cabling
+) -> OpticalDevices:
+    """Return the devices that have so many interfaces of every server behind them.
+
+    They are of the technology that the cabling names, else of the first of ``usual`` that is large enough.
 
     Raises
     ------
     InvalidInput
-        If there is no such technology, or the hybrid cannot be split so.
+        If there is no such technology.
     """
-    degree, named = interfaces.degree, OPTICAL_FABRICS[fabric]
-    if cabling.technology is not None:
-        named = (find_optical_switch(cabling.technology).name,)
-    if fabric != "topoopt-hybrid":
-        return (_devices(named, degree, interfaces.servers, cabling),)
-    switched = options.hybrid_ocs_interfaces(degree)
-    switches = named if cabling.technology else OPTICAL_FABRICS["topoopt-ocs"]
-    return (
-        _devices((PANEL,), degree - switched, interfaces.servers, cabling),
-        _devices(switches, switched, interfaces.servers, cabling),
-    )
+    named = usual if cabling.technology is None else (cabling.technology,)
+    share = min(cabling.sharing(servers), interfaces)
+    ports = ports_needed(servers, cabling.shards, share)
+    rows = [find_optical_switch(name) for name in named]
+    row = next((row for row in rows if row.ports >= ports), max(rows, key=lambda row: row.ports))
+    count = cabling.shards * -(-interfaces // share)
+    if cabling.look_ahead and row.name == PANEL:
+        count *= 2
+    holds_all = servers * interfaces <= row.ports
+    return OpticalDevices(row.name, count, ports, row.ports, holds_all, row.insertion_loss_db)
 
 
 def regional_devices(
@@ -199,16 +169,3 @@ def transceiver_for(bandwidth_bps: float) -> Transceiver | None:
 def light_left_db(loss_db: tuple[float, float] | None, module: Transceiver | None) -> float | None:
     """Return what a transceiver can still spare after the worst connection; None where a figure is not known."""
     return None if loss_db is None or module is None else module.loss_budget_db - loss_db[1]
-
-
-def _devices(names: tuple[str, ...], interfaces: int, servers: int, cabling: Cabling) -> OpticalDevices:
-    """Return the devices that have so many interfaces of every server behind them."""
-    share = min(cabling.sharing(servers), interfaces)
-    ports = ports_needed(servers, cabling.shards, share)
-    rows = [find_optical_switch(name) for name in names]
-    row = next((row for row in rows if row.ports >= ports), max(rows, key=lambda row: row.ports))
-    count = cabling.shards * -(-interfaces // share)
-    if cabling.look_ahead and row.name == PANEL:
-        count *= 2
-    holds_all = servers * interfaces <= row.ports
-    return OpticalDevices(row.name, count, ports, row.ports, holds_all, row.insertion_loss_db)

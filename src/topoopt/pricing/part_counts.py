@@ -9,7 +9,6 @@ from topoopt.base.arrays import Floats
 from topoopt.pricing.accounting import Accounting
 from topoopt.pricing.fabric_options import (
     COPPER,
-    RAIL_LEAF_PORTS,
     FabricOptions,
     in_copper,
     plugged,
@@ -91,35 +90,24 @@ PORT_OF_TECHNOLOGY: Mapping[str, Item] = {
 """Which part a port of an optical technology is; the others have no price in any list."""
 
 
-def bought_interfaces(fabric: str, interfaces: Interfaces) -> Interfaces:
-    """Return the interfaces that a fabric needs for the bandwidth of these.
-
-    A full mesh has a link to every other server, which share the bandwidth of all interfaces asked for; where there
-    are fewer servers than interfaces, some are joined by several.
-    """
-    others = interfaces.servers - 1
-    if fabric != "full-mesh" or others <= interfaces.degree:
-        return interfaces
-    return Interfaces(interfaces.servers, others, interfaces.degree * interfaces.bandwidth_bps / others)
-
-
-def _patch_panel(buying: Buying) -> Counted:
+def behind_panels(buying: Buying) -> Counted:
+    """Return the parts of interfaces behind patch panels, with their modules and network cards."""
     return _server_side(buying).plus(_panels(buying))
 
 
-def _optical_switch(buying: Buying) -> Counted:
+def behind_circuit_switches(buying: Buying) -> Counted:
+    """Return the parts of interfaces behind optical circuit switches, with their modules and network cards."""
     return _server_side(buying).plus(_circuit_ports(buying))
 
 
-def _hybrid(buying: Buying) -> Counted:
-    degree = buying.interfaces.degree
-    circuits = buying.options.hybrid_ocs_interfaces(degree)
-    behind_panels = _panels(buying.of(degree - circuits))
-    return _server_side(buying).plus(behind_panels).plus(_circuit_ports(buying.of(circuits)))
+def behind_both(buying: Buying, circuits: int) -> Counted:
+    """Return the parts where ``circuits`` ports per server are behind circuit switches, the others behind panels."""
+    panels = _panels(buying.of(buying.interfaces.degree - circuits))
+    return _server_side(buying).plus(panels).plus(_circuit_ports(buying.of(circuits)))
 
 
-def _direct(buying: Buying) -> Counted:
-    """Return the servers' own parts, and cables from server to server.
+def cabled(buying: Buying) -> Counted:
+    """Return the parts of cables from server to server, with modules and network cards.
 
     The paper counts a fiber for every interface, although two interfaces share a cable; copper is bought by the cable.
     """
@@ -130,28 +118,6 @@ def _direct(buying: Buying) -> Counted:
             of_speed = {Part(item, size.bandwidth_bps): float(count) for item, count in copper.items()}
             return Counted({**_nics(buying), **of_speed})
     return _server_side(buying).plus(Counted({Part("fiber_m"): buying.fiber_m(size.total)}))
-
-
-def _full_bisection(buying: Buying) -> Counted:
-    return switched(buying)
-
-
-def _oversubscribed(buying: Buying) -> Counted:
-    return switched(buying, oversubscription=buying.options.oversubscription)
-
-
-def _mixnet(buying: Buying) -> Counted:
-    electrical = buying.options.mixnet_electrical_interfaces(buying.interfaces.degree)
-    tree = switched(buying.of(electrical))
-    return tree.plus(_optical_switch(buying.of(buying.interfaces.degree - electrical)))
-
-
-def _rail(buying: Buying) -> Counted:
-    if buying.rule.switches == "whole":
-        return switched(buying, rails=True)
-    # By the port a rail of one leaf needs no spine; beyond, every server link has an uplink of its own.
-    one_leaf = buying.interfaces.servers <= RAIL_LEAF_PORTS // 2
-    return ports_in_use(buying, 0 if one_leaf else 1)
 
 
 def _nics(buying: Buying) -> dict[Part, float]:
@@ -183,28 +149,6 @@ def _circuit_ports(buying: Buying) -> Counted:
     if item == "patch_panel_port" or buying.prices.known_value(item) is None:
         item = "ocs_port"
     return Counted({Part(item): count, Part("fiber_m"): buying.fiber_m(count)})
-
-
-PRICED_FABRICS: Mapping[str, CountRule] = {
-    "topoopt": _patch_panel,
-    "topoopt-ocs": _optical_switch,
-    "topoopt-hybrid": _hybrid,
-    "ideal-switch": _full_bisection,
-    "fat-tree": _full_bisection,
-    "oversub-fat-tree": _oversubscribed,
-    "rail": _rail,
-    "expander": _direct,
-    "torus": _direct,
-    "full-mesh": _direct,
-    "sip-ml": _optical_switch,
-    "ocs-reconfig": _optical_switch,
-    "mixnet": _mixnet,
-}
-"""How many of each part a fabric takes, by name."""
-CABLED_FABRICS = frozenset(name for name, rule in PRICED_FABRICS.items() if rule is _direct)
-"""Fabrics whose servers are cabled to each other, once."""
-SWITCHED_FABRICS = frozenset(("ideal-switch", "fat-tree", "oversub-fat-tree", "rail", "mixnet"))
-"""Fabrics that have packet switches."""
 
 
 def switched(buying: Buying, *, oversubscription: float = 1.0, rails: bool = False) -> Counted:

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.catalog import find_accelerator
+from topoopt.catalog import OWN, find_accelerator
 from topoopt.inference import Parallelism
 from topoopt.pricing import Iteration, NetworkPrice, OwnershipTerms, Pricing, ownership
 from topoopt.reinforcement.fabrics import (
     OPTICAL_SWITCH,
-    TOPOOPT,
     TOPOOPT_OCS,
     FabricRow,
     Ports,
@@ -261,7 +260,7 @@ def _phase_seconds(
             changed = {**dict.fromkeys(traffic, 0.0), **rewiring.phases_s}
             kept, way = _quickest(ways, rewiring.static)
             return changed, way if kept == changed["weights"] else ways[0].way, waited_s
-    if name not in (TOPOOPT, TOPOOPT_OCS):
+    if name not in (OWN, TOPOOPT_OCS):
         fabric = fixed_fabric(name, every[0].servers, ports, every, seed)
     elif rewiring is not None:
         fabric = rewiring.static

@@ -8,6 +8,7 @@ from operator import methodcaller
 
 import numpy as np
 
+from topoopt.catalog import NETWORKS, Sizing
 from topoopt.jobs import Job, Layout, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Outcome
 from topoopt.pricing import Pricing
@@ -16,7 +17,6 @@ from topoopt.search.alternating_optimization import fixed_fabric
 from topoopt.search.baselines import (
     ANALYTIC,
     LARGEST_TO_TRY_ALL,
-    BaselineRule,
     Fidelity,
     baseline_fabric,
     baseline_row,
@@ -48,12 +48,12 @@ MOST_PROMISING = 2
 """Strategies that are simulated on each fabric above that: the fastest by the estimate of the search's kernel."""
 NEAR_FASTEST = 1.05
 """Times the least estimate, up to which the second is simulated, too."""
-Built = tuple[BaselineRule, Fabric]
+Built = tuple[Sizing, Fabric]
 
 
 def search_baseline(
     job: Job,
-    rule: BaselineRule,
+    rule: Sizing,
     fabric: Fabric,
     options: SearchOptions,
     prices: Pricing,
@@ -110,7 +110,7 @@ class _Trial:
     """A fabric, and what each strategy that was tried on it takes."""
 
     job: Job
-    rule: BaselineRule
+    rule: Sizing
     fabric: Fabric
     seed: int
     fidelity: Fidelity
@@ -173,7 +173,7 @@ def _try_all(trials: Sequence[_Trial], wanted: Sequence[Iterable[ParallelStrateg
 
 def _searched(
     job: Job,
-    rule: BaselineRule,
+    rule: Sizing,
     fabric: Fabric,
     options: SearchOptions,
     prices: Pricing,
@@ -182,8 +182,8 @@ def _searched(
 ) -> _Trial:
     rng = np.random.default_rng(np.random.SeedSequence(options.seed))
     searched = fabric
-    if rule.searched_on:
-        searched = baseline_fabric(job, rule, prices, options.seed, rule.searched_on)
+    if NETWORKS[rule.fabric].changes:
+        searched = baseline_fabric(job, rule, prices, options.seed, "ideal-switch")
     problem = None
     if job.cluster.servers > LARGEST_FOR_ALL and starts[0].splits:
         found = ChainAnswer(starts[0], searched, 0.0, 0, "too many servers", ())
@@ -197,7 +197,7 @@ def _searched(
 
 def layouts_on_baselines(
     job: Job,
-    fabrics: Sequence[tuple[BaselineRule, Fabric]],
+    fabrics: Sequence[tuple[Sizing, Fabric]],
     layouts: Sequence[ParallelStrategy],
     prices: Pricing,
     seed: int,
@@ -272,7 +272,7 @@ def _ready(job: Job, fabric: Fabric, layouts: Sequence[ParallelStrategy], seed: 
 
 def _baseline(
     job: Job,
-    rule: BaselineRule,
+    rule: Sizing,
     fabric: Fabric,
     outcomes: Mapping[int, Outcome],
     times_s: Sequence[float],

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.catalog import NETWORKS, OWN
 from topoopt.collectives import QUICKEST
 from topoopt.plans import Comparison, Outcome, Plan, compared_fabrics, with_ownership
 from topoopt.pricing import Pricing
-from topoopt.search.baselines import BASELINES, DEFAULT_BASELINES, Fidelity, as_settled, outcome_on
+from topoopt.search.baselines import Fidelity, as_settled, baseline_names, outcome_on
 from topoopt.search.candidates.candidate import simulated
 from topoopt.search.fidelity_comparison import at_fidelities
 from topoopt.search.gradient_buckets import is_worth_it, sizes_elsewhere
@@ -16,9 +17,6 @@ from topoopt.search.planner import compare, priced
 from topoopt.search.progress import Progress, silent
 from topoopt.search.starting_strategies import starting_strategy
 from topoopt.simulation import SIMULATORS, SimResult, collective_options
-
-OWN = "topoopt"
-"""The plan's own fabric, which is always the first row."""
 
 
 def compare_fabrics(
@@ -44,7 +42,7 @@ def compare_fabrics(
     others = compare(
         plan.job,
         options,
-        DEFAULT_BASELINES if fabrics is None else tuple(fabrics),
+        baseline_names(compared=True) if fabrics is None else tuple(fabrics),
         prices,
         (starting_strategy(plan.job), plan.strategy),  # as a plan does, for the same answer
         on_progress,
@@ -105,9 +103,9 @@ def checked_fabrics(fabrics: Sequence[str] | None, levels: Sequence[str]) -> tup
         For an unknown name, or circuits that change among several simulators of which one cannot follow them.
     """
     for name in fabrics or ():
-        check_known("fabric", name, (OWN, *BASELINES))
+        check_known("fabric", name, (OWN, *baseline_names()))
     others = None if fabrics is None else tuple(name for name in fabrics if name != OWN)
-    changing = [name for name in others or () if any(rule.searched_on for rule in BASELINES[name])]
+    changing = [name for name in others or () if NETWORKS[name].changes]
     if len(levels) > 1 and changing and "analytic" in levels:
         raise InvalidInput(
             f"simulators: analytic cannot follow the circuits of {' and '.join(changing)}; "

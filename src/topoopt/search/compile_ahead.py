@@ -10,11 +10,11 @@ from collections.abc import Callable
 import numpy as np
 
 from topoopt.base.workers import PARTS
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import NETWORKS, ClusterSpec
 from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.pricing import pricing_of
 from topoopt.routing import CoinChangeRoutes, circulant_max_load
-from topoopt.search.baselines import BASELINES, baseline_fabric
+from topoopt.search.baselines import baseline_fabric
 from topoopt.search.candidates.candidate import with_rings
 from topoopt.search.proposals.problem import make_problem
 from topoopt.topologies import circulant
@@ -43,12 +43,12 @@ def use_loads() -> None:
 
 def _use_chain(job: Job) -> None:
     """Evaluate a strategy behind one switch, whose rings need no kernel."""
-    fabric = baseline_fabric(job, BASELINES["ideal-switch"][0], pricing_of(), 0)
+    fabric = baseline_fabric(job, NETWORKS["ideal-switch"].sizings[0], pricing_of(), 0)
     make_problem(job, fabric).state(data_parallel(operators_of(job).graph, job.cluster.servers))
 
 
 def _use_rings(job: Job) -> None:
     """Lay rings on a torus."""
     traffic = job_traffic(job, data_parallel(operators_of(job).graph, job.cluster.servers))
-    fabric = baseline_fabric(job, BASELINES["torus"][0], pricing_of(), 0)
+    fabric = baseline_fabric(job, NETWORKS["torus"].sizings[0], pricing_of(), 0)
     with_rings(fabric, traffic, job.cluster.degree, 0)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.finder import FABRICS, FabricShape
+from topoopt.catalog import NETWORKS
+from topoopt.finder import FabricShape, build_fabric
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans import Baseline, ComparedFabric, Plan, TaskDifference
 from topoopt.routing import Fabric
@@ -17,10 +18,6 @@ from topoopt.search.gradient_buckets import job_of_baseline
 from topoopt.search.progress import Progress, silent
 from topoopt.search.proposals.problem_tables import most_rings_of
 from topoopt.simulation import COMPUTE, SimResult, SimulationOptions, simulate
-
-WITH_SWITCHES = ("fat-tree", "oversub-fat-tree")
-"""Fabrics that plans draw with trunks in place of parallel switches."""
-
 
 MOST_TASKS = 20
 """Tasks of each fabric that differ most between simulators."""
@@ -86,9 +83,9 @@ def fabric_of_baseline(job: Job, other: Baseline, seed: int, switches: bool = Fa
     """Return what a baseline was simulated on, rings laid; ``switches`` draws every switch of a fat-tree."""
     cluster = job.cluster
     request = fabric_request(cluster, other.server_bandwidth_bps, seed)
-    if switches and other.fabric in WITH_SWITCHES:
-        return FABRICS[other.fabric](replace(request, shape=FabricShape(switches=True)))
-    fabric = usual_routes(FABRICS[other.fabric](request), seed)
+    if switches and NETWORKS[other.fabric].trunks and "switches" in NETWORKS[other.fabric].settings:
+        return build_fabric(other.fabric, replace(request, shape=FabricShape(switches=True)))
+    fabric = usual_routes(build_fabric(other.fabric, request), seed)
     traffic = job_traffic(job, other.strategy)
     laid = with_rings(fabric, traffic, most_rings_of(cluster, fabric.topology), seed)
     usual = other.routes in ("", laid.routes.method)  # balanced ones may be k-shortest with equal weights

@@ -14,7 +14,7 @@ from functools import partial
 
 from topoopt.base.errors import Infeasible
 from topoopt.base.workers import in_threads, wait_for
-from topoopt.finder import FABRICS, FinderRules
+from topoopt.finder import FinderRules, build_fabric
 from topoopt.jobs import Job, job_traffic, operators_of
 from topoopt.plans import SearchRecord
 from topoopt.routing import Fabric
@@ -246,7 +246,7 @@ def _promising(job: Job, layers: tuple[int, ...], columns: int, to_beat_s: float
     degrees = [k for k in DEGREES if cluster.servers % k == 0 and cluster.servers > k]
     if not layers or not degrees:
         return []
-    switch = FABRICS["ideal-switch"](fabric_request(cluster, cluster.server_bandwidth_bps, 0))
+    switch = build_fabric("ideal-switch", fabric_request(cluster, cluster.server_bandwidth_bps, 0))
     estimate_s, chosen = make_problem(job, switch).iteration_time_s, list[tuple[float, _Split]]()
     for degree in degrees:
         rows = [(_Split(degree, dim), _Split(degree, dim).of(job, columns, layers)) for dim in LAYER_DIMS]

@@ -17,6 +17,7 @@ from typing import Any
 from topoopt.base.errors import TopoOptError
 from topoopt.base.provenance import Provenance
 from topoopt.base.workers import in_threads
+from topoopt.catalog import NETWORKS, OWN, Sizing
 from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
 from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Plan, SearchRecord
@@ -25,11 +26,9 @@ from topoopt.routing import Fabric
 from topoopt.search.baseline_search import layouts_on_baselines, least_time_s, search_baselines, to_beat_s
 from topoopt.search.baselines import (
     ANALYTIC,
-    BASELINES,
-    DEFAULT_BASELINES,
-    BaselineRule,
     Fidelity,
     baseline_fabric,
+    baseline_names,
     check_fabrics,
 )
 from topoopt.search.candidates.candidate import (
@@ -208,7 +207,7 @@ def make_plan(
         For unknown names.
     """
     asked, job = job, for_search(job)
-    names = DEFAULT_BASELINES if fabrics is None else fabrics
+    names = baseline_names(compared=True) if fabrics is None else fabrics
     check_fabrics(names)
     table = pricing_of() if prices is None else prices
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))
@@ -273,8 +272,8 @@ def compare(
     buckets are tried, and an algorithm for each message, where the fidelity says so.
     """
     layouts, asked, fidelity = job.work.choices(job.cluster.servers), fidelity, fidelity.of_search
-    built: list[tuple[BaselineRule, Fabric]] = []
-    for rule in (rule for fabric in fabrics for rule in BASELINES[fabric]):
+    built: list[tuple[Sizing, Fabric]] = []
+    for rule in (rule for fabric in fabrics for rule in NETWORKS[fabric].sizings):
         try:
             built.append((rule, baseline_fabric(job, rule, prices, options.seed)))
         except TopoOptError as error:
@@ -291,7 +290,7 @@ def priced(job: Job, prices: Pricing) -> dict[str, Any]:
     """Return the price of the plan's network, with the bill and the accounting; a note says why there is none."""
     cluster = job.cluster
     try:
-        bill = network_bill("topoopt", cluster.servers, cluster.degree, cluster.link_bandwidth_bps, prices)
+        bill = network_bill(OWN, cluster.servers, cluster.degree, cluster.link_bandwidth_bps, prices)
     except TopoOptError as error:
         return {"cost_usd": None, "note": str(error)}
     missing = f"no price of {', '.join(bill.price_missing)}" if bill.price_missing else ""

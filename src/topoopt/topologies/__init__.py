@@ -29,7 +29,6 @@ from topoopt.topologies.families.circulant import links_along as links_along
 from topoopt.topologies.families.circulant import stride_offsets as stride_offsets
 from topoopt.topologies.families.circulant_kernel import best_circulant as best_circulant
 from topoopt.topologies.families.expander import expander as expander
-from topoopt.topologies.families.family import Family as Family
 from topoopt.topologies.families.fat_tree import fat_tree as fat_tree
 from topoopt.topologies.families.fat_tree import fat_tree_arity as fat_tree_arity
 from topoopt.topologies.families.full_mesh import full_mesh as full_mesh
@@ -41,7 +40,6 @@ from topoopt.topologies.families.lifted import lifted as lifted
 from topoopt.topologies.families.lifted import lifted_of as lifted_of
 from topoopt.topologies.families.rail import rail as rail
 from topoopt.topologies.families.regular import WIRING_FAMILIES as WIRING_FAMILIES
-from topoopt.topologies.families.table import FAMILIES as FAMILIES
 from topoopt.topologies.families.torus import torus as torus
 from topoopt.topologies.families.torus import torus_shape as torus_shape
 from topoopt.topologies.metrics import HopMetrics as HopMetrics
@@ -49,7 +47,6 @@ from topoopt.topologies.metrics import hop_metrics as hop_metrics
 from topoopt.topologies.metrics import moore_average_hops as moore_average_hops
 from topoopt.topologies.metrics import moore_histogram as moore_histogram
 from topoopt.topologies.metrics import wiring_hops as wiring_hops
-from topoopt.topologies.topology import DEFAULT_LATENCY_S as DEFAULT_LATENCY_S
 from topoopt.topologies.topology import Link as Link
 from topoopt.topologies.topology import Ring as Ring
 from topoopt.topologies.topology import Topology as Topology

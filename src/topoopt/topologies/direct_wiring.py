@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32
-from topoopt.topologies.topology import DEFAULT_LATENCY_S, Ring, Topology, topology_from_arrays
+from topoopt.catalog import DEFAULT_LATENCY_S
+from topoopt.topologies.topology import Ring, Topology, topology_from_arrays
 
 
 @dataclass(frozen=True, eq=False, slots=True)

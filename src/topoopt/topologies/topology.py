@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import InvalidInput
+from topoopt.catalog import DEFAULT_LATENCY_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,6 @@ class Ring:
     def backwards(self) -> "Ring":
         """Return the same ring the other way round, from the same member."""
         return Ring(0, (self.walk[0], *self.walk[:0:-1]), (self.members[0], *self.members[:0:-1]))
-
-
-DEFAULT_LATENCY_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)

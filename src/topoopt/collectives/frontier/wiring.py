@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.topologies import (
-    DEFAULT_LATENCY_S,
     LINK_MODELS,
     DirectWiring,
     Topology,

@@ -15,12 +15,12 @@ from topoopt.frontends.verbs.sweep import kept_crew
 from topoopt.pricing import LINK_TECHNOLOGIES
 from topoopt.schema.words import ChooseWords, amount, checked_arguments, checked_words
 from topoopt.studies.choice import (
-    USUAL_FABRICS,
     Choice,
     Machines,
     Owner,
     Question,
     Store,
+    choice_fabrics,
     networks_of,
     read_mix,
     write_choice,
@@ -107,7 +107,7 @@ def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, 
         machines.servers,
         _listed(words["degrees"], "degrees", _count),
         _listed(words["bandwidths"], "bandwidths", lambda rate: amount(parse_bandwidth, rate, "bandwidths")),
-        tuple(words.get("fabrics", USUAL_FABRICS)),
+        tuple(words.get("fabrics", choice_fabrics(compared=True))),
         links,
     )
     search = {"budget": words["budget"], "seeds": words["seed"]}

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput
 from topoopt.base.units import parse_bandwidth, parse_time
-from topoopt.catalog import ClusterSpec, find_optical_switch
+from topoopt.catalog import OWN, ClusterSpec, find_optical_switch
 from topoopt.finder import select_permutations
 from topoopt.finder.rewiring import ported, wire
 from topoopt.frontends.verbs.input_sources import PlanSource, plan_and_name, wiring_of_file
@@ -27,9 +27,6 @@ from topoopt.pricing import (
 from topoopt.routing import coin_change_mod
 from topoopt.schema.words import CostWords, NetworkWords, amount, checked_arguments, checked_words, pick
 from topoopt.topologies import hop_metrics, stride_offsets, wiring_hops
-
-OWN = "topoopt"
-
 
 _COUNTED = ("nics", "look_ahead", "look_ahead_fiber", "fiber_on", "fiber_length", "tiers")
 _OPTIONS = ("oversubscription", "ocs_interfaces", "electrical_interfaces", "link_technology")

@@ -21,12 +21,11 @@ from topoopt.reinforcement import (
     predict_rl_runs,
     read_lengths,
     shipped_constants,
+    step_networks,
     with_fabrics,
 )
 from topoopt.schema.words import RlWords, checked_arguments, checked_words, defaults, refuse_empty
 from topoopt.transformers import named_calibration, usual_precision
-
-USUAL_FABRICS = ("topoopt", "topoopt-ocs", "rail", "fat-tree", "ideal-switch")
 
 MOST_SERVERS = 128
 """For which networks are looked at where nobody asks; of more it takes a while."""
@@ -95,7 +94,7 @@ def _networks(words: Mapping[str, Any], job: RlJob) -> tuple[str, ...]:
     if "fabrics" in words:
         return () if tuple(words["fabrics"]) == ("none",) else tuple(words["fabrics"])
     servers = -(-job.accelerators // job.system.accelerators_per_server)
-    return USUAL_FABRICS if 2 <= servers <= MOST_SERVERS else ()
+    return step_networks(compared=True) if 2 <= servers <= MOST_SERVERS else ()
 
 
 def _request(model: Transformer, words: Mapping[str, Any]) -> RlRequest:

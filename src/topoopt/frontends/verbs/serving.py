@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import Any, Unpack
 
 from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.catalog import OWN
 from topoopt.frontends.verbs.llm.words import Transformer
 from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.frontends.verbs.serving_question import served_question
@@ -29,7 +30,6 @@ from topoopt.schema.words import (
 )
 from topoopt.search import plan_on
 
-OWN = "topoopt"
 MACHINES = (
     "servers", "accelerators", "degree", "bandwidth", "latency", "accelerator", "accelerators_per_server", "seed",
 )  # fmt: skip

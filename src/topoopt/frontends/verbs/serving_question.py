@@ -16,7 +16,6 @@ from topoopt.inference import (
     FREE_BYTES_PER_S,
     MODES,
     PAIRINGS,
-    SERVING_FABRICS,
     Demand,
     DeploymentPart,
     Failure,
@@ -38,6 +37,7 @@ from topoopt.inference import (
     parse_arrivals,
     parse_lengths,
     read_requests,
+    serving_networks,
     transfer_law,
 )
 from topoopt.jobs import is_serving_job, read_serving_job
@@ -191,11 +191,11 @@ def _network(words: Mapping[str, Any], system: System, servers: int) -> NetworkQ
         raise InvalidInput(
             "transfer_bandwidth: is of one server; between several caches go over ports, whose word is bandwidth"
         )
-    names = tuple(dict.fromkeys(words.get("fabrics", SERVING_FABRICS)))
+    names = tuple(dict.fromkeys(words.get("fabrics", serving_networks(compared=True))))
     if not names:
         raise InvalidInput("fabrics: expected at least one")
     for name in names:
-        check_known("fabrics", name, SERVING_FABRICS)
+        check_known("fabrics", name, serving_networks())
     pairing = words["pairing"]
     check_known("pairing", pairing, (FREE, *PAIRINGS))
     per_server = system.accelerators_per_server

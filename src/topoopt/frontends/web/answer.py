@@ -18,7 +18,6 @@ from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import select_permutations
 from topoopt.frontends.web.closed_form import (
-    NAMES,
     ClosedForm,
     FabricRule,
     estimated_job,
@@ -98,7 +97,7 @@ class Worth:
         """Return a row with its price; what nobody's figure says stays unknown, and the row says what."""
         size = self.cluster.servers, rule.interfaces, rule.bandwidth_bps
         try:
-            bill = network_bill(rule.fabric, *size, self.pricing)
+            bill = network_bill(rule.network.name, *size, self.pricing)
         except TopoOptError as error:
             network, note = NetworkPrice(None, None, (str(error),)), ""
         else:
@@ -181,10 +180,10 @@ def answer_question(question: Question) -> StudioAnswer:
 
 def _row(rule: FabricRule, form: ClosedForm) -> FabricEstimate:
     return FabricEstimate(
-        rule.fabric,
+        rule.network.name,
         rule.key,
-        NAMES[rule.key],
         rule.label,
+        rule.description,
         rule.server_bandwidth_bps,
         form.iteration_time_s,
         form.most_time_s,

@@ -4,20 +4,17 @@ One switch of as many ports is the least that a network can take; so of all stra
 fabric that are faster on the switch than the best so far is there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 
 from topoopt.base.errors import InvalidInput
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import NETWORKS, OWN, ClusterSpec, Network, Sizing
 from topoopt.finder import check_degree, wired_interfaces
 from topoopt.frontends.web.question import Question, machines_of, request_of_question
 from topoopt.jobs import Job
 from topoopt.pricing import Pricing
 from topoopt.search import (
-    BASELINE_RULES,
-    BaselineRule,
     PortEstimate,
     PortNetwork,
     few_strategies,
@@ -27,31 +24,6 @@ from topoopt.search import (
 from topoopt.topologies import fat_tree_arity, moore_average_hops
 from topoopt.workloads import ParallelStrategy
 
-OWN = "topoopt"
-HALF = "fat-tree-half"
-LABELS: Mapping[str, str] = MappingProxyType(
-    {
-        OWN: "TopoOpt: servers joined directly, through patch panels",
-        "rail": "rails: a switch network for each port",
-        "ideal-switch": "one non-blocking switch network",
-        HALF: "one non-blocking switch network, half the ports",
-        "oversub-fat-tree": "fat-tree, 2:1 oversubscribed",
-        "expander": "expander: servers joined at random",
-    }
-)
-"""By rule of a baseline: what people call it."""
-NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        OWN: "TopoOpt",
-        "rail": "Rails",
-        "ideal-switch": "Non-blocking",
-        HALF: "Half the ports",
-        "oversub-fat-tree": "Fat-tree 2:1",
-        "expander": "Expander",
-    }
-)
-"""The same in a word or two, for charts."""
-
 
 def _half(cluster: ClusterSpec, pricing: Pricing) -> tuple[int, float]:
     if cluster.degree == 1:
@@ -59,16 +31,7 @@ def _half(cluster: ClusterSpec, pricing: Pricing) -> tuple[int, float]:
     return cluster.degree // 2, cluster.link_bandwidth_bps
 
 
-RULES: Mapping[str, BaselineRule] = MappingProxyType(
-    {
-        **{key: BASELINE_RULES[key] for key in LABELS if key in BASELINE_RULES},
-        HALF: BaselineRule("fat-tree", "full bisection, half of d·B a server", _half, variant="half"),
-    }
-)
-"""How each is dimensioned, but for the plan's own."""
-DIRECT = (OWN, "expander")
-"""Where servers relay."""
-OVERSUBSCRIPTION = 2.0
+HALF_SIZE = Sizing("fat-tree", "full bisection, half of d·B a server", _half, "half", "half")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +44,20 @@ class FabricRule:
         Ports of a server, and the bandwidth of each.
     relays : float
         Times that a byte goes over links of servers, or of the thinnest layer, where it is not between neighbors.
-    wires_rings : bool
-        Whether rings and neighbors have links of their own; where not, all traffic is relayed.
     """
 
     key: str
-    fabric: str
+    network: Network
     label: str
+    description: str
     interfaces: int
     bandwidth_bps: float
     relays: float
-    wires_rings: bool = True
+
+    @property
+    def wires_rings(self) -> bool:
+        """Whether rings and neighbors have links of their own; where not, all traffic is relayed."""
+        return self.network.name == OWN or not self.network.relays
 
     @property
     def server_bandwidth_bps(self) -> float:
@@ -191,7 +157,7 @@ def _suited(found: EstimatedJob, rule: FabricRule, order: Sequence[int]) -> Sequ
     and up to eight times slower than an even load of all links would be.
     """
     whole = [index for index in order if found.parts[index] == 1]
-    if whole and rule.key in DIRECT and rule.key != OWN:
+    if whole and not rule.wires_rings:
         return whole[:1] if found.job.cluster.servers > MANY else whole
     return order[:FEW] if found.job.cluster.servers > MANY else order
 
@@ -220,12 +186,12 @@ def port_networks(rule: FabricRule, cluster: ClusterSpec, parts: int) -> tuple[P
     ports, bandwidth_bps, latency_s = rule.interfaces, rule.bandwidth_bps, cluster.link_latency_s
     if rule.key == OWN:
         return tuple(_in_parts(rule, cluster, parts)) or (_of_all(rule, cluster),)
-    if rule.key in DIRECT:
+    if rule.network.relays:
         return (_of_all(rule, cluster),)
-    if rule.key == "rail":
+    if not rule.network.trunks:
         return (PortNetwork(ports, ports, bandwidth_bps, latency_s, 2),)
-    if rule.key == "oversub-fat-tree":
-        return (_thin(cluster, ports * bandwidth_bps, parts),)
+    if rule.network.oversubscription > 1:
+        return (_thin(cluster, ports * bandwidth_bps, parts, rule.network.oversubscription),)
     return (PortNetwork(1, 1, ports * bandwidth_bps, latency_s, 2),)
 
 
@@ -269,7 +235,7 @@ def _in_parts(rule: FabricRule, cluster: ClusterSpec, parts: int) -> list[PortNe
     return found
 
 
-def _thin(cluster: ClusterSpec, bandwidth_bps: float, parts: int) -> PortNetwork:
+def _thin(cluster: ClusterSpec, bandwidth_bps: float, parts: int, ratio: float) -> PortNetwork:
     """Return a fat-tree that is thin above its first switches, which racks of servers next to each other share."""
     n, rack = cluster.servers, fat_tree_arity(cluster.servers) // 2
     inside = (min(rack, n) - 1) / (n - 1)
@@ -285,11 +251,11 @@ def _thin(cluster: ClusterSpec, bandwidth_bps: float, parts: int) -> PortNetwork
         bandwidth_bps,
         cluster.link_latency_s,
         4,
-        OVERSUBSCRIPTION * (1 - inside),
-        OVERSUBSCRIPTION / rack,
-        OVERSUBSCRIPTION * min(parts / rack, 1.0),
+        ratio * (1 - inside),
+        ratio / rack,
+        ratio * min(parts / rack, 1.0),
         near=parts,
-        near_hops=OVERSUBSCRIPTION * crossing / max(n * (parts - 1), 1),
+        near_hops=ratio * crossing / max(n * (parts - 1), 1),
     )
 
 
@@ -297,23 +263,37 @@ def fabric_rules(
     cluster: ClusterSpec, pricing: Pricing
 ) -> tuple[tuple[FabricRule, ...], tuple[tuple[str, str], ...]]:
     """Return the fabrics that can be built, the plan's own first, and why others cannot."""
-    hops = moore_average_hops(cluster.servers, cluster.degree, cluster.links)
     rows, skipped = [], []
-    for key, label in LABELS.items():
+    for size in _sizes():
         try:
-            rows.append(_rule(key, label, cluster, pricing, hops))
+            rows.append(_rule(size, cluster, pricing))
         except InvalidInput as error:
-            skipped.append((key, str(error)))
+            skipped.append((size.key, str(error)))
     return tuple(rows), tuple(skipped)
 
 
-def _rule(key: str, label: str, cluster: ClusterSpec, pricing: Pricing, hops: float) -> FabricRule:
-    if key in DIRECT:
-        check_degree(cluster.servers, cluster.degree, cluster.links)
-    relays = {OWN: hops, "expander": hops, "oversub-fat-tree": OVERSUBSCRIPTION}.get(key, 1.0)
-    if key == OWN:
-        return FabricRule(key, OWN, label, cluster.degree, cluster.link_bandwidth_bps, relays)
-    rule = RULES[key]
-    return FabricRule(
-        key, rule.fabric, label, *rule.interfaces(cluster, pricing), relays, wires_rings=key != "expander"
+def _sizes() -> Iterator[Sizing]:
+    """Yield the networks that have a closed form: none that relays over links whose mean number is not known."""
+    known = NETWORKS.that(
+        lambda one: (
+            one.is_built
+            and one.all_bandwidth
+            and not one.own_ports
+            and not (one.relays and not one.mean_hops)
+        ),
+        compared=True,
     )
+    for name in known:
+        yield from NETWORKS[name].sizings
+        if name == SWITCH:
+            yield HALF_SIZE
+
+
+def _rule(size: Sizing, cluster: ClusterSpec, pricing: Pricing) -> FabricRule:
+    network = NETWORKS[size.fabric]
+    relays = network.oversubscription
+    if network.mean_hops is not None:
+        check_degree(cluster.servers, cluster.degree, cluster.links)
+        relays = network.mean_hops(cluster.servers, cluster.degree, cluster.links)
+    label = "Half the ports" if size is HALF_SIZE else network.label
+    return FabricRule(size.key, network, label, size.description, *size.interfaces(cluster, pricing), relays)

@@ -6,6 +6,7 @@ from shlex import quote
 from typing import Any
 
 from topoopt.base.units import format_bandwidth, format_time
+from topoopt.catalog import NETWORKS, OWN
 from topoopt.frontends.web.question import Question
 from topoopt.pages import dollars, listed
 from topoopt.plans import front
@@ -282,20 +283,16 @@ def _cheaper(row: FabricEstimate, best: FabricEstimate) -> bool:
 
 def name_of(row: FabricEstimate) -> str:
     """Return what a fabric is called at the beginning of a sentence."""
-    return {
-        "topoopt": "TopoOpt",
-        "rail": "A rail fabric",
-        "ideal-switch": "One non-blocking network",
-        "fat-tree": "A non-blocking network",
-        "oversub-fat-tree": "A 2:1 fat-tree",
-        "expander": "An expander",
-    }.get(row.fabric, row.fabric)
+    label = NETWORKS[row.fabric].label
+    if row.fabric == OWN:
+        return label
+    return f"{'An' if label[0] in 'AEIO' else 'A'} {label[0].lower()}{label[1:]}"
 
 
 def inside(row: FabricEstimate) -> str:
     """Return what a fabric is called inside a sentence."""
     name = name_of(row)
-    return name if row.fabric == "topoopt" else name[0].lower() + name[1:]
+    return name if row.fabric == OWN else name[0].lower() + name[1:]
 
 
 def usd(amount: float | None) -> str:

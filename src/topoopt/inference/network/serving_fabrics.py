@@ -7,13 +7,13 @@ as many different decode servers as it can and their groups overlap; the others 
 exchange tokens of experts, as nearly regular as the ports allow. What is left over joins the pools once more.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import Infeasible, InvalidInput, NoRoute, TopoOptError
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import NETWORKS, OWN, ClusterSpec
 from topoopt.finder import FabricRequest, build_fabric, find_topology, lay_rings, named_wiring, wirings_of
 from topoopt.inference.network.placement import Placement
 from topoopt.inference.network.traffic import ServingTraffic
@@ -24,17 +24,18 @@ from topoopt.workloads import Traffic
 FAMILY = "prefill-decode"
 MOST_FAMILIES = 3
 """Families of wirings that are tried, those of fewest hops first."""
-OWN = "topoopt"
-SERVING_FABRICS: Mapping[str, str] = {
-    OWN: "cables chosen for this deployment",
-    "ideal-switch": "one non-blocking switch",
-    "fat-tree": "full bisection",
-    "rail": "leaf and spine for each interface",
-    "full-mesh": "a link to every server, which share its bandwidth",
-    "expander": "random regular graph",
-    "torus": "most square torus",
-}
-"""Fabrics by name, with what they are; each gives a server all of its bandwidth."""
+
+
+def serving_networks(*, compared: bool = False) -> tuple[str, ...]:
+    """Return the networks that a deployment can run on; ``compared``: those that are compared by default.
+
+    Each gives a server all of its bandwidth, so a fat-tree sized by a price is compared only where it is named.
+    """
+    if compared:
+        return NETWORKS.that(lambda one: one.is_built and one.all_bandwidth, compared=True)
+    return NETWORKS.that(lambda one: one.is_built and not one.changes)
+
+
 WAYS = ("shortest", "spread")
 """How bytes go over cables between servers: over shortest ways, weighted such that the fullest link is least full; or
 split over ways of up to one hop more, so that a burst has more links and all of them together more bytes."""

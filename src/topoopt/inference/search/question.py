@@ -28,7 +28,7 @@ class NetworkQuestion:
     cluster : ClusterSpec
         Servers and their ports.
     fabrics : tuple of str
-        Names in :data:`topoopt.inference.SERVING_FABRICS`.
+        Names of :func:`topoopt.inference.serving_networks`.
     priced : Priced
         How networks and servers are priced.
     pairings : tuple of str

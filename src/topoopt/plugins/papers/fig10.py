@@ -5,12 +5,12 @@ from math import ceil
 from statistics import mean
 
 from topoopt.base.units import format_bandwidth
+from topoopt.catalog import NETWORKS
 from topoopt.pages import Series
 from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
 from topoopt.pricing import (
     ACCOUNTINGS,
     PAPER,
-    PRICED_FABRICS,
     PUBLISHED_IDEAL_OVER_TOPOOPT,
     PUBLISHED_OCS_OVER_PANEL,
     Accounting,
@@ -56,7 +56,7 @@ def fig10(settings: StudySettings, on_progress: Progress) -> Figure:
 
 
 def _costs(servers: int, degree: int, bandwidth_bps: float, prices: PartTable) -> Iterator[Row]:
-    for name in PRICED_FABRICS:
+    for name in NETWORKS:
         yield _cost_row(
             name,
             bill_of_materials(name, servers, degree, bandwidth_bps, prices, PAPER),

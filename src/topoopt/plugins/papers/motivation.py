@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import DEFAULT_LATENCY_S, ClusterSpec
 from topoopt.finder import FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.jobs import Job, job_traffic, make_job, traffic_job
 from topoopt.pages import HeatmapChart, Series
@@ -24,7 +24,7 @@ from topoopt.pricing import PAPER, bill_of_materials, find_prices
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import make_plan, simulated, starting_strategy, task_graph_of
 from topoopt.simulation import COLLECTIVE, TaskRows, simulate, task_graph_from_edges
-from topoopt.topologies import DEFAULT_LATENCY_S, Ring, Topology, hop_metrics, topology_from_arrays
+from topoopt.topologies import Ring, Topology, hop_metrics, topology_from_arrays
 from topoopt.workloads import AllReduceGroup, ParallelStrategy, Traffic, load_model
 
 TRAFFIC_DEGREE, TRAFFIC_BANDWIDTH_BPS = 4, 100e9

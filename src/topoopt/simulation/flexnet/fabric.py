@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from topoopt.base.arrays import Ints, entries_of, owners, pointer
 from topoopt.base.errors import InvalidInput, NoRoute
+from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.routing import ROUTING, Fabric, Path, PathArrays, Routes, path_table
 from topoopt.simulation.flexnet.graph import Connections, FlexNetGraph, RingDescriptor, RouteRows
-from topoopt.topologies import DEFAULT_LATENCY_S, Ring, Topology, topology_from_arrays
+from topoopt.topologies import Ring, Topology, topology_from_arrays
 
 _LONGEST_WALK = 1 << 22
 """Steps of one ring; nothing that is wired comes near."""

@@ -7,14 +7,15 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
 from topoopt.base.limits import whole
+from topoopt.catalog import DEFAULT_LATENCY_S, NETWORKS, OWN
 from topoopt.collectives import COLLECTIVE_NAMES
-from topoopt.finder import FABRICS, FabricRequest, FabricShape, build_fabric, cluster_of_wiring
+from topoopt.finder import FabricRequest, FabricShape, build_fabric, cluster_of_wiring
 from topoopt.plans import Plan
 from topoopt.routing import ROUTING, Fabric
 from topoopt.simulation.chakra import COLLECTIVE_WAY, chakra_task_graph, read_chakra
 from topoopt.simulation.flexnet import FlexNetGraph, flexnet_fabric, flexnet_task_graph, read_fbuf
 from topoopt.simulation.task_graph import TaskGraph
-from topoopt.topologies import DEFAULT_LATENCY_S, stride_offsets
+from topoopt.topologies import stride_offsets
 
 PACKED = (".fbuf", ".fbuf.xz")
 
@@ -41,10 +42,6 @@ class SimulatedJob:
     collective: str = "stepped"
 
 
-OWN = "topoopt"
-ON_SWITCHES = ("ideal-switch", "fat-tree", "oversub-fat-tree")
-CIRCUITS = ("ocs-reconfig", "sip-ml")
-REGIONAL = ("mixnet",)
 DEFAULT_DEGREE = 4
 MOST_SERVERS = 100_000
 """A packet's times are 64 bits of picoseconds; beyond, a simulation could not count."""
@@ -79,13 +76,14 @@ _WIRING = (
     *("degree", "servers", "strides", "wiring", "routing", "reconfiguration_delay_s", "host_forwarding"),
     *_REGIONAL_FIELDS,
 )
-_ONLY_FOR: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("strides", (OWN,)),
-    ("wiring", (OWN,)),
-    ("reconfiguration_delay_s", (*CIRCUITS, *REGIONAL)),
-    ("host_forwarding", CIRCUITS),
-    *((name, REGIONAL) for name in _REGIONAL_FIELDS),
-)
+_SETTINGS = {
+    "strides": "strides",
+    "wiring": "wiring",
+    "reconfiguration_delay_s": "delay_s",
+    "host_forwarding": "host_forwarding",
+    **{name: name for name in _REGIONAL_FIELDS},
+}
+"""Fields of a choice that only some fabrics take, with their names in a FabricShape."""
 
 
 def _word(name: str) -> str:
@@ -152,7 +150,7 @@ def named_fabric(
         If no fabric is named and none goes without saying, or a word does not go with it.
     """
     name = _name(jobs, choice)
-    check_known("fabric", name, FABRICS)
+    check_known("fabric", name, NETWORKS.that(lambda one: one.is_built))
     shape = _shape(name, choice, switches)
     needed = sum(job.graph.servers for job in jobs)
     servers = needed if choice.servers is None else choice.servers
@@ -185,17 +183,20 @@ def _name(jobs: Sequence[SimulatedJob], choice: FabricChoice) -> str:
     if alone and flexnet is not None and flexnet.nswitch == 1:
         return "ideal-switch"
     what = f"{jobs[0].path}: holds no connections" if alone else f"{len(jobs)} jobs share one fabric"
-    raise InvalidInput(f"{what}; name a fabric with fabric=NAME: {', '.join(FABRICS)}")
+    raise InvalidInput(
+        f"{what}; name a fabric with fabric=NAME: {', '.join(NETWORKS.that(lambda one: one.is_built))}"
+    )
 
 
 def _shape(name: str, choice: FabricChoice, switches: bool) -> FabricShape:
-    for field, names in _ONLY_FOR:
+    for field, setting in _SETTINGS.items():
+        names = NETWORKS.that(lambda one, setting=setting: setting in one.settings)  # type: ignore[misc]
         if getattr(choice, field) is not None and name not in names:
             known = " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
             raise InvalidInput(f"{_word(field)}: not for the fabric {name}; it is for {known}")
     if choice.routing is not None and choice.routing not in ROUTING:
         raise unknown_name("routing", choice.routing, ROUTING)
-    if choice.routing is not None and name in CIRCUITS:
+    if choice.routing is not None and NETWORKS[name].changes and not NETWORKS[name].switched:
         raise InvalidInput(f"routing: not for the fabric {name}, whose paths change with its circuits")
     return FabricShape(
         switches=switches,
@@ -217,7 +218,7 @@ def _degree(name: str, job: SimulatedJob, choice: FabricChoice, shape: FabricSha
         return job.plan.job.cluster.degree
     if said := _of_wiring(choice).get("degree"):
         return int(said)
-    return 1 if name in ON_SWITCHES else DEFAULT_DEGREE
+    return 1 if NETWORKS[name].trunks else DEFAULT_DEGREE
 
 
 def _of_wiring(choice: FabricChoice) -> Mapping[str, Any]:

@@ -7,14 +7,10 @@ from math import prod
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import largest_degree
-from topoopt.pricing import PRICED_FABRICS
-from topoopt.studies.sweep import SWEPT_FABRICS
+from topoopt.catalog import NETWORKS, largest_degree
 
 USUAL_LINKS = "pluggable"
 """Link technology that names do not say."""
-TIMED_AS: Mapping[str, str] = {"topoopt-ocs": "topoopt", "topoopt-hybrid": "topoopt"}
-"""Fabrics that carry a job as another one does, of the same links: they are bought and rewired otherwise."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,7 +20,7 @@ class Network:
     Attributes
     ----------
     fabric : str
-        A name of :data:`topoopt.studies.choice.CHOSEN_FABRICS`.
+        A name of :func:`topoopt.studies.choice.choice_fabrics`.
     degree : int
         Ports of a server.
     bandwidth_bps : float
@@ -46,7 +42,7 @@ class Network:
     @property
     def timed(self) -> "Network":
         """The network whose iteration times it has: neither who switches circuits nor what ends a link changes them."""
-        return Network(TIMED_AS.get(self.fabric, self.fabric), self.degree, self.bandwidth_bps)
+        return Network(NETWORKS[self.fabric].carried_as, self.degree, self.bandwidth_bps)
 
     @property
     def name(self) -> str:
@@ -61,13 +57,16 @@ class Network:
         return f"{self.fabric} {self.degree} × {format_bandwidth(self.bandwidth_bps)}{links}"
 
 
-CHOSEN_FABRICS: tuple[str, ...] = tuple(
-    name for name in PRICED_FABRICS if TIMED_AS.get(name, name) in SWEPT_FABRICS and name != "fat-tree"
-)
-"""Fabrics that can be bought and timed. A fat-tree of full bisection is the ideal switch; the one of a plan's baselines
-has whatever bandwidth a price buys, and is no point of a grid."""
-BASELINES_OF_PLANS = ("fat-tree", "fat-tree-priced")
-USUAL_FABRICS = ("topoopt", "topoopt-ocs", "ideal-switch", "oversub-fat-tree", "rail", "expander", "torus")
+def choice_fabrics(*, compared: bool = False) -> tuple[str, ...]:
+    """Return the fabrics that can be bought and timed; ``compared``: those that are compared by default.
+
+    A fabric sized by a price has no degree and bandwidth of its own and is no point of a grid.
+    """
+    return NETWORKS.that(
+        lambda one: one.all_bandwidth and not (compared and one.own_ports), compared=compared
+    )
+
+
 USUAL_DEGREES = (1, 2, 4, 8)
 USUAL_BANDWIDTHS_BPS = (100e9, 200e9, 400e9, 800e9)
 MOST_NETWORKS = 10_000
@@ -78,7 +77,7 @@ def networks_of(
     servers: int,
     degrees: Sequence[int] = USUAL_DEGREES,
     bandwidths_bps: Sequence[float] = USUAL_BANDWIDTHS_BPS,
-    fabrics: Sequence[str] = USUAL_FABRICS,
+    fabrics: Sequence[str] | None = None,
     links: Sequence[str] = (USUAL_LINKS,),
 ) -> tuple[Network, ...]:
     """Return every combination, each once, by fabric, degree and bandwidth.
@@ -88,6 +87,7 @@ def networks_of(
     InvalidInput
         For an axis without values, an unknown fabric, a degree that no server has, or a bandwidth that is none.
     """
+    fabrics = choice_fabrics(compared=True) if fabrics is None else fabrics
     axes: Mapping[str, Sequence[object]] = {
         "degrees": degrees,
         "bandwidths": bandwidths_bps,
@@ -98,12 +98,12 @@ def networks_of(
         if not values:
             raise InvalidInput(f"{word}: none leaves nothing to choose from; give one or more")
     for fabric in fabrics:
-        if fabric in BASELINES_OF_PLANS:
+        if fabric in NETWORKS.sizings() and fabric not in choice_fabrics():
             raise InvalidInput(
                 f"fabrics: {fabric} has the bandwidth that the price of topoopt buys, and is no point of a grid; "
                 "a fat-tree without blocking is ideal-switch, one with 2:1 oversub-fat-tree"
             )
-        check_known("fabrics", fabric, CHOSEN_FABRICS)
+        check_known("fabrics", fabric, choice_fabrics())
     for degree in degrees:
         if not 1 <= degree <= largest_degree(servers):
             raise InvalidInput(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from topoopt.base.errors import Infeasible, TopoOptError
+from topoopt.catalog import NETWORKS
 from topoopt.pricing import (
     Iteration,
     NetworkPrice,
@@ -69,10 +70,6 @@ class Money:
         }
         rest = {name: usd for name, usd in self.other_usd.items() if name not in (*PRICES, *_ON_PRICES)}
         return {**{name: self.capital_factor * usd for name, usd in prices.items()}, **rest}
-
-
-WIRED = frozenset(("topoopt", "topoopt-ocs", "topoopt-hybrid", "expander", "torus"))
-"""Fabrics whose links lead from server to server, and stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +151,7 @@ def money_of(network: Network, owner: Owner) -> Money:
     Infeasible
         If it cannot be built of its ports.
     """
-    if network.fabric in WIRED and network.degree == 1 and owner.servers > 2:
+    if NETWORKS[network.fabric].relays and network.degree == 1 and owner.servers > 2:
         raise Infeasible(f"{network.fabric}: 1 port joins servers in pairs; use 2 or more")
     options = replace(owner.pricing.options, link_technology=network.links)
     bill = network_bill(

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.errors import TopoOptError
+from topoopt.catalog import NETWORKS
 from topoopt.jobs import Job, job_on
 from topoopt.plans import Baseline, ComparedFabric, Plan, compared_fabrics
-from topoopt.pricing import CABLED_FABRICS
 from topoopt.routing import Fabric
 from topoopt.search import fabric_of_baseline, job_of_baseline, simulated, starting_strategy
 from topoopt.studies.failure.availability import Availability, availability, parts_of
@@ -154,7 +154,7 @@ def _own(plan: Plan, rates: FailureRates, simulator: str, on_progress: Progress)
 
 
 def _exposure(plan: Plan, row: Baseline, rates: FailureRates, simulator: str) -> Exposure:
-    if row.fabric not in CABLED_FABRICS:
+    if not NETWORKS[row.fabric].cabled:
         return switched_exposure(plan, row, rates, simulator)
     job = job_of_baseline(plan.job, row)
     fabric = fabric_of_baseline(job, row, plan.provenance.seed)

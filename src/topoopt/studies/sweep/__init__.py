@@ -6,7 +6,6 @@ from topoopt.studies.sweep.compute import solve as solve
 from topoopt.studies.sweep.file import Sweep as Sweep
 from topoopt.studies.sweep.file import make_sweep as make_sweep
 from topoopt.studies.sweep.file import read_sweep as read_sweep
-from topoopt.studies.sweep.point import SWEPT_FABRICS as SWEPT_FABRICS
 from topoopt.studies.sweep.point import Answer as Answer
 from topoopt.studies.sweep.point import Crew as Crew
 from topoopt.studies.sweep.point import Point as Point

@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from topoopt.base.errors import InvalidInput, unknown_name
-from topoopt.catalog import LINK_MODES, PRECISIONS, ClusterSpec
+from topoopt.catalog import LINK_MODES, NETWORKS, OWN, PRECISIONS, ClusterSpec
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
 from topoopt.jobs import (
@@ -37,7 +37,7 @@ from topoopt.schema.files import BandwidthText, Strict, TimeText
 from topoopt.schema.words import TrainingWords, described
 from topoopt.search import MODES, PRESETS, SearchOptions, is_transformer, preset
 from topoopt.simulation import SIMULATORS
-from topoopt.studies.sweep.point import OPTION_FIELDS, OWN, SETTINGS_FIELDS, SWEPT_FABRICS, Point
+from topoopt.studies.sweep.point import OPTION_FIELDS, SETTINGS_FIELDS, Point
 from topoopt.workloads import COMPUTE_MODES
 
 FILES = (".yaml", ".yml", ".json", ".csv", ".npy", ".pt2", ".onnx", ".log", ".et")
@@ -117,6 +117,7 @@ Bucket = Annotated[BucketText, WithJsonSchema({"type": "string", "examples": ["a
 Duration = Annotated[TimeText, WithJsonSchema({"type": "string", "examples": ["1 us"]})]
 MODELS = "models of operators, transformers, or files beside this: jobs, a config.json, operators, traffic"
 _Counted = Annotated[int, Field(ge=1)]
+_FABRICS = (OWN, *NETWORKS.sizings())
 _Natural = Annotated[int, Field(ge=0)]
 
 
@@ -127,8 +128,8 @@ class _OfEveryJob(Strict):
     servers: Axis[Annotated[int, Field(ge=2)]] | None = None
     degree: Axis[_Counted] | None = Field(default=None, description="training ports of a server; 4")
     bandwidth: Axis[Bandwidth] | None = Field(default=None, description="of one port; 100 Gbps")
-    fabrics: Axis[Annotated[str, one_of("fabric", SWEPT_FABRICS)]] | None = Field(
-        default=None, description=f"{', '.join(SWEPT_FABRICS)}; topoopt"
+    fabrics: Axis[Annotated[str, one_of("fabric", _FABRICS)]] | None = Field(
+        default=None, description=f"{', '.join(_FABRICS)}; topoopt"
     )
     seeds: Axis[_Natural] | None = Field(default=None, description="of all chance; 0")
     batch_per_accelerator: Axis[_Counted] | None = Field(default=None, description="the model's own")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from topoopt.base.errors import TopoOptError
+from topoopt.catalog import NETWORKS, Sizing
 from topoopt.jobs import Job, JobRequest, training_of_text
 from topoopt.plans import GradientChoice, Outcome, Plan
 from topoopt.pricing import Bill, Pricing, network_bill, pricing_of
 from topoopt.search import (
-    BaselineRule,
     Fidelity,
     as_settled,
     baseline_fabric,
@@ -37,7 +37,6 @@ from topoopt.studies.sweep.point import (
     FAILED,
     INFEASIBLE,
     OK,
-    SWEPT_FABRICS,
     Answer,
     Point,
     Task,
@@ -45,7 +44,6 @@ from topoopt.studies.sweep.point import (
 )
 from topoopt.workloads import OperatorSplit, ParallelStrategy
 
-DIRECT = ("expander", "torus")
 """Other wirings of a plan's own ports: a plan is never slower than one of them."""
 MOST_KEPT = 48
 """Jobs, and as many plans, of few servers; of many the last one."""
@@ -81,7 +79,7 @@ class Made:
 
         def make() -> Plan:
             options = point.options()
-            beside = DIRECT if options.any_wiring else ()
+            beside = NETWORKS.that(lambda one: one.cabled and not one.own_ports) if options.any_wiring else ()
             return make_plan(self.job(point, folder), options, fabrics=beside, weigh_routes=False)
 
         return _once(self.plans, point, folder, make)
@@ -134,7 +132,7 @@ def _attempt(compute: Callable[[], dict[str, Any]]) -> tuple[str, str, dict[str,
 
 def _values(point: Point, made: Made, folder: str) -> dict[str, Any]:
     prices = _prices(point, folder)
-    rule = SWEPT_FABRICS[point.fabric]
+    rule = NETWORKS.sizings().get(point.fabric)
     own = rule is None
     # one duplex port joins servers in pairs: other fabrics, which want it no less, stand beside a plan of one-way links
     wired = point if own or point.degree > 1 else replace(point, links="directed")
@@ -183,7 +181,7 @@ def _own(point: Point, plan: Plan) -> _OnFabric:
     return _OnFabric(result, plan.strategy, point.degree, point.bandwidth_bps, plan.search.proposals)
 
 
-def _baseline(point: Point, job: Job, plan: Plan | None, rule: BaselineRule, prices: Pricing) -> _OnFabric:
+def _baseline(point: Point, job: Job, plan: Plan | None, rule: Sizing, prices: Pricing) -> _OnFabric:
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     if plan is not None and point.simulator == "analytic":
         for beside in plan.baselines:  # what the plan itself was compared with is not searched again
@@ -218,7 +216,7 @@ def _prices(point: Point, folder: str) -> Pricing:
     return pricing_of(point.prices, point.accounting, folder=folder)
 
 
-def _bill(point: Point, rule: BaselineRule | None, row: _OnFabric, prices: Pricing) -> Bill | None:
+def _bill(point: Point, rule: Sizing | None, row: _OnFabric, prices: Pricing) -> Bill | None:
     """Return the network's bill, None where it cannot be bought (faster than any switch, or an unpriced fabric)."""
     fabric = point.fabric if rule is None else rule.fabric
     try:

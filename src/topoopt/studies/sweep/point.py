@@ -11,14 +11,11 @@ from topoopt.base.provenance import digest
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import Job, JobSettings, TransformerWork, job_mfu
 from topoopt.schema.files import noun_from
-from topoopt.search import BASELINE_RULES, BaselineRule, SearchOptions
+from topoopt.search import SearchOptions
 from topoopt.workloads import ParallelStrategy
 
 DEGREES: Final = ("tp", "pp", "dp", "cp", "ep", "vpp", "micro_batch")
 """Of a configuration, columns each."""
-OWN = "topoopt"
-SWEPT_FABRICS: Mapping[str, BaselineRule | None] = {OWN: None, **BASELINE_RULES}
-"""By name; None for the found topology."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +27,7 @@ class Point:
     model : str
         A model of the zoo, or the path of a job file as the sweep file has it.
     fabric : str
-        A name of :data:`~topoopt.studies.sweep.SWEPT_FABRICS`.
+        ``topoopt``, or the key of a :class:`topoopt.catalog.Sizing`.
     batch_per_accelerator : int
         0 for the model's own.
     bandwidth_bps : float

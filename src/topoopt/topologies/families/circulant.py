@@ -9,10 +9,11 @@ import numpy as np
 
 from topoopt.base.arrays import Ints, Ints32
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.topologies.direct_wiring import DirectWiring, WiredRing
 from topoopt.topologies.families.circulant_kernel import best_circulant
-from topoopt.topologies.families.family import check_numbers
-from topoopt.topologies.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
+from topoopt.topologies.families.numbers import check_numbers
+from topoopt.topologies.topology import Topology, topology_from_arrays
 
 LINK_MODELS = ("duplex", "directed")
 

@@ -11,8 +11,9 @@ from math import ceil
 import numpy as np
 
 from topoopt.base.errors import InvalidInput
-from topoopt.topologies.families.family import check_numbers
-from topoopt.topologies.topology import DEFAULT_LATENCY_S, Topology, topology_of_cables
+from topoopt.catalog import DEFAULT_LATENCY_S
+from topoopt.topologies.families.numbers import check_numbers
+from topoopt.topologies.topology import Topology, topology_of_cables
 
 
 def fat_tree(

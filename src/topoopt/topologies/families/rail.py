@@ -8,9 +8,10 @@ for each rail carry the same load, and shortest paths stay on their rail by them
 import numpy as np
 
 from topoopt.base.errors import InvalidInput
-from topoopt.topologies.families.family import check_numbers
+from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.topologies.families.fat_tree import check_oversubscription, thinned_uplinks
-from topoopt.topologies.topology import DEFAULT_LATENCY_S, Topology, topology_of_cables
+from topoopt.topologies.families.numbers import check_numbers
+from topoopt.topologies.topology import Topology, topology_of_cables
 
 _USUAL_PORTS = 64
 

@@ -6,10 +6,11 @@ import numpy as np
 
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
+from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
-from topoopt.topologies.families.family import check_numbers
+from topoopt.topologies.families.numbers import check_numbers
 from topoopt.topologies.families.product import product_wiring
-from topoopt.topologies.topology import DEFAULT_LATENCY_S, Topology, topology_from_arrays
+from topoopt.topologies.topology import Topology, topology_from_arrays
 
 
 def torus(

@@ -11,7 +11,6 @@ from topoopt.base.units import parse_time
 from topoopt.base.workers import start_compiling_ahead
 from topoopt.clusters import (
     CASSINI_TRACES,
-    DEFAULT_COURSE_FABRICS,
     MIXED,
     CassiniTraceSettings,
     ClusterResult,
@@ -19,6 +18,7 @@ from topoopt.clusters import (
     MixedTraceSettings,
     Trace,
     cassini_trace_for,
+    course_names,
     generate_trace,
     mixed_trace,
     read_trace,
@@ -104,7 +104,7 @@ def run(
     if scheduled:
         result = run_schedules(jobs, scheduled, inputs=inputs, on_progress=on_progress)
     else:
-        names = tuple(fabrics or DEFAULT_COURSE_FABRICS)
+        names = tuple(fabrics or course_names(compared=True))
         result = run_cluster(jobs, settings, names, inputs=inputs, on_progress=on_progress)
     if "save_trace" in words:
         write_trace(words["save_trace"], jobs)

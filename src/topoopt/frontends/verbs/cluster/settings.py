@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from topoopt.base.errors import InvalidInput, check_known, unknown_name
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import parse_bandwidth, parse_time
 from topoopt.catalog import ClusterSpec
 from topoopt.clusters import (
@@ -26,7 +26,7 @@ from topoopt.finder import FabricRequest
 from topoopt.frontends.verbs.job_request import search_options
 from topoopt.jobs import JobRequest, JobSettings
 from topoopt.schema.words import ClusterWords, ScheduleWords, amount, defaults
-from topoopt.search import BASELINES
+from topoopt.search import baseline_names
 
 PRESET = "cassini-24"
 FIXED = ("servers", "degree", "bandwidth", "latency", "links")
@@ -219,8 +219,7 @@ def _network(
                 words, word, f"the network {PRESET} has its own; leave it out, or give fabrics=[...]"
             )
         return cassini_24()
-    if names[0] not in BASELINES:
-        raise unknown_name("fabric", names[0], (PRESET, *BASELINES))
+    check_known("fabric", names[0], (PRESET, *baseline_names()))
     cluster = settings.cluster
     request = FabricRequest(
         cluster.servers,

@@ -1,24 +1,6 @@
-"""The face of a family: a wiring that is known once its numbers are."""
-
-from typing import Protocol
+"""Numbers from which a network can be wired."""
 
 from topoopt.base.errors import InvalidInput
-from topoopt.topologies.topology import DEFAULT_LATENCY_S, Topology
-
-
-class Family(Protocol):
-    """Builds one wiring from the numbers that all families share."""
-
-    def __call__(
-        self,
-        servers: int,
-        degree: int,
-        bandwidth_bps: float,
-        latency_s: float = DEFAULT_LATENCY_S,
-        seed: int = 0,
-    ) -> Topology:
-        """Return the wiring in which every server has ``degree`` interfaces of ``bandwidth_bps`` each."""
-        ...
 
 
 def check_numbers(place: str, servers: int, degree: int, bandwidth_bps: float, latency_s: float) -> None:

@@ -1,0 +1,223 @@
+"""The registry of networks: one record per fabric, each declared in a file of its own.
+
+Files of :mod:`topoopt.networks` and entry points of the group ``topoopt.networks`` declare the records. They are found
+when a name is first looked up, so that the packages below a fabric's parts (wirings, routes, prices) can use the table.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any
+
+from topoopt.base.errors import InvalidInput
+from topoopt.catalog.cluster import ClusterSpec
+
+OWN = "topoopt"
+"""The network whose wiring is found for a job."""
+GROUP = "topoopt.networks"
+"""Package of the built-in fabrics, and group of the entry points of those of other distributions."""
+
+
+def every_port(cluster: ClusterSpec, pricing: Any) -> tuple[int, float]:
+    """Return the ports of a server and the bandwidth of one, as in the cluster that is compared with."""
+    return cluster.degree, cluster.link_bandwidth_bps
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """How many ports of which bandwidth a server has on a fabric that a job is compared on.
+
+    Attributes
+    ----------
+    fabric : str
+        Name of the network.
+    description : str
+        The fabric and where its bandwidth comes from.
+    interfaces : function of (ClusterSpec, Pricing) to (ports per server, bandwidth of one in bits per second)
+    variant : str
+        The words that distinguish one sizing of a fabric from another.
+    suffix : str
+        The same in :attr:`key`; empty for the first sizing of a fabric.
+    """
+
+    fabric: str
+    description: str
+    interfaces: Callable[[ClusterSpec, Any], tuple[int, float]] = every_port
+    variant: str = ""
+    suffix: str = ""
+
+    @property
+    def key(self) -> str:
+        """Name of the sizing: that of the fabric, for all but the first with the suffix."""
+        return f"{self.fabric}-{self.suffix}" if self.suffix else self.fabric
+
+    @property
+    def label(self) -> str:
+        """The fabric, with the variant in parentheses."""
+        return labeled(self.fabric, self.variant)
+
+
+def labeled(fabric: str, variant: str) -> str:
+    """Return the name of a fabric, with its variant in parentheses if it has one.
+
+    Examples
+    --------
+    >>> labeled("fat-tree", "priced"), labeled("torus", "")
+    ('fat-tree (priced)', 'torus')
+    """
+    return f"{fabric} ({variant})" if variant else fabric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Network:
+    """One fabric: how it is built, priced, drawn and compared.
+
+    Attributes
+    ----------
+    name : str
+        What users type.
+    label : str
+        A word or two for charts.
+    description : str
+        The fabric and what a server has there, in one line.
+    price : topoopt.pricing.FabricPrice
+        How its parts are counted, and whether it can be built.
+    wire : function of (servers, ports, bandwidth_bps, latency_s, seed, **settings) to Topology, optional
+        The links of a fabric whose links stay; routes are shortest paths and rings are found on them.
+    build : function of FabricRequest to Fabric, optional
+        Links, routes and rings together, in place of ``wire``. None of both where ``timed_as`` names the fabric that
+        carries a job as this one does.
+    share : float
+        Share of a server's bandwidth d·B that it has by default where nobody sizes it.
+    settings : frozenset of str
+        Fields of :class:`topoopt.finder.FabricShape` that it can be told.
+    timed_as : str
+        Name of the fabric with the same links; empty for a fabric of its own.
+    switched, cabled : bool
+        Whether it has packet switches, and whether it is nothing but cables from server to server.
+    relays : bool
+        Whether servers forward the traffic of others over links that stay.
+    changes : bool
+        Whether circuits change while a job runs.
+    trunks : bool
+        Whether a server has one link of all its bandwidth, and parallel switches are merged into trunks.
+    mean_hops : function of (servers, ports, link model) to float, optional
+        Links of a mean route, for closed forms; None where there is no closed form.
+    oversubscription : float
+        Bandwidth into the first switch over bandwidth out of it.
+    sizes : tuple of Sizing
+        How it is sized beside a plan; one with every port of the cluster by default.
+    compared : bool
+        Whether verbs that accept the fabric compare it by default.
+    own_ports : bool
+        Whether it takes ports of a number of its own, whatever the cluster has.
+    color : int
+        Index of its color in charts.
+    order : int
+        Place in lists; fabrics of equal order are sorted by name.
+    """
+
+    name: str
+    label: str
+    description: str
+    price: Any
+    wire: Callable[..., Any] | None = None
+    build: Callable[[Any], Any] | None = None
+    share: float = 1.0
+    settings: frozenset[str] = frozenset()
+    timed_as: str = ""
+    switched: bool = False
+    cabled: bool = False
+    relays: bool = False
+    changes: bool = False
+    trunks: bool = False
+    mean_hops: Callable[[int, int, str], float] | None = None
+    oversubscription: float = 1.0
+    sizes: tuple[Sizing, ...] = ()
+    compared: bool = False
+    own_ports: bool = False
+    color: int | None = None
+    order: int = 1000
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it can be simulated by its name."""
+        return self.wire is not None or self.build is not None
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether a plan can be compared with the job on it."""
+        return self.is_built and self.name != OWN
+
+    @property
+    def carried_as(self) -> str:
+        """Name of the fabric on which a job is timed."""
+        return self.timed_as or self.name
+
+    @property
+    def sizings(self) -> tuple[Sizing, ...]:
+        """How it is sized beside a plan."""
+        return self.sizes or (Sizing(self.name, self.description),)
+
+    @property
+    def all_bandwidth(self) -> bool:
+        """Whether a server has every port of the cluster, and not what a price buys."""
+        return all(size.interfaces is every_port for size in self.sizings)
+
+
+class Networks(Mapping[str, Network]):
+    """The registry: networks by name, in their order, found at the first look."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Network] = {}
+
+    def _all(self) -> dict[str, Network]:
+        if not self._found:
+            self._found = _discovered()
+        return self._found
+
+    def __getitem__(self, name: str) -> Network:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def that(self, accepts: Callable[[Network], bool], *, compared: bool = False) -> tuple[str, ...]:
+        """Return the names of the networks that a verb accepts; ``compared``: those that it compares by default."""
+        return tuple(one.name for one in self.values() if accepts(one) and (one.compared or not compared))
+
+    def sizings(self) -> dict[str, Sizing]:
+        """Return the sizings of all networks that a job is compared on, by key."""
+        return {size.key: size for one in self.values() if one.is_baseline for size in one.sizings}
+
+
+NETWORKS = Networks()
+"""Every fabric by name."""
+
+
+def _discovered() -> dict[str, Network]:
+    folder = importlib.import_module(GROUP)
+    modules = [
+        importlib.import_module(f"{GROUP}.{one.name}") for one in pkgutil.iter_modules(folder.__path__)
+    ]
+    found: dict[str, Network] = {module.NETWORK.name: module.NETWORK for module in modules}
+    for point in entry_points(group=GROUP):
+        place = f"fabric {point.name} of the distribution {point.dist.name if point.dist else 'unknown'}"
+        try:
+            network = point.load()
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise InvalidInput(f"{place}: cannot be loaded ({reason}); repair or uninstall it") from error
+        if not isinstance(network, Network):
+            raise InvalidInput(
+                f"{place}: {point.value} is no topoopt.catalog.Network; repair or uninstall it"
+            )
+        if network.name in found:
+            raise InvalidInput(f"{place}: there is a fabric {network.name} already; rename or uninstall it")
+        found[network.name] = network
+    return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))

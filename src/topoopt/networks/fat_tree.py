@@ -1,0 +1,64 @@
+"""The k-ary fat-tree of full bisection, sized by what TopoOpt's price buys."""
+
+from typing import Any
+
+from topoopt.catalog import DEFAULT_LATENCY_S, ClusterSpec, Network, Sizing
+from topoopt.pricing import (
+    PUBLISHED_IDEAL_OVER_TOPOOPT,
+    Accounting,
+    FabricOptions,
+    FabricPrice,
+    Plane,
+    equivalent_fat_tree,
+    published_equivalent_bandwidth,
+    realize_switches,
+    switched,
+)
+from topoopt.topologies import Topology, fat_tree
+
+
+def wire(
+    servers: int,
+    degree: int,
+    bandwidth_bps: float,
+    latency_s: float = DEFAULT_LATENCY_S,
+    seed: int = 0,
+    **settings: Any,
+) -> Topology:
+    """Return the tree with one link per server."""
+    return fat_tree(servers, degree * bandwidth_bps, latency_s, **settings)
+
+
+def _published(cluster: ClusterSpec, pricing: Any) -> tuple[int, float]:
+    return 1, published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
+
+
+def _priced(cluster: ClusterSpec, pricing: Any) -> tuple[int, float]:
+    size = cluster.servers, cluster.degree, cluster.link_bandwidth_bps
+    tree = equivalent_fat_tree(*size, pricing.prices, pricing.accounting, pricing.options)
+    return tree.interfaces, tree.interface_bandwidth_bps
+
+
+def note(rule: Accounting, options: FabricOptions, degree: int, planes: tuple[Plane, ...]) -> str:
+    """Return which network is priced where whole switches are bought."""
+    return "" if rule.switches == "ports" else "the cheapest network of whole switches that never blocks"
+
+
+NETWORK = Network(
+    name="fat-tree",
+    label="Fat-tree",
+    description="full bisection",
+    price=FabricPrice(count=switched, realize=realize_switches, note=note),
+    wire=wire,
+    share=1 / PUBLISHED_IDEAL_OVER_TOPOOPT,
+    settings=frozenset({"switches", "arity"}),
+    sizes=(
+        Sizing("fat-tree", "full bisection, the paper's equal cost", _published, "d·B/3.2"),
+        Sizing("fat-tree", "full bisection, what TopoOpt's price buys", _priced, "priced", "priced"),
+    ),
+    switched=True,
+    trunks=True,
+    compared=True,
+    color=1,
+    order=40,
+)

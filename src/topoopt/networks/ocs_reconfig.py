@@ -1,0 +1,46 @@
+"""OCS-reconfig: optical circuit switches whose circuits follow the traffic (TopoOpt, NSDI 2023, section 5.1)."""
+
+from typing import Any
+
+from topoopt import finder
+from topoopt.catalog import Network
+from topoopt.pricing import (
+    Accounting,
+    FabricOptions,
+    FabricPrice,
+    Plane,
+    behind_circuit_switches,
+    of_technologies,
+)
+
+TECHNOLOGIES = ("3d-mems", "piezo")
+DELAY_S = 10e-3
+"""A change of a 3D MEMS switch (TopoOpt, NSDI 2023, section 5.1)."""
+
+
+def build(request: Any) -> Any:
+    """Return the circuits of the start, and the rule by which they change."""
+    return finder.circuit_fabric("ocs-reconfig", request, DELAY_S, duplex=True, host_forwarding=True)
+
+
+def note(rule: Accounting, options: FabricOptions, degree: int, planes: tuple[Plane, ...]) -> str:
+    """Return what is priced."""
+    return "priced as an optical circuit switch"
+
+
+NETWORK = Network(
+    name="ocs-reconfig",
+    label="OCS-reconfig",
+    description="d circuits of B a server, changed in 10 ms, forwarding",
+    price=FabricPrice(
+        count=behind_circuit_switches,
+        realize=of_technologies(TECHNOLOGIES),
+        note=note,
+        optics=TECHNOLOGIES,
+    ),
+    build=build,
+    settings=frozenset({"delay_s", "host_forwarding"}),
+    changes=True,
+    color=7,
+    order=110,
+)

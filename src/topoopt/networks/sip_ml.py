@@ -1,0 +1,55 @@
+"""SiP-ML: wavelengths of servers as one-way circuits that follow the traffic.
+
+References
+----------
+.. [1] M. Khani et al., "SiP-ML", SIGCOMM 2021.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from topoopt import finder
+from topoopt.catalog import Network
+from topoopt.pricing import (
+    Accounting,
+    FabricOptions,
+    FabricPrice,
+    Plane,
+    Realization,
+    Site,
+    behind_circuit_switches,
+    of_technologies,
+)
+
+TECHNOLOGIES = ("silicon-photonics",)
+DELAY_S = 25e-6
+"""A change of wavelengths, from memory of the paper, unconfirmed."""
+
+
+def build(request: Any) -> Any:
+    """Return the circuits of the start, which go one way, and the rule by which they change."""
+    return finder.circuit_fabric("sip-ml", request, DELAY_S, duplex=False, host_forwarding=False)
+
+
+def realize(site: Site) -> Realization:
+    """Return the optical devices; a wavelength goes one way."""
+    one_way = replace(site, cabling=replace(site.cabling, links="directed"))
+    return of_technologies(TECHNOLOGIES)(one_way)
+
+
+def note(rule: Accounting, options: FabricOptions, degree: int, planes: tuple[Plane, ...]) -> str:
+    """Return what stands for the bill that is not published."""
+    return "no bill of SiP-ML is published: priced as an optical circuit switch"
+
+
+NETWORK = Network(
+    name="sip-ml",
+    label="SiP-ML",
+    description="d wavelengths of B a server, changed in 25 µs, no forwarding",
+    price=FabricPrice(count=behind_circuit_switches, realize=realize, note=note, optics=TECHNOLOGIES),
+    build=build,
+    settings=frozenset({"delay_s", "host_forwarding"}),
+    changes=True,
+    color=6,
+    order=100,
+)

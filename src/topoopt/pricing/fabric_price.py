@@ -1,0 +1,119 @@
+"""How a fabric is bought (FabricPrice), which each network of the registry declares, and what follows by its name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from topoopt.base.errors import Infeasible, InvalidInput, check_known
+from topoopt.catalog import NETWORKS, optical_switches
+from topoopt.pricing.accounting import Accounting
+from topoopt.pricing.fabric_options import FabricOptions
+from topoopt.pricing.feasibility import USUAL_CABLING, Realization, Site
+from topoopt.pricing.optical_devices import Cabling, least_shards
+from topoopt.pricing.part_counts import Buying, Counted, Interfaces
+from topoopt.pricing.switch_choice import Plane
+
+Note = Callable[[Accounting, FabricOptions, int, tuple[Plane, ...]], str]
+"""Function of what is counted, how the fabric is built, ports per server and trees of whole switches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FabricPrice:
+    """How a fabric is bought.
+
+    Attributes
+    ----------
+    count : function of Buying to Counted
+        How many of each part it takes.
+    realize : function of Site to Realization
+        What it is built of, and what stands in the way.
+    note : function
+        What a reader of the bill has to know; see :data:`Note`.
+    optics : tuple of str
+        Technologies of its optical devices; the first that is large enough is taken.
+    interfaces : function of Interfaces to Interfaces
+        Those that are bought for the bandwidth of the ones asked for.
+    """
+
+    count: Callable[[Buying], Counted]
+    realize: Callable[[Site], Realization]
+    note: Note = lambda rule, options, degree, planes: ""
+    optics: tuple[str, ...] = ()
+    interfaces: Callable[[Interfaces], Interfaces] = lambda asked: asked
+
+
+def price_of_fabric(name: str) -> FabricPrice:
+    """Return how the named fabric is bought.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such fabric.
+    """
+    check_known("fabric", name, NETWORKS)
+    found: FabricPrice = NETWORKS[name].price
+    return found
+
+
+def realize(
+    fabric: str,
+    servers: int,
+    degree: int,
+    bandwidth_bps: float,
+    cabling: Cabling = USUAL_CABLING,
+    *,
+    tiers: int | None = 3,
+    options: FabricOptions | None = None,
+    planes: tuple[Plane, ...] = (),
+) -> Realization:
+    """Return what a fabric is built of: devices and ports, light lost, and what stands in the way.
+
+    Interface i of every server goes to optical device i of d, so a device has a port for every server. On directed
+    links any wiring is then possible: d permutations, one a device. On duplex links a device joins servers in
+    pairs; it can do so for rings of even length, which fall apart into two sets of pairs. A ring of odd length does
+    not, and needs both its interfaces on one device: with an odd number of servers two interfaces share a device.
+
+    Parameters
+    ----------
+    cabling
+        Where it does not say how many interfaces of a server are on one device, it is as above.
+    tiers
+        Of switches in a fat-tree whose radix is whatever is needed, as the paper has it.
+    planes
+        Trees of whole switches that are bought in place of those; see :class:`topoopt.pricing.Bill`.
+
+    Raises
+    ------
+    InvalidInput
+        If a name is unknown or a number out of range.
+
+    Examples
+    --------
+    >>> realize("topoopt", 128, 4, 100e9).optical[0].count, realize("topoopt", 128, 4, 100e9).optical[0].ports
+    (8, 128)
+    """
+    price = price_of_fabric(fabric)
+    if servers < 1 or degree < 1:
+        raise InvalidInput(f"{fabric}: servers and degree must be >= 1, got {servers} and {degree}")
+    if not 1 <= cabling.shards <= servers:
+        raise InvalidInput(f"shards: expected 1..{servers}, got {cabling.shards}")
+    interfaces = Interfaces(servers, degree, bandwidth_bps)
+    return price.realize(Site(fabric, interfaces, cabling, options or FabricOptions(), tiers or 3, planes))
+
+
+def check_fits_a_panel(fabric: str, servers: int, shards: int = 1, links: str = "duplex") -> None:
+    """Refuse a cluster that no optical device can hold; fabrics without one always fit.
+
+    Raises
+    ------
+    Infeasible
+        With the number of shards that would fit.
+    """
+    largest = max(optical_switches(), key=lambda row: row.ports)
+    ports = -(-servers // shards)
+    if price_of_fabric(fabric).optics and ports > largest.ports:
+        split = least_shards(servers, largest.ports, links)
+        raise Infeasible(
+            f"{fabric}: {servers} servers need {ports} ports on each panel, and the largest ({largest.name}) has "
+            f"{largest.ports}; use shards={split} (servers of different shards cannot be "
+            "joined), or leave it out of fabrics"
+        )
