@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topoopt.catalog import NETWORKS
 from topoopt.finder.hamiltonian_rings import _disjoint_cycles, hamiltonian_rings
 from topoopt.finder.rings import busiest_share
-from topoopt.topologies import FAMILIES, Link, Ring, Topology, circulant, expander, topology_from_links, torus
+from topoopt.topologies import Link, Ring, Topology, circulant, expander, topology_from_links, torus
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
 
@@ -71,7 +72,7 @@ def test_expander_has_half_as_many_cycles_as_ports(servers: int, degree: int, ch
 # Walecki: K_n has ⌊(n-1)/2⌋ disjoint Hamiltonian cycles.
 @pytest.mark.parametrize("servers", [3, 4, 5, 6, 7, 8, 12, 31, 64])
 def test_full_mesh_has_all_its_cycles(servers: int, check_ring: RingCheck) -> None:
-    mesh = FAMILIES["full-mesh"](servers, 4, 1e9)
+    mesh = NETWORKS["full-mesh"].wire(servers, 4, 1e9)
     rings = hamiltonian_rings(mesh, _all(mesh), servers - 1, seed=0)
     assert len(rings) == (servers - 1) // 2 * 2
     _assert_disjoint_both_ways(mesh, rings, check_ring)

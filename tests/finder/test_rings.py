@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput, NoRoute
-from topoopt.finder import FABRICS, FabricRequest, coin_patterns, lay_rings
+from topoopt.catalog import NETWORKS
+from topoopt.finder import FabricRequest, build_fabric, coin_patterns, lay_rings
 from topoopt.finder.hamiltonian_rings import hamiltonian_rings
 from topoopt.finder.rings import busiest_share, direct_rings, member_order_ring, tours
 from topoopt.routing import ROUTING, Routes
-from topoopt.topologies import FAMILIES, Ring, Topology, circulant, expander
+from topoopt.topologies import Ring, Topology, circulant, expander
 
 RingCheck = Callable[[Topology, Sequence[int], Ring], None]
 
@@ -86,11 +87,16 @@ def test_coin_sequences_reach_the_next_member_in_fewest_coins() -> None:
 
 
 @settings(max_examples=120)
-@given(st.sampled_from(sorted(FAMILIES)), st.integers(2, 30), st.integers(2, 6), st.data())
+@given(
+    st.sampled_from(sorted(NETWORKS.that(lambda one: one.wire))),
+    st.integers(2, 30),
+    st.integers(2, 6),
+    st.data(),
+)
 def test_any_group_on_any_family_gets_rings(
     check_ring: RingCheck, family: str, servers: int, degree: int, data: st.DataObject
 ) -> None:
-    topology = FAMILIES[family](servers, degree, 100e9, seed=1)
+    topology = NETWORKS[family].wire(servers, degree, 100e9, seed=1)
     routes = ROUTING["ecmp"](topology, 1)
     group = data.draw(st.lists(st.integers(0, servers - 1), min_size=2, unique=True))
     rings = lay_rings(topology, routes, group, degree, seed=2)
@@ -113,7 +119,7 @@ def test_directed_circulants_carry_any_group(
 
 
 def test_switches_get_one_ring_in_member_order() -> None:
-    topology = FAMILIES["ideal-switch"](8, 4, 1e9)
+    topology = NETWORKS["ideal-switch"].wire(8, 4, 1e9)
     (ring,) = lay_rings(topology, ROUTING["ecmp"](topology, 0), (6, 1, 3), 4)
     assert ring.members == (1, 3, 6)
     assert ring.walk == (1, 8, 3, 8, 6, 8)
@@ -127,7 +133,7 @@ def test_parallel_links_carry_a_ring_each() -> None:
 
 def test_direct_rings_of_arbitrary_members_are_found() -> None:
     members = (0, 2, 3, 9, 11)
-    mesh = FAMILIES["full-mesh"](12, 4, 1e9)
+    mesh = NETWORKS["full-mesh"].wire(12, 4, 1e9)
     rings = lay_rings(mesh, ROUTING["ecmp"](mesh, 0), members, 11)
     assert [ring.stride for ring in rings] == [1, 2, 3, 4]
     assert all(ring.walk == ring.members for ring in rings)
@@ -136,7 +142,7 @@ def test_direct_rings_of_arbitrary_members_are_found() -> None:
 def _random_fabric(data: st.DataObject) -> tuple[Topology, int]:
     servers, degree = data.draw(st.integers(2, 40)), data.draw(st.integers(2, 7))
     family = data.draw(st.sampled_from(["torus", "expander", "full-mesh"]))
-    return FAMILIES[family](servers, degree, 1e9, seed=data.draw(st.integers(0, 4))), degree
+    return NETWORKS[family].wire(servers, degree, 1e9, seed=data.draw(st.integers(0, 4))), degree
 
 
 @settings(max_examples=150)
@@ -172,7 +178,7 @@ def test_no_stride_rings_or_else_tours_of_a_group_load_the_busiest_link_less(dat
 @pytest.mark.parametrize("servers", [16, 64, 128])
 def test_an_even_degree_carries_an_allreduce_at_full_bandwidth(name: str, servers: int) -> None:
     # A ring AllReduce of S bytes sends 2 (n-1)/n S out of each server, here at d·B = 4 × 100 Gb/s.
-    fabric = FABRICS[name](FabricRequest(servers, 4, 100e9, [tuple(range(servers))]))
+    fabric = build_fabric(name, FabricRequest(servers, 4, 100e9, [tuple(range(servers))]))
     (rings,) = fabric.rings.values()
     sent_bytes = 2 * (servers - 1) / servers * 1e9
     busiest_bytes = busiest_share(fabric.topology, rings) * sent_bytes

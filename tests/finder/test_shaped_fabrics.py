@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from topoopt.base.errors import InvalidInput, NoRoute
-from topoopt.finder import FABRICS, FabricRequest, FabricShape, build_fabric
+from topoopt.catalog import networks_of
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.simulation import (
     COLLECTIVE,
     TRANSFER,
@@ -37,7 +38,7 @@ def graph(times: int = 1) -> TaskGraph:
     return task_graph_from_edges(16, rows, np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-@pytest.mark.parametrize("name", FABRICS)
+@pytest.mark.parametrize("name", networks_of("simulate"))
 def test_every_fabric_has_servers_to_spare_for_a_smaller_job(name: str, check_ring: RingCheck) -> None:
     fabric = build_fabric(name, FabricRequest(20, 4, 100e9, GROUPS, seed=1), 16)
     assert fabric.topology.servers == 20
@@ -49,7 +50,7 @@ def test_every_fabric_has_servers_to_spare_for_a_smaller_job(name: str, check_ri
         assert simulate("flow", graph(), fabric).iteration_time_s > 0
 
 
-@pytest.mark.parametrize("name", FABRICS)
+@pytest.mark.parametrize("name", networks_of("simulate"))
 def test_a_fabric_smaller_than_the_job_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="12 servers are too few for a job of 16; use 16 or more"):
         build_fabric(name, FabricRequest(12, 4, 100e9, GROUPS), 16)

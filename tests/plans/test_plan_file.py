@@ -12,10 +12,10 @@ import pytest
 
 from tests.jobs.training_jobs import small_training_job
 from topoopt.base.errors import InvalidInput, TopoOptError
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import NETWORKS, ClusterSpec
 from topoopt.jobs import Job, JobSettings, make_job, traffic_job
 from topoopt.plans import Plan, plan_from_mapping, plan_schema, plan_to_mapping, read_plan, write_plan
-from topoopt.search import BASELINE_RULES, SearchOptions, make_plan, simulated
+from topoopt.search import SearchOptions, make_plan, simulated
 from topoopt.workloads import Measurement, Operator, OperatorGraph, ProfileTable, Weight, load_model
 from topoopt.workloads.traffic import traffic_from_matrix
 
@@ -100,7 +100,7 @@ def test_what_is_read_is_what_was_written(name: str, plans: dict[str, Plan], tmp
     assert read.gap_parts == plan.gap_parts is not None
     assert (read.gap, read.strides, read.rules) == (plan.gap, plan.strides, plan.rules)
     assert [row.rule for row in read.baselines] == [row.rule for row in plan.baselines]
-    assert {row.rule for row in plan.baselines} <= set(BASELINE_RULES)
+    assert {row.rule for row in plan.baselines} <= set(NETWORKS.sizings())
 
 
 @pytest.mark.parametrize("simulator", ["analytic", "flow"])

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput
+from topoopt.catalog import NETWORKS
 from topoopt.pricing import (
     ACCOUNTINGS,
     PAPER,
-    PRICED_FABRICS,
     Accounting,
     Bill,
     FabricOptions,
@@ -174,7 +174,7 @@ def test_watts_add_up_by_hand_and_a_missing_figure_is_named() -> None:
     assert network_bill("topoopt", 128, 4, 100e9, uncounted).power_w == pytest.approx(512 * 3.5)
 
 
-@pytest.mark.parametrize("fabric", [name for name in PRICED_FABRICS if name not in ("full-mesh", "rail")])
+@pytest.mark.parametrize("fabric", [name for name in NETWORKS if name not in ("full-mesh", "rail")])
 @given(servers=st.integers(1, 200), speed=st.floats(1, 199))
 @settings(max_examples=15)
 def test_the_price_is_linear_in_the_servers_and_never_falls_with_the_speed(
@@ -205,7 +205,7 @@ def test_a_bill_adds_up_by_hand() -> None:
     assert ideal.cost_per_server_usd == pytest.approx(4 * (678 + 6 * 99 + 5 * 187 + 3 * 150))
 
 
-@pytest.mark.parametrize("fabric", PRICED_FABRICS)
+@pytest.mark.parametrize("fabric", NETWORKS)
 @given(servers=st.integers(2, 500), degree=st.integers(2, 16), speed=st.floats(1, 200))
 @settings(max_examples=15)
 def test_a_bill_is_its_lines_and_grows_with_the_cluster(
@@ -218,7 +218,7 @@ def test_a_bill_is_its_lines_and_grows_with_the_cluster(
     assert larger.known_usd > bill.known_usd
 
 
-@pytest.mark.parametrize("fabric", PRICED_FABRICS)
+@pytest.mark.parametrize("fabric", NETWORKS)
 def test_each_choice_of_the_accounting_only_takes_parts_away(fabric: str) -> None:
     full = bill_of_materials(fabric, 16, 4, 100e9, PRICES).known_usd
     for less in ({"nics": False}, {"look_ahead": False}, {"fiber_on": "none"}, {"look_ahead_fiber": False}):

@@ -5,9 +5,8 @@ from math import inf
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import NETWORKS, ClusterSpec
 from topoopt.pricing import (
-    PRICED_FABRICS,
     FabricOptions,
     PricedNetwork,
     Purchase,
@@ -25,7 +24,7 @@ PURCHASE = Purchase(
 
 def test_every_fabric_has_an_offer_and_topoopt_is_the_yardstick() -> None:
     costs = compare_costs(NETWORK, PURCHASE)
-    assert [offer.bill.fabric for offer in costs.offers] == list(PRICED_FABRICS)
+    assert [offer.bill.fabric for offer in costs.offers] == list(NETWORKS)
     assert costs.own_usd == costs.offers[0].bill.cost_usd
     assert len(costs.bill_rows()) == sum(len(offer.bill.lines) for offer in costs.offers)
 

@@ -5,10 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.catalog import NETWORKS
 from topoopt.finder.rewiring import wire
 from topoopt.pricing import (
-    OPTICAL_FABRICS,
-    PRICED_FABRICS,
     Cabling,
     FabricOptions,
     check_fits_a_panel,
@@ -116,11 +115,11 @@ def test_a_full_mesh_needs_an_interface_for_every_other_server() -> None:
     assert "needs 127 interfaces and the largest has 64" in realize("full-mesh", 128, 4, 100e9).problems[0]
 
 
-@pytest.mark.parametrize("fabric", PRICED_FABRICS)
+@pytest.mark.parametrize("fabric", NETWORKS)
 def test_every_fabric_of_sixteen_servers_can_be_built(fabric: str) -> None:
     built = realize(fabric, 16, 4, 100e9)
     assert built.problems == ()
-    assert bool(built.optical) == (fabric in OPTICAL_FABRICS or fabric == "mixnet")
+    assert bool(built.optical) == bool(NETWORKS[fabric].price.optics or fabric == "mixnet")
 
 
 @given(

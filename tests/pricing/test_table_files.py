@@ -7,8 +7,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from topoopt.catalog import NETWORKS
 from topoopt.pricing import (
-    PRICED_FABRICS,
     bill_of_materials,
     find_power,
     find_prices,
@@ -38,7 +38,7 @@ def test_the_example_follows_the_schema(name: str) -> None:
         jsonschema.validate([{**typed[0], "price": 5}], schema)
 
 
-@pytest.mark.parametrize("fabric", PRICED_FABRICS)
+@pytest.mark.parametrize("fabric", NETWORKS)
 def test_the_examples_price_every_fabric(fabric: str) -> None:
     prices = find_prices(str(ROOT / "examples" / "prices.csv"))
     power = find_power(str(ROOT / "examples" / "watts.csv"))

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.base.errors import Infeasible
-from topoopt.pricing import PRICED_FABRICS, Bill, known_bill, network_bill, pricing_of
+from topoopt.catalog import NETWORKS
+from topoopt.pricing import Bill, known_bill, network_bill, pricing_of
 
 PRICING = pricing_of("2026", fiber_length_m=10.0)
 
@@ -228,7 +229,7 @@ def test_an_ideal_switch_is_never_dearer_than_rails(
     )
 
 
-PRICED = tuple(name for name in PRICED_FABRICS if name not in ("full-mesh", "mixnet", "topoopt-hybrid"))
+PRICED = tuple(name for name in NETWORKS if name not in ("full-mesh", "mixnet", "topoopt-hybrid"))
 
 
 @given(

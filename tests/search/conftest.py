@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from topoopt.catalog import ClusterSpec
-from topoopt.finder import FABRICS, FabricRequest
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import Job, JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
 from topoopt.search.proposals.problem import SearchProblem
@@ -70,7 +70,7 @@ def fabric() -> MakeFabric:
 
     def make(name: str, servers: int) -> Fabric:
         if name != "circulant":
-            return FABRICS[name](FabricRequest(servers, 4, 100e9))
+            return build_fabric(name, FabricRequest(servers, 4, 100e9))
         topology = circulant(servers, list(STRIDES[servers]), 100e9)
         return Fabric("topoopt", topology, make_routes("coin-change", topology), {})
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from topoopt.catalog import ClusterSpec
-from topoopt.finder import FABRICS, FabricRequest
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import traffic_job
 from topoopt.pricing import pricing_of
 from topoopt.routing import link_loads, max_load_s, optimal_max_load
@@ -23,7 +23,7 @@ def all_to_all(servers: int) -> Traffic:
 
 @pytest.mark.parametrize("name", ["expander", "torus", "full-mesh"])
 def test_the_fullest_link_of_balanced_routes_is_never_fuller_and_not_far_from_the_optimum(name: str) -> None:
-    traffic, fabric = all_to_all(18), FABRICS[name](FabricRequest(18, 4, 100e9))
+    traffic, fabric = all_to_all(18), build_fabric(name, FabricRequest(18, 4, 100e9))
     other, demand = balanced_fabric(traffic, fabric), traffic.mp_matrix()
     before, after = (
         max_load_s(f.topology, link_loads(f.topology, f.routes, demand)) for f in (fabric, other)
@@ -35,7 +35,7 @@ def test_the_fullest_link_of_balanced_routes_is_never_fuller_and_not_far_from_th
 
 @pytest.mark.parametrize("name", ["ideal-switch", "fat-tree"])
 def test_switches_route_as_they_do(name: str) -> None:
-    fabric = FABRICS[name](FabricRequest(16, 4, 100e9))
+    fabric = build_fabric(name, FabricRequest(16, 4, 100e9))
     assert balanced_fabric(all_to_all(16), fabric) is fabric
 
 
@@ -56,7 +56,7 @@ def test_a_random_graph_is_compared_with_balanced_routes_unless_equal_splits_are
 def test_routes_are_balanced_above_the_size_where_pairs_have_few_candidates(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    traffic, fabric = all_to_all(24), FABRICS["expander"](FabricRequest(24, 4, 100e9))
+    traffic, fabric = all_to_all(24), build_fabric("expander", FabricRequest(24, 4, 100e9))
     demand = traffic.mp_matrix()
     monkeypatch.setattr(balance, "LARGEST_FOR_DETOURS", 8)
     few = balanced_fabric(traffic, fabric)
@@ -69,7 +69,7 @@ def test_routes_are_balanced_above_the_size_where_pairs_have_few_candidates(
 
 def test_direct_links_of_many_servers_have_few_ways_of_a_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(balance, "LARGEST_FOR_ALL_WAYS", 8)
-    torus, switch = (FABRICS[name](FabricRequest(16, 4, 100e9)) for name in ("torus", "fat-tree"))
+    torus, switch = (build_fabric(name, FabricRequest(16, 4, 100e9)) for name in ("torus", "fat-tree"))
     assert usual_routes(switch) is switch
     few = usual_routes(torus).routes
     assert few.method == "k-shortest"

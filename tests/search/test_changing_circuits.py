@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from tests.search.conftest import MakeJob
+from topoopt.catalog import NETWORKS, compared_by, networks_of
 from topoopt.jobs import Job
-from topoopt.pricing import PRICED_FABRICS, network_bill, pricing_of
+from topoopt.pricing import network_bill, pricing_of
 from topoopt.search import (
-    BASELINES,
-    DEFAULT_BASELINES,
     SearchOptions,
     baseline_search,
     compare,
@@ -25,12 +24,19 @@ ADDED = ("rail", "sip-ml", "ocs-reconfig")
 
 
 def test_rails_are_among_the_default_baselines_of_every_job() -> None:
-    assert DEFAULT_BASELINES == ("ideal-switch", "fat-tree", "oversub-fat-tree", "rail", "expander", "torus")
-    assert set(ADDED) <= set(BASELINES)
+    assert compared_by("plan") == (
+        "ideal-switch",
+        "fat-tree",
+        "oversub-fat-tree",
+        "rail",
+        "expander",
+        "torus",
+    )
+    assert set(ADDED) <= set(networks_of("plan"))
 
 
 def test_every_baseline_has_a_price() -> None:
-    assert set(BASELINES) <= set(PRICED_FABRICS)
+    assert set(networks_of("plan")) <= set(NETWORKS)
 
 
 def test_each_has_the_bandwidth_of_all_interfaces_and_its_own_bill(small_job: MakeJob) -> None:
@@ -50,7 +56,7 @@ def test_ten_milliseconds_of_darkness_are_far_worse_than_microseconds(small_dlrm
     start = starting_strategy(small_dlrm)
     slow_s, quick_s, ideal_s = (
         simulated(
-            small_dlrm, start, baseline_fabric(small_dlrm, BASELINES[name][0], PRICES, 0), "flow"
+            small_dlrm, start, baseline_fabric(small_dlrm, NETWORKS[name].sizings[0], PRICES, 0), "flow"
         ).iteration_time_s
         for name in ("ocs-reconfig", "sip-ml", "ideal-switch")
     )
@@ -61,7 +67,7 @@ def test_ten_milliseconds_of_darkness_are_far_worse_than_microseconds(small_dlrm
 def test_what_is_reported_is_what_the_flow_simulator_says_of_the_strategy(small_dlrm: Job) -> None:
     options, start = SearchOptions(budget=60, baseline_budget=40), starting_strategy(small_dlrm)
     (row,) = compare(small_dlrm, options, ("sip-ml",), PRICES, (start,))
-    fabric = baseline_fabric(small_dlrm, BASELINES["sip-ml"][0], PRICES, 0)
+    fabric = baseline_fabric(small_dlrm, NETWORKS["sip-ml"].sizings[0], PRICES, 0)
     again = simulated(small_dlrm, row.strategy, fabric, "flow")
     assert row.outcome.iteration_time_s == again.iteration_time_s
     assert row.outcome.iteration_time_s <= simulated(small_dlrm, start, fabric, "flow").iteration_time_s

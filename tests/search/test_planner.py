@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import NETWORKS, ClusterSpec, compared_by
 from topoopt.finder import FinderRules
 from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
 from topoopt.plans import plan_to_mapping
 from topoopt.pricing import pricing_of
-from topoopt.search import BASELINES, DEFAULT_BASELINES, SearchOptions, compare, make_plan, preset, simulated
+from topoopt.search import SearchOptions, compare, make_plan, preset, simulated
 from topoopt.search.candidates.candidate import fabric_for
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import data_parallel
@@ -120,7 +120,7 @@ def test_every_baseline_is_searched_and_priced(small_job: MakeJob) -> None:
     job = small_job(16)
     plan = make_plan(job, SearchOptions(budget=100, baseline_budget=40))
     assert [row.fabric for row in plan.baselines] == [
-        rule.fabric for name in DEFAULT_BASELINES for rule in BASELINES[name]
+        rule.fabric for name in compared_by("plan") for rule in NETWORKS[name].sizings
     ]
     for row in plan.baselines:
         assert row.proposals == 40

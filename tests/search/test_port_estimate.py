@@ -8,7 +8,7 @@ import pytest
 import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec
-from topoopt.finder import FABRICS
+from topoopt.finder import build_fabric
 from topoopt.jobs import Job, JobSettings, job_traffic, make_job
 from topoopt.search import PortNetwork, few_strategies, port_estimate
 from topoopt.search.baselines import fabric_request
@@ -29,7 +29,7 @@ def test_on_a_switch_it_is_what_the_search_estimates(model: str, servers: int) -
     """The search lays out routes and rings of the real switch; ports say the same in fewer numbers."""
     job = job_of(model, servers)
     strategies = tuple(few_strategies(job).values())
-    switch = FABRICS["ideal-switch"](fabric_request(job.cluster, job.cluster.server_bandwidth_bps, 0))
+    switch = build_fabric("ideal-switch", fabric_request(job.cluster, job.cluster.server_bandwidth_bps, 0))
     searched, ports = make_problem(job, switch), port_estimate(job, strategies)
     network = PortNetwork(1, 1, 4 * BPS, job.cluster.link_latency_s, 2)
     for index, strategy in enumerate(strategies):

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from topoopt.finder import FABRICS, FabricRequest
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulation import COLLECTIVE, TaskGraph, flexnet_fabric, flexnet_task_graph, read_fbuf, simulate
 
@@ -101,8 +101,8 @@ def test_vgg_on_the_ideal_switch_is_within_a_hundredth_of_a_percent(gbps: int) -
 @pytest.mark.parametrize("model", FAT_TREE)
 def test_searched_strategies_on_a_fat_tree(model: str, gbps: int) -> None:
     graph, _ = graph_and_own_fabric(f"{gbps}{model}_16", gbps)
-    fabric = FABRICS["fat-tree"](
-        FabricRequest(16, 1, gbps * 1e9, graph.groups, server_bandwidth_bps=gbps * 1e9)
+    fabric = build_fabric(
+        "fat-tree", FabricRequest(16, 1, gbps * 1e9, graph.groups, server_bandwidth_bps=gbps * 1e9)
     )
     short, _ = times_ms(graph, fabric)
     margin = 0.07 if (model, gbps) in {("dlrm", 10), ("dlrm", 40)} else TOLERANCE[model]  # time-outs again

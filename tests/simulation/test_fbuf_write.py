@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.catalog import ClusterSpec
-from topoopt.finder import FABRICS, FabricRequest
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, make_plan, task_graph_of
@@ -124,7 +124,7 @@ def test_a_job_on_any_fixed_fabric_is_replayed(
     planned: tuple[TaskGraph, Fabric, float], fabric_name: str
 ) -> None:
     graph, _, _ = planned
-    fabric = FABRICS[fabric_name](FabricRequest(16, 4, 100e9, graph.groups))
+    fabric = build_fabric(fabric_name, FabricRequest(16, 4, 100e9, graph.groups))
     _, again, wired = replayed(graph, fabric)
     for simulator in ("analytic", "flow"):
         mine, other = simulate(simulator, graph, fabric), simulate(simulator, again, wired)
@@ -134,10 +134,10 @@ def test_a_job_on_any_fixed_fabric_is_replayed(
 def test_circuits_that_change_cannot_be_written(planned: tuple[TaskGraph, Fabric, float]) -> None:
     graph, _, _ = planned
     with pytest.raises(InvalidInput, match="changes its circuits"):
-        flexnet_graph(graph, FABRICS["ocs-reconfig"](FabricRequest(16, 4, 100e9, graph.groups)))
+        flexnet_graph(graph, build_fabric("ocs-reconfig", FabricRequest(16, 4, 100e9, graph.groups)))
 
 
-SWITCH = FABRICS["ideal-switch"](FabricRequest(4, 1, 100e9))
+SWITCH = build_fabric("ideal-switch", FabricRequest(4, 1, 100e9))
 
 
 def of_rows(*rows: TaskRows, edges: tuple[tuple[int, int], ...] = (), servers: int = 4) -> TaskGraph:
@@ -300,7 +300,7 @@ def test_data_parallel_jobs_of_any_size_are_replayed(servers: int, model: str, d
     graph = build_task_graph(
         operators_of(job).graph, data_parallel(operators_of(job).graph, servers), operators_of(job).timer, 4
     )
-    fabric = FABRICS[on](FabricRequest(servers, degree, 25e9, graph.groups))
+    fabric = build_fabric(on, FabricRequest(servers, degree, 25e9, graph.groups))
     _, again, wired = replayed(graph, fabric)
     for simulator in ("analytic", "flow"):
         mine, other = simulate(simulator, graph, fabric), simulate(simulator, again, wired)

@@ -12,10 +12,10 @@ from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.catalog import ClusterSpec
 from topoopt.collectives import occupancy_bytes
 from topoopt.finder import (
-    FABRICS,
     FabricRequest,
     FabricShape,
     FinderRules,
+    build_fabric,
     demand_circuits,
     find_topology,
     reconfigurable_fabric,
@@ -207,9 +207,9 @@ def test_a_longer_delay_makes_a_longer_iteration(forwarding: bool) -> None:
     graph = everyone_to_everyone(6, 1000)
     times = []
     for delay_s in (1e-5, 1e-4, 1e-3, 1e-2, 1e-1):
-        builder = FABRICS["ocs-reconfig"]
-        fabric = builder(
-            FabricRequest(6, 2, 100e9, shape=FabricShape(delay_s=delay_s, host_forwarding=forwarding))
+        fabric = build_fabric(
+            "ocs-reconfig",
+            FabricRequest(6, 2, 100e9, shape=FabricShape(delay_s=delay_s, host_forwarding=forwarding)),
         )
         times.append(flow(graph, fabric, None).iteration_time_s)
     if forwarding:  # the start is wired as well as any; only what changes meanwhile costs
@@ -284,7 +284,9 @@ def test_no_link_carries_more_than_it_can() -> None:
 def test_flows_and_packets_agree_where_servers_do_not_forward(name: str, what: str, most: float) -> None:
     """Measured: 0.02, 0.02, 0.04 and 14 %. Equal edges of two rings tie, and a packet decides who gets a circuit."""
     graph = everyone_to_everyone(6, 500) if what == "all-to-all" else allreduce(tuple(range(6)), 2**27)
-    fabric = FABRICS[name](FabricRequest(6, 2, 100e9, shape=FabricShape(delay_s=1e-4, host_forwarding=False)))
+    fabric = build_fabric(
+        name, FabricRequest(6, 2, 100e9, shape=FabricShape(delay_s=1e-4, host_forwarding=False))
+    )
     times = [simulate(simulator, graph, fabric).iteration_time_s for simulator in ("flow", "packet")]
     assert times[0] == pytest.approx(times[1], rel=most)
 
@@ -353,8 +355,9 @@ def test_slow_switching_is_far_worse_than_wiring_once_and_microseconds_catch_up(
     time_s = {}
     for delay_s in (10e-3, 10e-6):
         for forwarding in (True, False):
-            fabric = FABRICS["ocs-reconfig"](
-                FabricRequest(16, 4, 100e9, shape=FabricShape(delay_s=delay_s, host_forwarding=forwarding))
+            fabric = build_fabric(
+                "ocs-reconfig",
+                FabricRequest(16, 4, 100e9, shape=FabricShape(delay_s=delay_s, host_forwarding=forwarding)),
             )
             time_s[delay_s, forwarding] = flow(graph, fabric, None).iteration_time_s
     assert time_s[10e-3, True] > 3 * once_s

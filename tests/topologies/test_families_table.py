@@ -1,16 +1,17 @@
-"""What holds for every family in the table, and the two plainest ones."""
+"""The wirings of all networks of fixed links, and the two plainest ones."""
 
 import numpy as np
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.topologies import FAMILIES, WIRING_FAMILIES, full_mesh, hop_metrics, ideal_switch
+from topoopt.catalog import NETWORKS
+from topoopt.topologies import WIRING_FAMILIES, full_mesh, hop_metrics, ideal_switch
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", NETWORKS.that(lambda one: one.wire))
 @pytest.mark.parametrize(("servers", "degree"), [(2, 1), (2, 4), (7, 3), (12, 4), (13, 4), (16, 6), (64, 8)])
 def test_every_server_reaches_all_others_within_its_bandwidth(name: str, servers: int, degree: int) -> None:
-    built = FAMILIES[name](servers, degree, 100e9, 2e-6, seed=3)
+    built = NETWORKS[name].wire(servers, degree, 100e9, 2e-6, seed=3)
     assert built.family == name
     assert built.servers == servers
     hop_metrics(built)
@@ -21,14 +22,14 @@ def test_every_server_reaches_all_others_within_its_bandwidth(name: str, servers
     assert set(built.latency_s.tolist()) == {2e-6}
 
 
-@pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"full-mesh"}))
+@pytest.mark.parametrize("name", sorted(set(NETWORKS.that(lambda one: one.wire)) - {"full-mesh"}))
 def test_families_scale_to_65536_servers(name: str) -> None:
-    assert FAMILIES[name](65536, 8, 100e9).servers == 65536
+    assert NETWORKS[name].wire(65536, 8, 100e9).servers == 65536
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", NETWORKS.that(lambda one: one.wire))
 def test_impossible_numbers_are_one_line(name: str) -> None:
-    build = FAMILIES[name]
+    build = NETWORKS[name].wire
     for arguments, message in (
         ((1, 4, 1e9), "servers must be at least 2, got 1"),
         ((8, 4, -1.0), "bandwidth_bps must be positive, got -"),
@@ -61,15 +62,8 @@ def test_a_name_of_both_tables_is_one_graph(name: str, servers: int, degree: int
     """Where d interfaces can be wired like that, the network for any numbers is that wiring."""
     assert WIRING_FAMILIES[name].exists(servers, degree, "duplex")
     [wiring] = WIRING_FAMILIES[name].build(servers, degree, "duplex")
-    one, other = FAMILIES[name](servers, degree, 1.0), wiring.topology(1.0)
+    one, other = NETWORKS[name].wire(servers, degree, 1.0), wiring.topology(1.0)
     assert hop_metrics(one) == hop_metrics(other)
     if name == "expander":
         assert one.src.tolist() == other.src.tolist()
         assert one.dst.tolist() == other.dst.tolist()
-
-
-@pytest.mark.parametrize(("servers", "degree"), [(12, 4), (64, 4), (128, 8)])
-def test_the_circulant_of_the_wirings_is_no_worse(servers: int, degree: int) -> None:
-    wiring = next(WIRING_FAMILIES["circulant"].build(servers, degree, "duplex"))
-    plain = hop_metrics(FAMILIES["circulant"](servers, degree, 1.0)).average_hops
-    assert hop_metrics(wiring.topology(1.0)).average_hops <= plain

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput
-from topoopt.topologies import FAMILIES, hop_metrics, torus, torus_shape
+from topoopt.catalog import NETWORKS
+from topoopt.topologies import hop_metrics, torus, torus_shape
 
 
 @given(st.integers(2, 300), st.integers(1, 3))
@@ -28,7 +29,7 @@ def test_shape_is_the_most_square_one() -> None:
 
 @given(st.integers(2, 300), st.integers(2, 8))
 def test_no_server_has_more_neighbors_than_ports(servers: int, ports: int) -> None:
-    built = FAMILIES["torus"](servers, ports, 100e9)
+    built = NETWORKS["torus"].wire(servers, ports, 100e9)
     assert np.bincount(built.src).max() <= ports
 
 

@@ -28,7 +28,9 @@ from topoopt.catalog.networks import NETWORKS as NETWORKS
 from topoopt.catalog.networks import OWN as OWN
 from topoopt.catalog.networks import Network as Network
 from topoopt.catalog.networks import Sizing as Sizing
+from topoopt.catalog.networks import compared_by as compared_by
 from topoopt.catalog.networks import labeled as labeled
+from topoopt.catalog.networks import networks_of as networks_of
 from topoopt.catalog.optical_switches import OpticalChoice as OpticalChoice
 from topoopt.catalog.optical_switches import OpticalSwitch as OpticalSwitch
 from topoopt.catalog.optical_switches import break_even_bytes as break_even_bytes

@@ -8,11 +8,13 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import entry_points
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog.cluster import ClusterSpec
+from topoopt.schema.words import TEXT_LISTS
 
 OWN = "topoopt"
 """The network whose wiring is found for a job."""
@@ -111,6 +113,8 @@ class Network:
         How it is sized beside a plan; one with every port of the cluster by default.
     compared : bool
         Whether verbs that accept the fabric compare it by default.
+    panels : bool
+        Whether ports are behind patch panels, which people rewire.
     own_ports : bool
         Whether it takes ports of a number of its own, whatever the cluster has.
     color : int
@@ -137,6 +141,7 @@ class Network:
     oversubscription: float = 1.0
     sizes: tuple[Sizing, ...] = ()
     compared: bool = False
+    panels: bool = False
     own_ports: bool = False
     color: int | None = None
     order: int = 1000
@@ -150,6 +155,11 @@ class Network:
     def is_baseline(self) -> bool:
         """Whether a plan can be compared with the job on it."""
         return self.is_built and self.name != OWN
+
+    @property
+    def switches_circuits(self) -> bool:
+        """Whether it is TopoOpt with optical circuit switches alone, which can rewire between phases and jobs."""
+        return self.timed_as == OWN and not self.panels
 
     @property
     def carried_as(self) -> str:
@@ -187,9 +197,9 @@ class Networks(Mapping[str, Network]):
     def __len__(self) -> int:
         return len(self._all())
 
-    def that(self, accepts: Callable[[Network], bool], *, compared: bool = False) -> tuple[str, ...]:
-        """Return the names of the networks that a verb accepts; ``compared``: those that it compares by default."""
-        return tuple(one.name for one in self.values() if accepts(one) and (one.compared or not compared))
+    def that(self, condition: Callable[[Network], bool]) -> tuple[str, ...]:
+        """Return the names of the networks that meet a condition."""
+        return tuple(one.name for one in self.values() if condition(one))
 
     def sizings(self) -> dict[str, Sizing]:
         """Return the sizings of all networks that a job is compared on, by key."""
@@ -198,6 +208,55 @@ class Networks(Mapping[str, Network]):
 
 NETWORKS = Networks()
 """Every fabric by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which networks a verb accepts, and which of those that are compared by default it compares."""
+
+    accepts: Callable[[Network], bool]
+    compares: Callable[[Network], bool] = lambda one: True
+
+
+RULES: Mapping[str, Rule] = {
+    "simulate": Rule(lambda one: one.is_built),
+    "cost": Rule(lambda one: True),
+    # a full mesh takes other ports than the plan's, and stands beside it only where it is named
+    "plan": Rule(lambda one: one.is_baseline, lambda one: not one.own_ports),
+    # a fabric that is sized by a price is no point of a grid, and no network of servers with all of their bandwidth
+    "choose": Rule(lambda one: one.all_bandwidth, lambda one: not one.own_ports),
+    "rl": Rule(
+        lambda one: not one.changes and (one.is_built or one.switches_circuits),
+        lambda one: one.all_bandwidth and not one.own_ports,
+    ),
+    "serving": Rule(lambda one: one.is_built and not one.changes, lambda one: one.all_bandwidth),
+    # jobs have shards of TopoOpt or share packet switches; other shared links are compared where they are named
+    "cluster": Rule(
+        lambda one: one.is_built or one.switches_circuits, lambda one: one.switched or one.name == OWN
+    ),
+    "studio": Rule(
+        lambda one: one.is_built and one.all_bandwidth and not (one.relays and one.mean_hops is None),
+        lambda one: not one.own_ports,
+    ),
+}
+"""By verb."""
+
+
+def networks_of(verb: str) -> tuple[str, ...]:
+    """Return the names of the networks that a verb accepts."""
+    return tuple(one.name for one in NETWORKS.values() if RULES[verb].accepts(one))
+
+
+def compared_by(verb: str) -> tuple[str, ...]:
+    """Return the names of the networks that a verb compares by default."""
+    rule = RULES[verb]
+    every = [one for one in NETWORKS.values() if one.compared and rule.accepts(one)]
+    return tuple(one.name for one in every if rule.compares(one))
+
+
+for _verb in RULES:
+    TEXT_LISTS[f"networks of {_verb}"] = partial(networks_of, _verb)
+    TEXT_LISTS[f"compared by {_verb}"] = partial(compared_by, _verb)
 
 
 def _discovered() -> dict[str, Network]:

@@ -9,7 +9,6 @@ from topoopt.clusters.cassini_trace import cassini_trace_for as cassini_trace_fo
 from topoopt.clusters.cassini_trace import evaluated_models as evaluated_models
 from topoopt.clusters.fabrics import CourseFabric as CourseFabric
 from topoopt.clusters.fabrics import course_fabrics as course_fabrics
-from topoopt.clusters.fabrics import course_names as course_names
 from topoopt.clusters.pace import IterationTimes as IterationTimes
 from topoopt.clusters.pace import Pace as Pace
 from topoopt.clusters.pace import PlacedJob as PlacedJob

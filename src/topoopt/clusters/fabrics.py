@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from topoopt.base.errors import InvalidInput, TopoOptError, check_known
-from topoopt.catalog import NETWORKS, OWN, Sizing
+from topoopt.catalog import NETWORKS, Sizing, networks_of
 from topoopt.clusters.job_plans import MakePlan, dedicated_plan, sharing_plan
 from topoopt.clusters.job_shape import JobShape
 from topoopt.clusters.pace import IterationTimes, JobPlan, Pace, PlacedJob
@@ -21,16 +21,6 @@ DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
     "topoopt-ocs": ("shards of their own behind optical circuit switches", ocs_switching),
 }
 """Fabrics on which every job has links of its own: what they are, and how these are switched."""
-
-
-def course_names(*, compared: bool = False) -> tuple[str, ...]:
-    """Return the fabrics that a trace can be run on; ``compared``: those that it is run on by default.
-
-    By default jobs have shards of TopoOpt, or share packet switches.
-    """
-    if compared:
-        return NETWORKS.that(lambda one: one.is_built and (one.switched or one.name == OWN), compared=True)
-    return NETWORKS.that(lambda one: one.name in DEDICATED or one.is_baseline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +102,7 @@ def _makers(name: str, settings: ClusterSettings) -> list[tuple[str, Callable[[]
     """Return what makes each fabric of a name, with the label of that one."""
     if name in DEDICATED:
         return [(name, partial(_dedicated, name, settings))]
-    check_known("fabric", name, course_names())
+    check_known("fabric", name, networks_of("cluster"))
     return [(rule.label, partial(_sharing, rule, settings)) for rule in NETWORKS[name].sizings]
 
 

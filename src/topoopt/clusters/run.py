@@ -22,11 +22,11 @@ from dataclasses import asdict, dataclass, replace
 
 from topoopt.base.errors import check_known
 from topoopt.base.provenance import Provenance
+from topoopt.catalog import compared_by, networks_of
 from topoopt.clusters.cluster_state import ActiveJob, ClusterState, WaitingJob
 from topoopt.clusters.fabrics import (
     CourseFabric,
     buildable_fabrics,
-    course_names,
 )
 from topoopt.clusters.job_plans import Prepared, Progress, reference_time_s, silent
 from topoopt.clusters.job_shape import JobShape, shape_of
@@ -69,8 +69,9 @@ def run_cluster(
 
     Parameters
     ----------
-    fabrics : names of :func:`course_names`, optional
-        Those that are compared by default. What cannot be built where something else can is left out, and the result says why.
+    fabrics : names of ``topoopt.catalog.networks_of("cluster")``, optional
+        Those that are compared by default where it is None. What cannot be built where something else can is left
+        out, and the result says why.
     inputs : digests by input, for the provenance
 
     Raises
@@ -80,9 +81,9 @@ def run_cluster(
     Infeasible
         If no optical switch is large enough.
     """
-    fabrics = course_names(compared=True) if fabrics is None else fabrics
+    fabrics = compared_by("cluster") if fabrics is None else fabrics
     for name in fabrics:
-        check_known("fabric", name, course_names())
+        check_known("fabric", name, networks_of("cluster"))
     check_several(trace)
     check_models(trace)
     check_fits(trace, settings.logical.servers)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.errors import Infeasible
-from topoopt.clusters.fabrics import course_fabrics, course_names
+from topoopt.catalog import compared_by
+from topoopt.clusters.fabrics import course_fabrics
 from topoopt.clusters.job_shape import shape_of
 from topoopt.clusters.pace import IterationTimes, PlacedJob
 from topoopt.clusters.result import Distribution
@@ -71,7 +72,7 @@ def snapshot(
     0.101
     """
     snapshots = []
-    for name in course_names(compared=True) if fabrics is None else fabrics:
+    for name in compared_by("cluster") if fabrics is None else fabrics:
         for fabric in course_fabrics(name, settings):
             placed: list[PlacedJob] = []
             for job, servers in zip(jobs, _servers(jobs, settings), strict=True):

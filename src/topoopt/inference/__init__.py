@@ -28,7 +28,6 @@ from topoopt.inference.kv_transfer import transfer_law as transfer_law
 from topoopt.inference.network.pairing import PAIRINGS as PAIRINGS
 from topoopt.inference.network.placement import Placement as Placement
 from topoopt.inference.network.placement import place as place
-from topoopt.inference.network.serving_fabrics import serving_networks as serving_networks
 from topoopt.inference.network.traffic import SentBy as SentBy
 from topoopt.inference.network.traffic import ServingTraffic as ServingTraffic
 from topoopt.inference.network.traffic import at_rate as at_rate

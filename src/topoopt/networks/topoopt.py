@@ -23,6 +23,7 @@ NETWORK = Network(
     build=build,
     settings=frozenset({"strides", "wiring"}),
     relays=True,
+    panels=True,
     mean_hops=moore_average_hops,
     compared=True,
     color=0,

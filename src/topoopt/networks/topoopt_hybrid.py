@@ -46,5 +46,6 @@ NETWORK = Network(
     price=FabricPrice(count=count, realize=realize, note=note, optics=PANELS + SWITCHES),
     timed_as=OWN,
     relays=True,
+    panels=True,
     order=20,
 )

@@ -2,7 +2,6 @@
 
 from topoopt.reinforcement.fabrics import FabricRow as FabricRow
 from topoopt.reinforcement.fabrics import Rewiring as Rewiring
-from topoopt.reinforcement.fabrics import step_networks as step_networks
 from topoopt.reinforcement.job import ALGORITHMS as ALGORITHMS
 from topoopt.reinforcement.job import POLICIES as POLICIES
 from topoopt.reinforcement.job import REWARDS as REWARDS

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError, check_known
-from topoopt.catalog import NETWORKS, largest_degree, optical_switches
+from topoopt.catalog import largest_degree, networks_of, optical_switches
 from topoopt.finder import LAYOUT_SPLITS, FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.pricing import NetworkPrice, Pricing, network_bill, network_price
 from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
@@ -181,16 +181,6 @@ def ports_of(system: System) -> Ports:
     return Ports(degree, together_bps / degree, system.network_latency_s)
 
 
-def step_networks(*, compared: bool = False) -> tuple[str, ...]:
-    """Return the networks that a step can be put on; ``compared``: those that are compared by default.
-
-    A server has all of its bandwidth at its ports, so a fat-tree sized by a price is compared only where it is named.
-    """
-    names = NETWORKS.that(lambda one: one.all_bandwidth and not one.own_ports, compared=True)
-    every = NETWORKS.that(lambda one: not one.changes and (one.is_built or one.name == TOPOOPT_OCS))
-    return names if compared else every
-
-
 def fixed_fabric(name: str, servers: int, ports: Ports, traffics: Sequence[Traffic], seed: int) -> Fabric:
     """Return a fabric that no job wires, with rings for all groups.
 
@@ -199,7 +189,7 @@ def fixed_fabric(name: str, servers: int, ports: Ports, traffics: Sequence[Traff
     InvalidInput
         For an unknown name, or if it does not go with servers and ports.
     """
-    check_known("fabric", name, step_networks())
+    check_known("fabric", name, networks_of("rl"))
     groups = tuple(dict.fromkeys(group.members for one in traffics for group in one.allreduce))
     request = FabricRequest(
         servers,

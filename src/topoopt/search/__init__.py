@@ -5,7 +5,6 @@ from topoopt.search.baseline_search import search_baseline as search_baseline
 from topoopt.search.baselines import Fidelity as Fidelity
 from topoopt.search.baselines import as_settled as as_settled
 from topoopt.search.baselines import baseline_fabric as baseline_fabric
-from topoopt.search.baselines import baseline_names as baseline_names
 from topoopt.search.baselines import ringed as ringed
 from topoopt.search.candidates.candidate import Candidate as Candidate
 from topoopt.search.candidates.candidate import iteration_bounds as iteration_bounds

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from topoopt.base.errors import check_known
-from topoopt.catalog import NETWORKS, ClusterSpec, Sizing
+from topoopt.catalog import ClusterSpec, Sizing, networks_of
 from topoopt.collectives import QUICKEST, RING
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import Job, job_traffic
@@ -47,11 +47,6 @@ LARGEST_TO_TRY_ALL = 32
 of them and 60 s on 128. Beyond, the one that the search has found counts."""
 
 
-def baseline_names(*, compared: bool = False) -> tuple[str, ...]:
-    """Return the fabrics that a plan can be compared with; ``compared``: those that it is compared with by default."""
-    return NETWORKS.that(lambda one: one.is_baseline and not (compared and one.own_ports), compared=compared)
-
-
 def check_fabrics(fabrics: tuple[str, ...]) -> None:
     """Refuse a fabric that is not in the table.
 
@@ -61,7 +56,7 @@ def check_fabrics(fabrics: tuple[str, ...]) -> None:
         With the nearest names.
     """
     for fabric in fabrics:
-        check_known("fabric", fabric, baseline_names())
+        check_known("fabric", fabric, networks_of("plan"))
 
 
 def baseline_fabric(job: Job, rule: Sizing, prices: Pricing, seed: int, name: str | None = None) -> Fabric:

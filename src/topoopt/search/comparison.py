@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.catalog import NETWORKS, OWN
+from topoopt.catalog import NETWORKS, OWN, compared_by, networks_of
 from topoopt.collectives import QUICKEST
 from topoopt.plans import Comparison, Outcome, Plan, compared_fabrics, with_ownership
 from topoopt.pricing import Pricing
-from topoopt.search.baselines import Fidelity, as_settled, baseline_names, outcome_on
+from topoopt.search.baselines import Fidelity, as_settled, outcome_on
 from topoopt.search.candidates.candidate import simulated
 from topoopt.search.fidelity_comparison import at_fidelities
 from topoopt.search.gradient_buckets import is_worth_it, sizes_elsewhere
@@ -42,7 +42,7 @@ def compare_fabrics(
     others = compare(
         plan.job,
         options,
-        baseline_names(compared=True) if fabrics is None else tuple(fabrics),
+        compared_by("plan") if fabrics is None else tuple(fabrics),
         prices,
         (starting_strategy(plan.job), plan.strategy),  # as a plan does, for the same answer
         on_progress,
@@ -103,7 +103,7 @@ def checked_fabrics(fabrics: Sequence[str] | None, levels: Sequence[str]) -> tup
         For an unknown name, or circuits that change among several simulators of which one cannot follow them.
     """
     for name in fabrics or ():
-        check_known("fabric", name, (OWN, *baseline_names()))
+        check_known("fabric", name, (OWN, *networks_of("plan")))
     others = None if fabrics is None else tuple(name for name in fabrics if name != OWN)
     changing = [name for name in others or () if NETWORKS[name].changes]
     if len(levels) > 1 and changing and "analytic" in levels:

@@ -17,7 +17,7 @@ from typing import Any
 from topoopt.base.errors import TopoOptError
 from topoopt.base.provenance import Provenance
 from topoopt.base.workers import in_threads
-from topoopt.catalog import NETWORKS, OWN, Sizing
+from topoopt.catalog import NETWORKS, OWN, Sizing, compared_by
 from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
 from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Plan, SearchRecord
@@ -28,7 +28,6 @@ from topoopt.search.baselines import (
     ANALYTIC,
     Fidelity,
     baseline_fabric,
-    baseline_names,
     check_fabrics,
 )
 from topoopt.search.candidates.candidate import (
@@ -207,7 +206,7 @@ def make_plan(
         For unknown names.
     """
     asked, job = job, for_search(job)
-    names = baseline_names(compared=True) if fabrics is None else fabrics
+    names = compared_by("plan") if fabrics is None else fabrics
     check_fabrics(names)
     table = pricing_of() if prices is None else prices
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))

@@ -10,13 +10,13 @@ import pytest
 from tests.frontends.cli.conftest import Topoopt
 from topoopt import __version__
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import LINK_MODES, PRECISIONS, ClusterSpec
+from topoopt.catalog import LINK_MODES, PRECISIONS, ClusterSpec, networks_of
 from topoopt.clusters import SCHEDULERS
 from topoopt.clusters.interleave import SHARING_WAYS, SHARINGS, SOLVERS
 from topoopt.clusters.interleave.solvers import AUTO
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.collectives.frontier import SCHEDULES, WIRED_DIRECTLY
-from topoopt.finder import DAMPING, DEGREE_SPLITS, FABRICS, STRIDE_RULES
+from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
 from topoopt.frontends.cli.cluster import CLUSTER_VERBS
 from topoopt.frontends.cli.compare import ComparisonWords
 from topoopt.frontends.cli.llm import LLM_VERBS
@@ -41,7 +41,7 @@ from topoopt.schema.words import (
     described,
 )
 from topoopt.schema.words.transformer import SplitWords
-from topoopt.search import BASELINES, MODES, PRESETS, SearchOptions
+from topoopt.search import MODES, PRESETS, SearchOptions
 from topoopt.simulation import (
     ACKS,
     COMPATIBILITIES,
@@ -92,7 +92,7 @@ TABLES = [
     (FinderWords, "damping", DAMPING),
     (FinderWords, "routing", ROUTING),
     (SearchWords, "search", MODES),
-    (SimulationWords, "fabric", FABRICS),
+    (SimulationWords, "fabric", networks_of("simulate")),
     (SimulationWords, "routing", ROUTING),
     (SimulationWords, "placement", PLACEMENTS),
     (SimulationWords, "transport", TRANSPORTS),
@@ -109,8 +109,8 @@ TABLES = [
     (MltcpWords, "ways", SHARING_WAYS),
     (ComparisonWords, "simulator", SIMULATORS),
     (FidelityWords, "simulator", SIMULATORS),
-    (ComparisonWords, "fabrics", BASELINES),
-    (BesideWords, "fabrics", BASELINES),
+    (ComparisonWords, "fabrics", networks_of("plan")),
+    (BesideWords, "fabrics", networks_of("plan")),
     (ScheduleWords, "scheduler", SCHEDULERS),
     (ScheduleWords, "sharing", SHARINGS),
     (InterleaveWords, "solver", (AUTO, *SOLVERS)),

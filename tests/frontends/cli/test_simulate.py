@@ -13,8 +13,8 @@ import pytest
 from numba import njit
 
 from tests.frontends.cli.conftest import EXAMPLES, Topoopt
+from topoopt.catalog import networks_of
 from topoopt.collectives import COLLECTIVE_NAMES
-from topoopt.finder import FABRICS
 from topoopt.simulation import SIMULATORS
 
 GRAPHS = EXAMPLES / "taskgraphs"
@@ -114,7 +114,7 @@ def test_a_graph_with_connections_runs_on_them_unchanged(topoopt: Topoopt) -> No
     assert slower["iteration_time_s"] == pytest.approx(0.2107275, rel=0.01)  # likewise
 
 
-@pytest.mark.parametrize("fabric", list(FABRICS))
+@pytest.mark.parametrize("fabric", list(networks_of("simulate")))
 @pytest.mark.parametrize("simulator", ["flow", "packet"])
 def test_any_graph_runs_on_any_fabric(topoopt: Topoopt, fabric: str, simulator: str) -> None:
     if (fabric, simulator) == ("mixnet", "packet"):

@@ -9,7 +9,8 @@ import pytest
 
 import topoopt
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.inference import SERVING_FABRICS, OnOneFabric, Parallelism, ServingAnswer, parse_pool
+from topoopt.catalog import networks_of
+from topoopt.inference import OnOneFabric, Parallelism, ServingAnswer, parse_pool
 from topoopt.inference.network.latency import expected, largest_rate
 
 FEW = ("topoopt", "ideal-switch", "torus")
@@ -40,7 +41,7 @@ def row_of(answer: ServingAnswer, name: str) -> OnOneFabric:
 
 def test_every_fabric_has_a_row_with_the_parts_of_its_first_token(slow: ServingAnswer) -> None:
     assert {row.name for row in slow.fabrics} | {name for name, _ in slow.skipped} == set(FEW)
-    assert set(FEW) < set(SERVING_FABRICS)
+    assert set(FEW) < set(networks_of("serving"))
     for row in slow.fabrics:
         one = row.served.on.expected
         parts = one.prompt_wait_s + one.prompt_s + one.kv_s + one.place_wait_s

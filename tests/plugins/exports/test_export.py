@@ -8,7 +8,7 @@ import pytest
 
 import topoopt
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.finder import FABRICS, FabricRequest
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.plugins.exports import FORMATS, ExportFormat
 
 ROOM = Path(__file__).parents[3] / "examples" / "room.yaml"
@@ -64,7 +64,7 @@ def test_a_mistake_is_one_line(plan: topoopt.Plan, words: dict[str, object], mes
 
 
 def test_a_plan_on_switches_is_refused(plan: topoopt.Plan) -> None:
-    switch = replace(plan, fabric=FABRICS["ideal-switch"](FabricRequest(16, 4, 100e9)))
+    switch = replace(plan, fabric=build_fabric("ideal-switch", FabricRequest(16, 4, 100e9)))
     with pytest.raises(InvalidInput, match="expected one of fixed links from server to server"):
         topoopt.export(switch)
 

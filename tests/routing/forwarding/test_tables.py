@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.routing.forwarding.plans_of_paths import routed_graphs
 from topoopt.base.errors import Infeasible, InvalidInput, NoRoute
+from topoopt.catalog import NETWORKS
 from topoopt.routing import (
     BalancedRoutes,
     EcmpRoutes,
@@ -25,7 +26,7 @@ from topoopt.routing import (
     pair_links,
 )
 from topoopt.routing.forwarding import ForwardingTables, follow, forwarding_tables
-from topoopt.topologies import FAMILIES, WIRING_FAMILIES, Topology, circulant, fat_tree
+from topoopt.topologies import WIRING_FAMILIES, Topology, circulant, fat_tree
 
 WIRINGS = {
     "circulant": "duplex",
@@ -162,7 +163,7 @@ def test_pinned_paths_are_numbered_so_that_destinations_suffice_where_that_takes
 
 def test_paths_that_are_no_few_trees_are_numbered_pair_by_pair() -> None:
     """To 3 from 0, 1 and 2, each by way of the next: no two go together, and one address a server is all there is."""
-    topology = FAMILIES["full-mesh"](4, 3, 1e9, seed=0)
+    topology = NETWORKS["full-mesh"].wire(4, 3, 1e9, seed=0)
     paths = [Path((0, 1, 3)), Path((1, 2, 3)), Path((2, 0, 3))]
     pairs = np.array([0, 1, 2]), np.array([3, 3, 3])
     tables = forwarding_tables(topology, explicit_routes(topology, paths), "pinned", pairs)
@@ -172,7 +173,7 @@ def test_paths_that_are_no_few_trees_are_numbered_pair_by_pair() -> None:
 
 def test_circles_that_paths_make_together_are_taken_off() -> None:
     """0→1→2→3 and 0→2→1→3 use the cable 1–2 both ways: half of the bytes would go round."""
-    topology = FAMILIES["full-mesh"](4, 3, 1e9, seed=0)
+    topology = NETWORKS["full-mesh"].wire(4, 3, 1e9, seed=0)
     paths = [Path((0, 1, 2, 3), 0.25), Path((0, 2, 1, 3), 0.75)]
     tables = forwarding_tables(
         topology, explicit_routes(topology, paths), pairs=(np.array([0]), np.array([3]))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
+from topoopt.catalog import NETWORKS
 from topoopt.routing import ROUTING, Fabric
 from topoopt.simulation import (
     COMPUTE,
@@ -22,7 +23,7 @@ from topoopt.simulation.packet.kernel.layout import State
 from topoopt.simulation.packet.run import run_until, schedule_failures
 from topoopt.simulation.packet.state import first_state, grown
 from topoopt.simulation.packet.streams import EdgeBook, Edges, check_paths, make_streams
-from topoopt.topologies import FAMILIES, Link, Topology, topology_from_links
+from topoopt.topologies import Link, Topology, topology_from_links
 
 PACKET = 8936
 PS = 1e12
@@ -45,7 +46,7 @@ def line(hops: int, bandwidth_bps: float = 100 * GBPS, latency_s: float = 1e-6) 
 
 
 def switch(servers: int, bandwidth_bps: float = 100 * GBPS) -> Fabric:
-    return routed(FAMILIES["ideal-switch"](servers, 1, bandwidth_bps))
+    return routed(NETWORKS["ideal-switch"].wire(servers, 1, bandwidth_bps))
 
 
 def duplex(pairs: list[tuple[int, int]], bandwidth_bps: float, latency_s: float) -> list[Link]:

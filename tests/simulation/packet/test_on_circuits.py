@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.finder import FABRICS, FabricRequest, FabricShape, reconfigurable_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric, reconfigurable_fabric
 from topoopt.routing import Fabric, Reconfiguration
 from topoopt.simulation import (
     COLLECTIVE,
@@ -119,10 +119,11 @@ def test_flows_and_packets_agree_where_nobody_forwards(name: str, delay_s: float
         TaskRows(TRANSFER, 3, src=np.array([0, 1, 2]), dst=np.array([5, 6, 7]), size_bytes=20_000_000),
     ]
     graph = task_graph_from_edges(8, tasks, np.zeros(0, np.int64), np.zeros(0, np.int64))
-    fabric = FABRICS[name](
+    fabric = build_fabric(
+        name,
         FabricRequest(
             8, 4, 100 * GBPS, graph.groups, shape=FabricShape(delay_s=delay_s, host_forwarding=False)
-        )
+        ),
     )
     packet, flow = (simulate(which, graph, fabric).iteration_time_s for which in ("packet", "flow"))
     assert packet == pytest.approx(flow, rel=0.1)

@@ -24,7 +24,7 @@ from topoopt.studies.choice import (
     choose,
     explore,
     front_of,
-    networks_of,
+    network_grid,
     priced,
     read_mix,
     swept_times,
@@ -33,7 +33,7 @@ from topoopt.studies.choice import (
 from topoopt.studies.sweep import Answer, Task, make_sweep, solve
 
 MIX = read_mix(["vgg16:0.6", "dlrm@4:0.4"])
-NETWORKS = networks_of(6, (2, 3), (100e9, 400e9), ("topoopt", "topoopt-ocs", "rail", "torus"))
+NETWORKS = network_grid(6, (2, 3), (100e9, 400e9), ("topoopt", "topoopt-ocs", "rail", "torus"))
 MACHINES = Machines(6, "a100", 4, 2.4e12)
 OWNER = Owner(6, pricing_of(), OwnershipTerms(Running(5.0, 0.1), server_price("a100", 4)))
 SEARCH = {"budget": 20, "seeds": 3}
@@ -188,7 +188,7 @@ def test_a_job_of_more_servers_than_there_are_is_refused(store: str) -> None:
 
 
 def test_a_small_job_leaves_out_ports_that_its_servers_cannot_use(store: str) -> None:
-    networks = networks_of(6, (2, 8), (400e9,), ("rail",))
+    networks = network_grid(6, (2, 8), (400e9,), ("rail",))
     found = choose(question(mix=read_mix(["vgg16@2:1"]), networks=networks), Store(store, here))
     left = [point for point in found.points if point.status == LEFT_OUT]
     assert [(point.network.degree, point.reason) for point in left] == [
@@ -210,7 +210,7 @@ def test_known_traffic_runs_on_its_own_servers(tmp_path: Path) -> None:
     """Three servers of a matrix, of six that are bought; more than these are refused in one line."""
     (tmp_path / "sent.csv").write_text("0,1e9,0\n0,0,1e9\n2e9,0,0\n")
     mix = read_mix([str(tmp_path / "sent.csv")])
-    networks = networks_of(6, (2,), (100e9,), ("ideal-switch", "torus"))
+    networks = network_grid(6, (2,), (100e9,), ("ideal-switch", "torus"))
     found = choose(question(mix=mix, networks=networks), Store(str(tmp_path / "plans.duckdb"), here))
     assert [job.servers for job in found.jobs] == [3]
     with pytest.raises(InvalidInput, match="sent: runs on 3 servers, and 2 are bought"):

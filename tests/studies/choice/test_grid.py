@@ -5,27 +5,26 @@ from typing import Any
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.pricing import PRICED_FABRICS
-from topoopt.studies.choice import CHOSEN_FABRICS, USUAL_FABRICS, networks_of
-from topoopt.studies.sweep import SWEPT_FABRICS
+from topoopt.catalog import NETWORKS, compared_by, networks_of
+from topoopt.studies.choice import network_grid
 
 
 def test_every_combination_is_there_once() -> None:
-    found = networks_of(16, (2, 4, 2), (1e11, 4e11), ("rail", "topoopt"), ("pluggable", "linear"))
+    found = network_grid(16, (2, 4, 2), (1e11, 4e11), ("rail", "topoopt"), ("pluggable", "linear"))
     assert len(found) == len(set(found)) == 2 * 2 * 2 * 2
     assert {one.server_bandwidth_bps for one in found} == {2e11, 4e11, 8e11, 16e11}
 
 
-@pytest.mark.parametrize("fabric", CHOSEN_FABRICS)
+@pytest.mark.parametrize("fabric", networks_of("choose"))
 def test_every_fabric_can_be_priced_and_timed(fabric: str) -> None:
-    (one,) = networks_of(16, (2,), (1e11,), (fabric,))
-    assert one.fabric in PRICED_FABRICS
-    assert one.timed.fabric in SWEPT_FABRICS
+    (one,) = network_grid(16, (2,), (1e11,), (fabric,))
+    assert one.fabric in NETWORKS
+    assert NETWORKS[one.timed.fabric].is_built
     assert one.timed.server_bandwidth_bps == one.server_bandwidth_bps
 
 
 def test_the_usual_fabrics_are_known() -> None:
-    assert set(USUAL_FABRICS) <= set(CHOSEN_FABRICS)
+    assert set(compared_by("choose")) <= set(networks_of("choose"))
 
 
 @pytest.mark.parametrize(
@@ -42,5 +41,5 @@ def test_the_usual_fabrics_are_known() -> None:
 )
 def test_a_mistake_is_one_line(axes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput) as found:
-        networks_of(16, **axes)
+        network_grid(16, **axes)
     assert message in str(found.value)

@@ -4,13 +4,13 @@ import pytest
 
 from tests.studies.choice.test_choose import here
 from topoopt.pricing import OwnershipTerms, Running, pricing_of, server_price
-from topoopt.studies.choice import Machines, Owner, Question, Store, choose, networks_of, read_mix
+from topoopt.studies.choice import Machines, Owner, Question, Store, choose, network_grid, read_mix
 
 
 def test_a_transformer_is_planned_and_its_tokens_cost_money(tmp_path: object) -> None:
     machines = Machines(2, "h100", 8, 3.6e12)
     owner = Owner(2, pricing_of(), OwnershipTerms(Running(5.0, 0.1), server_price("h100", 8)))
-    networks = networks_of(2, (1, 4), (400e9,), ("topoopt", "ideal-switch"))
+    networks = network_grid(2, (1, 4), (400e9,), ("topoopt", "ideal-switch"))
     asked = Question(read_mix(["llama3-8b"]), networks, machines, owner)
     found = choose(asked, Store(f"{tmp_path}/plans.duckdb", here))
     assert {point.status for point in found.points} <= {"planned", "dropped"}

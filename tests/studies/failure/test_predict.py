@@ -9,7 +9,7 @@ import pytest
 from tests.studies.failure.conftest import MakePlan, job
 from tests.studies.failure.test_detours import both, cut
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.finder import FABRICS, FabricRequest, FinderRules, find_topology
+from topoopt.finder import FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.plans import plan_from_mapping, plan_to_mapping
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, make_plan, simulated
@@ -190,7 +190,7 @@ def test_what_nothing_repairs(small_plan: MakePlan) -> None:
 
 def test_only_direct_fabrics_have_links_to_fail(small_plan: MakePlan) -> None:
     plan = small_plan(servers=4, degree=2)
-    switch = replace(plan, fabric=FABRICS["ideal-switch"](FabricRequest(4, 2, 25e9)))
+    switch = replace(plan, fabric=build_fabric("ideal-switch", FabricRequest(4, 2, 25e9)))
     with pytest.raises(InvalidInput, match="the plan's fabric is ideal-switch"):
         predict(switch, FailedLink(0, 1))
 

@@ -11,8 +11,9 @@ import yaml
 
 from tests.studies.sweep.conftest import MakeSweep
 from topoopt.base.errors import InvalidInput
-from topoopt.search import BASELINES, preset
-from topoopt.studies.sweep import SWEPT_FABRICS, read_sweep, sweep_schema
+from topoopt.catalog import NETWORKS, networks_of
+from topoopt.search import preset
+from topoopt.studies.sweep import read_sweep, sweep_schema
 
 ROOT = Path(__file__).parents[3]
 SCHEMA_FILE = ROOT / "docs" / "sweep.schema.json"
@@ -159,8 +160,8 @@ def test_a_mistake_is_one_line_with_its_place(sweep: MakeSweep, text: str, messa
 
 
 def test_every_fabric_of_a_comparison_has_a_name_here() -> None:
-    rules = [rule for rule in SWEPT_FABRICS.values() if rule is not None]
-    assert rules == [rule for rules_of in BASELINES.values() for rule in rules_of]
+    rules = list(NETWORKS.sizings().values())
+    assert rules == [rule for name in networks_of("plan") for rule in NETWORKS[name].sizings]
 
 
 def test_the_published_schema_is_current() -> None:

@@ -16,8 +16,7 @@ class ComparisonWords(TypedDict, total=False):
     """On which fabrics, and how they are simulated."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Baselines, with commas: ideal-switch, fat-tree, oversub-fat-tree, rail, expander, torus, full-mesh, sip-ml,
-    ocs-reconfig, mixnet. If not given the first six."""
+    """Baselines, with commas: {networks of plan}. Default: {compared by plan}."""
     simulator: Annotated[str, Word("analytic|flow|packet")]
     """analytic: first come, first served on each link, quick. flow: fair shares over time. packet: every packet
     through every queue. If not given, analytic."""

@@ -30,8 +30,7 @@ class BesideWords(TypedDict, total=False):
     """What a plan is compared with."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Baselines, with commas: ideal-switch, fat-tree, oversub-fat-tree, rail, expander, torus, full-mesh, sip-ml,
-    ocs-reconfig, mixnet. If not given the first six; none for none."""
+    """Baselines, with commas: {networks of plan}; none for none. Default: {compared by plan}."""
 
 
 class CollectiveWord(TypedDict, total=False):

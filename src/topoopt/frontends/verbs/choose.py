@@ -9,6 +9,7 @@ from typing import Any, TypeVar, Unpack
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
 from topoopt.base.units import parse_bandwidth, parse_time
+from topoopt.catalog import compared_by
 from topoopt.frontends.verbs.pricing import ownership_terms, pricing
 from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.frontends.verbs.sweep import kept_crew
@@ -20,8 +21,7 @@ from topoopt.studies.choice import (
     Owner,
     Question,
     Store,
-    choice_fabrics,
-    networks_of,
+    network_grid,
     read_mix,
     write_choice,
 )
@@ -103,11 +103,11 @@ def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, 
     links = tuple(words.get("link_technologies", ("pluggable",)))
     for name in links:
         check_known("link_technologies", name, LINK_TECHNOLOGIES)
-    networks = networks_of(
+    networks = network_grid(
         machines.servers,
         _listed(words["degrees"], "degrees", _count),
         _listed(words["bandwidths"], "bandwidths", lambda rate: amount(parse_bandwidth, rate, "bandwidths")),
-        tuple(words.get("fabrics", choice_fabrics(compared=True))),
+        tuple(words.get("fabrics", compared_by("choose"))),
         links,
     )
     search = {"budget": words["budget"], "seeds": words["seed"]}

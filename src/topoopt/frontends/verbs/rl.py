@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
+from topoopt.catalog import compared_by
 from topoopt.frontends.verbs.llm.words import Transformer, model_of, system_of
 from topoopt.frontends.verbs.pricing import cluster_of, ownership_terms, pricing
 from topoopt.inference import Parallelism
@@ -21,7 +22,6 @@ from topoopt.reinforcement import (
     predict_rl_runs,
     read_lengths,
     shipped_constants,
-    step_networks,
     with_fabrics,
 )
 from topoopt.schema.words import RlWords, checked_arguments, checked_words, defaults, refuse_empty
@@ -94,7 +94,7 @@ def _networks(words: Mapping[str, Any], job: RlJob) -> tuple[str, ...]:
     if "fabrics" in words:
         return () if tuple(words["fabrics"]) == ("none",) else tuple(words["fabrics"])
     servers = -(-job.accelerators // job.system.accelerators_per_server)
-    return step_networks(compared=True) if 2 <= servers <= MOST_SERVERS else ()
+    return compared_by("rl") if 2 <= servers <= MOST_SERVERS else ()
 
 
 def _request(model: Transformer, words: Mapping[str, Any]) -> RlRequest:

@@ -8,7 +8,7 @@ from typing import Any
 from topoopt.base.errors import InvalidInput, TopoOptError, check_known
 from topoopt.base.limits import whole
 from topoopt.base.units import parse_bandwidth, parse_time
-from topoopt.catalog import ClusterSpec, largest_degree
+from topoopt.catalog import ClusterSpec, compared_by, largest_degree, networks_of
 from topoopt.frontends.verbs.llm.words import Transformer, model_of
 from topoopt.frontends.verbs.pricing import cluster_of, ownership_terms, pricing
 from topoopt.frontends.verbs.serving_deployment import engine_settings, given_deployment
@@ -37,7 +37,6 @@ from topoopt.inference import (
     parse_arrivals,
     parse_lengths,
     read_requests,
-    serving_networks,
     transfer_law,
 )
 from topoopt.jobs import is_serving_job, read_serving_job
@@ -191,11 +190,11 @@ def _network(words: Mapping[str, Any], system: System, servers: int) -> NetworkQ
         raise InvalidInput(
             "transfer_bandwidth: is of one server; between several caches go over ports, whose word is bandwidth"
         )
-    names = tuple(dict.fromkeys(words.get("fabrics", serving_networks(compared=True))))
+    names = tuple(dict.fromkeys(words.get("fabrics", compared_by("serving"))))
     if not names:
         raise InvalidInput("fabrics: expected at least one")
     for name in names:
-        check_known("fabrics", name, serving_networks())
+        check_known("fabrics", name, networks_of("serving"))
     pairing = words["pairing"]
     check_known("pairing", pairing, (FREE, *PAIRINGS))
     per_server = system.accelerators_per_server

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from topoopt.base.errors import InvalidInput
-from topoopt.catalog import NETWORKS, OWN, ClusterSpec, Network, Sizing
+from topoopt.catalog import NETWORKS, OWN, ClusterSpec, Network, Sizing, compared_by
 from topoopt.finder import check_degree, wired_interfaces
 from topoopt.frontends.web.question import Question, machines_of, request_of_question
 from topoopt.jobs import Job
@@ -274,16 +274,7 @@ def fabric_rules(
 
 def _sizes() -> Iterator[Sizing]:
     """Yield the networks that have a closed form: none that relays over links whose mean number is not known."""
-    known = NETWORKS.that(
-        lambda one: (
-            one.is_built
-            and one.all_bandwidth
-            and not one.own_ports
-            and not (one.relays and not one.mean_hops)
-        ),
-        compared=True,
-    )
-    for name in known:
+    for name in compared_by("studio"):
         yield from NETWORKS[name].sizings
         if name == SWITCH:
             yield HALF_SIZE

@@ -13,7 +13,7 @@ import numpy as np
 
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import Infeasible, InvalidInput, NoRoute, TopoOptError
-from topoopt.catalog import NETWORKS, OWN, ClusterSpec
+from topoopt.catalog import OWN, ClusterSpec
 from topoopt.finder import FabricRequest, build_fabric, find_topology, lay_rings, named_wiring, wirings_of
 from topoopt.inference.network.placement import Placement
 from topoopt.inference.network.traffic import ServingTraffic
@@ -24,16 +24,6 @@ from topoopt.workloads import Traffic
 FAMILY = "prefill-decode"
 MOST_FAMILIES = 3
 """Families of wirings that are tried, those of fewest hops first."""
-
-
-def serving_networks(*, compared: bool = False) -> tuple[str, ...]:
-    """Return the networks that a deployment can run on; ``compared``: those that are compared by default.
-
-    Each gives a server all of its bandwidth, so a fat-tree sized by a price is compared only where it is named.
-    """
-    if compared:
-        return NETWORKS.that(lambda one: one.is_built and one.all_bandwidth, compared=True)
-    return NETWORKS.that(lambda one: one.is_built and not one.changes)
 
 
 WAYS = ("shortest", "spread")

@@ -28,7 +28,7 @@ class NetworkQuestion:
     cluster : ClusterSpec
         Servers and their ports.
     fabrics : tuple of str
-        Names of :func:`topoopt.inference.serving_networks`.
+        Names of ``topoopt.catalog.networks_of("serving")``.
     priced : Priced
         How networks and servers are priced.
     pairings : tuple of str

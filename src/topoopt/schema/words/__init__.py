@@ -51,6 +51,7 @@ from topoopt.schema.words.transformer import TrainingWords as TrainingWords
 from topoopt.schema.words.wiring import CollectiveWords as CollectiveWords
 from topoopt.schema.words.wiring import ForwardingWords as ForwardingWords
 from topoopt.schema.words.wiring import WiringWords as WiringWords
+from topoopt.schema.words.word import TEXT_LISTS as TEXT_LISTS
 from topoopt.schema.words.word import Amount as Amount
 from topoopt.schema.words.word import DescribedWord as DescribedWord
 from topoopt.schema.words.word import File as File

@@ -98,8 +98,7 @@ class PurchaseWords(TypedDict, total=False):
     """Fabrics, and where their prices and watts come from."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Fabrics, with commas: topoopt, topoopt-ocs, topoopt-hybrid, ideal-switch, fat-tree, oversub-fat-tree,
-    rail, expander, torus, full-mesh, sip-ml, ocs-reconfig, mixnet. All if not given."""
+    """Networks, with commas: {networks of cost}. Default: all."""
     power: Annotated[str, Word("typical|FILE", "typical")]
     """Watts of parts: makers' typical figures, or a file whose rows are laid over them."""
     oversubscription: Annotated[float, Word("RATIO", 2.0)]

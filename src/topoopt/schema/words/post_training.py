@@ -53,7 +53,7 @@ class TuningFabricWords(TypedDict, total=False):
     degree: int
     """Interfaces of a server, which share its bandwidth; one an accelerator, at most 8."""
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """With commas: ideal-switch, fat-tree, oversub-fat-tree, rail, expander, torus, full-mesh. The first six."""
+    """Networks, with commas: {networks of plan}. Default: {compared by plan}."""
     seed: Annotated[int, Word("N", 0)]
     """Of wirings."""
 
@@ -142,9 +142,8 @@ class RlFabricWords(TypedDict, total=False):
     """Networks that the step is put on."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """With commas: topoopt (one wiring for all phases), topoopt-ocs (circuits that change between phases where that
-    pays), rail, ideal-switch, fat-tree, oversub-fat-tree, full-mesh, expander, torus; none for none. Of up to
-    128 servers the first three, fat-tree and ideal-switch."""
+    """Networks, with commas: {networks of rl}; none for none. topoopt is one wiring for all phases, topoopt-ocs changes
+    circuits between phases where that pays. Default for up to 128 servers: {compared by rl}; none beyond."""
     seed: Annotated[int, Word("N", 0)]
     """Of wirings."""
 

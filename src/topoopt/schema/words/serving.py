@@ -69,7 +69,7 @@ class ServingNetworkWords(TypedDict, total=False):
     latency: Annotated[Amount, Word("TIME", "1us")]
     """Of one link; each server that forwards adds one."""
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """With commas: topoopt, ideal-switch, fat-tree, rail, full-mesh, expander, torus. All if not given."""
+    """Networks, with commas: {networks of serving}. Default: {compared by serving}."""
     pairing: Annotated[str, Word("free|any|network-aware|neighbors", "free")]
     """Who sends keys and values to whom: whatever is best; anywhere, as routers do that know no network; where links
     are free; to servers that are wired to one's own, only."""

@@ -17,8 +17,7 @@ class FabricWords(TypedDict, total=False):
     """What the tasks run on; the job's own fabric where nothing is said."""
 
     fabric: Annotated[str, Word("NAME|PLAN")]
-    """topoopt, ideal-switch, fat-tree, oversub-fat-tree, rail, expander, torus, full-mesh, sip-ml,
-    ocs-reconfig or mixnet; or the network of a plan, by its file. If not given, a plan's own, and that of the
+    """One of {networks of simulate}; or a plan file, for its network. Default: a plan's own, and that of the
     connections in a .fbuf."""
     bandwidth: Rate
     """Of one interface; a server has degree × this on every fabric (a fat-tree, too: it is not divided by 3.2

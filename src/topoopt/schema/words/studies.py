@@ -104,9 +104,7 @@ class GridWords(TypedDict, total=False):
     bandwidths: Annotated[str | Sequence[Amount], Word("LIST", "100Gbps,200Gbps,400Gbps,800Gbps")]
     """Of one port."""
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Of topoopt, topoopt-ocs, topoopt-hybrid, ideal-switch, oversub-fat-tree, rail, expander, torus, full-mesh,
-    sip-ml, ocs-reconfig, mixnet; topoopt, topoopt-ocs, ideal-switch, oversub-fat-tree, rail, expander and torus if not
-    given."""
+    """Networks, with commas: {networks of choose}. Default: {compared by choose}."""
     link_technologies: Annotated[Sequence[str], Word("LIST")]
     """What links are made of: pluggable, linear, co-packaged, copper, as topoopt cost has them; pluggable if not
     given."""

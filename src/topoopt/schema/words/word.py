@@ -2,7 +2,8 @@
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -12,6 +13,8 @@ Amount = str | float
 """Text with a unit (``"100Gbps"``), or a number in SI units."""
 
 Vocabulary = TypeVar("Vocabulary", bound=type)
+TEXT_LISTS: dict[str, Callable[[], Iterable[str]]] = {}
+"""Lists of names that texts contain as ``{name of the list}``; the packages that have the lists add them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,12 @@ def _texts(vocabulary: type, heading: str | None) -> Iterator[tuple[str, str, st
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
             assert isinstance(below, ast.Expr), f"{item.target.id} needs a text below it"
             assert isinstance(below.value, ast.Constant)
-            yield item.target.id, " ".join(str(below.value.value).split()), heading
+            yield item.target.id, _filled(" ".join(str(below.value.value).split())), heading
+
+
+def _filled(text: str) -> str:
+    """Return a text with the lists that it contains."""
+    return re.sub(r"\{([a-z ]+)\}", lambda found: ", ".join(TEXT_LISTS[found[1]]()), text)
 
 
 @cache

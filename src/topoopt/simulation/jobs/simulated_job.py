@@ -7,7 +7,7 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
 from topoopt.base.limits import whole
-from topoopt.catalog import DEFAULT_LATENCY_S, NETWORKS, OWN
+from topoopt.catalog import DEFAULT_LATENCY_S, NETWORKS, OWN, networks_of
 from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.finder import FabricRequest, FabricShape, build_fabric, cluster_of_wiring
 from topoopt.plans import Plan
@@ -150,7 +150,7 @@ def named_fabric(
         If no fabric is named and none goes without saying, or a word does not go with it.
     """
     name = _name(jobs, choice)
-    check_known("fabric", name, NETWORKS.that(lambda one: one.is_built))
+    check_known("fabric", name, networks_of("simulate"))
     shape = _shape(name, choice, switches)
     needed = sum(job.graph.servers for job in jobs)
     servers = needed if choice.servers is None else choice.servers
@@ -183,9 +183,7 @@ def _name(jobs: Sequence[SimulatedJob], choice: FabricChoice) -> str:
     if alone and flexnet is not None and flexnet.nswitch == 1:
         return "ideal-switch"
     what = f"{jobs[0].path}: holds no connections" if alone else f"{len(jobs)} jobs share one fabric"
-    raise InvalidInput(
-        f"{what}; name a fabric with fabric=NAME: {', '.join(NETWORKS.that(lambda one: one.is_built))}"
-    )
+    raise InvalidInput(f"{what}; name a fabric with fabric=NAME: {', '.join(networks_of('simulate'))}")
 
 
 def _shape(name: str, choice: FabricChoice, switches: bool) -> FabricShape:

@@ -29,8 +29,7 @@ from topoopt.studies.choice.job_mix import Machines as Machines
 from topoopt.studies.choice.job_mix import Mix as Mix
 from topoopt.studies.choice.job_mix import read_mix as read_mix
 from topoopt.studies.choice.network import Network as Network
-from topoopt.studies.choice.network import choice_fabrics as choice_fabrics
-from topoopt.studies.choice.network import networks_of as networks_of
+from topoopt.studies.choice.network import network_grid as network_grid
 from topoopt.studies.choice.pricing import Money as Money
 from topoopt.studies.choice.pricing import Owner as Owner
 from topoopt.studies.choice.pricing import priced as priced

@@ -7,7 +7,7 @@ from math import prod
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import NETWORKS, largest_degree
+from topoopt.catalog import NETWORKS, compared_by, largest_degree, networks_of
 
 USUAL_LINKS = "pluggable"
 """Link technology that names do not say."""
@@ -20,7 +20,7 @@ class Network:
     Attributes
     ----------
     fabric : str
-        A name of :func:`topoopt.studies.choice.choice_fabrics`.
+        A name of ``topoopt.catalog.networks_of("choose")``.
     degree : int
         Ports of a server.
     bandwidth_bps : float
@@ -57,23 +57,13 @@ class Network:
         return f"{self.fabric} {self.degree} × {format_bandwidth(self.bandwidth_bps)}{links}"
 
 
-def choice_fabrics(*, compared: bool = False) -> tuple[str, ...]:
-    """Return the fabrics that can be bought and timed; ``compared``: those that are compared by default.
-
-    A fabric sized by a price has no degree and bandwidth of its own and is no point of a grid.
-    """
-    return NETWORKS.that(
-        lambda one: one.all_bandwidth and not (compared and one.own_ports), compared=compared
-    )
-
-
 USUAL_DEGREES = (1, 2, 4, 8)
 USUAL_BANDWIDTHS_BPS = (100e9, 200e9, 400e9, 800e9)
 MOST_NETWORKS = 10_000
 """More are taken for a mistake."""
 
 
-def networks_of(
+def network_grid(
     servers: int,
     degrees: Sequence[int] = USUAL_DEGREES,
     bandwidths_bps: Sequence[float] = USUAL_BANDWIDTHS_BPS,
@@ -87,7 +77,7 @@ def networks_of(
     InvalidInput
         For an axis without values, an unknown fabric, a degree that no server has, or a bandwidth that is none.
     """
-    fabrics = choice_fabrics(compared=True) if fabrics is None else fabrics
+    fabrics = compared_by("choose") if fabrics is None else fabrics
     axes: Mapping[str, Sequence[object]] = {
         "degrees": degrees,
         "bandwidths": bandwidths_bps,
@@ -98,12 +88,12 @@ def networks_of(
         if not values:
             raise InvalidInput(f"{word}: none leaves nothing to choose from; give one or more")
     for fabric in fabrics:
-        if fabric in NETWORKS.sizings() and fabric not in choice_fabrics():
+        if fabric in NETWORKS.sizings() and fabric not in networks_of("choose"):
             raise InvalidInput(
                 f"fabrics: {fabric} has the bandwidth that the price of topoopt buys, and is no point of a grid; "
                 "a fat-tree without blocking is ideal-switch, one with 2:1 oversub-fat-tree"
             )
-        check_known("fabrics", fabric, choice_fabrics())
+        check_known("fabrics", fabric, networks_of("choose"))
     for degree in degrees:
         if not 1 <= degree <= largest_degree(servers):
             raise InvalidInput(

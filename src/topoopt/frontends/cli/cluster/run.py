@@ -16,9 +16,8 @@ class CourseWords(TypedDict, total=False):
     """On which fabrics."""
 
     fabrics: Annotated[Sequence[str], Word("LIST", names=("fabric", "fabrics"))]
-    """With commas: topoopt (behind patch panels), topoopt-ocs; shared: fat-tree, oversub-fat-tree, rail,
-    ideal-switch, expander, torus, full-mesh. If not given: topoopt and the first four shared ones. With
-    --scheduler one network: cassini-24, or a shared one."""
+    """Networks, with commas: {networks of cluster}. Jobs have links of their own on topoopt and topoopt-ocs, and share
+    them elsewhere. Default: {compared by cluster}. With --scheduler one network: cassini-24, or a shared one."""
     prices: Annotated[str, Word("2026|2025|2022|FILE", "2026")]
     """Price list, or a file whose rows are laid over one: 2025,mine.csv; alone over 2026."""
 

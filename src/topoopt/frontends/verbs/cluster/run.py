@@ -9,6 +9,7 @@ from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.provenance import digest
 from topoopt.base.units import parse_time
 from topoopt.base.workers import start_compiling_ahead
+from topoopt.catalog import compared_by
 from topoopt.clusters import (
     CASSINI_TRACES,
     MIXED,
@@ -18,7 +19,6 @@ from topoopt.clusters import (
     MixedTraceSettings,
     Trace,
     cassini_trace_for,
-    course_names,
     generate_trace,
     mixed_trace,
     read_trace,
@@ -62,8 +62,8 @@ def run(
     trace
         A trace or its file; none where ``generate=True`` or ``trace_preset`` draws one.
     fabrics
-        ``topoopt`` (behind patch panels), ``topoopt-ocs``, and shared ones; topoopt, fat-tree, oversub-fat-tree, rail
-        and ideal-switch where not given. With ``scheduler``, one network: ``cassini-24`` where not given, or a shared
+        Names of ``topoopt.catalog.networks_of("cluster")``; those of ``compared_by("cluster")`` by default.
+        With ``scheduler``, one network: ``cassini-24`` where not given, or a shared
         one.
     prices
         A price list's name, or a file that is laid over it, by which fabrics are priced and fat-trees dimensioned.
@@ -104,7 +104,7 @@ def run(
     if scheduled:
         result = run_schedules(jobs, scheduled, inputs=inputs, on_progress=on_progress)
     else:
-        names = tuple(fabrics or course_names(compared=True))
+        names = tuple(fabrics or compared_by("cluster"))
         result = run_cluster(jobs, settings, names, inputs=inputs, on_progress=on_progress)
     if "save_trace" in words:
         write_trace(words["save_trace"], jobs)

@@ -7,7 +7,7 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import parse_bandwidth, parse_time
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import ClusterSpec, networks_of
 from topoopt.clusters import (
     SCHEDULERS,
     ClusterSettings,
@@ -26,7 +26,6 @@ from topoopt.finder import FabricRequest
 from topoopt.frontends.verbs.job_request import search_options
 from topoopt.jobs import JobRequest, JobSettings
 from topoopt.schema.words import ClusterWords, ScheduleWords, amount, defaults
-from topoopt.search import baseline_names
 
 PRESET = "cassini-24"
 FIXED = ("servers", "degree", "bandwidth", "latency", "links")
@@ -219,7 +218,7 @@ def _network(
                 words, word, f"the network {PRESET} has its own; leave it out, or give fabrics=[...]"
             )
         return cassini_24()
-    check_known("fabric", names[0], (PRESET, *baseline_names()))
+    check_known("fabric", names[0], (PRESET, *networks_of("plan")))
     cluster = settings.cluster
     request = FabricRequest(
         cluster.servers,
