@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from topoopt.base.units import format_bandwidth
+from topoopt.catalog import NETWORKS
 from topoopt.pages.chart import BarChart
 from topoopt.pages.fabric_tables import name_apart
 from topoopt.pages.number_format import counted, dollars, usd
@@ -305,7 +306,7 @@ def _built_of(built: Realization) -> str:
     if built.tree:
         parts.append(_trees(built.tree, built.trees))
     parts += [plane_words(plane) for plane in built.planes]
-    return "; ".join(parts) or "cables"
+    return "; ".join(parts) or ("cables" if NETWORKS[built.fabric].cabled else "switches")
 
 
 def plane_words(plane: Plane) -> str:

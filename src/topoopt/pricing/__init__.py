@@ -66,6 +66,7 @@ from topoopt.pricing.part_counts import behind_both as behind_both
 from topoopt.pricing.part_counts import behind_circuit_switches as behind_circuit_switches
 from topoopt.pricing.part_counts import behind_panels as behind_panels
 from topoopt.pricing.part_counts import cabled as cabled
+from topoopt.pricing.part_counts import parts_by_port as parts_by_port
 from topoopt.pricing.part_counts import ports_in_use as ports_in_use
 from topoopt.pricing.part_counts import switched as switched
 from topoopt.pricing.part_table import SPEED_ITEMS as SPEED_ITEMS

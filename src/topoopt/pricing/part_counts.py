@@ -183,12 +183,16 @@ def switched(buying: Buying, *, oversubscription: float = 1.0, rails: bool = Fal
 
 
 def ports_in_use(buying: Buying, tiers_above: int, oversubscription: float = 1.0) -> Counted:
-    """Return the parts of a k-ary fat-tree by the port: so many tiers of links above the first switch.
+    """Return the parts of a k-ary fat-tree by the port: so many tiers of links above the first switch."""
+    return parts_by_port(buying, tiers_above * _up(buying.interfaces.total, oversubscription))
+
+
+def parts_by_port(buying: Buying, upper_links: int) -> Counted:
+    """Return the parts of a link per interface into a first switch, and of so many links between switches.
 
     Every link has a transceiver at both ends, and a port at each end that is a switch.
     """
     size, rule = buying.interfaces, buying.rule
-    upper_links = tiers_above * _up(size.total, oversubscription)
     links = size.total + upper_links
     return Counted(
         {

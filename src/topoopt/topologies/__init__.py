@@ -53,3 +53,4 @@ from topoopt.topologies.topology import Topology as Topology
 from topoopt.topologies.topology import places_of as places_of
 from topoopt.topologies.topology import topology_from_arrays as topology_from_arrays
 from topoopt.topologies.topology import topology_from_links as topology_from_links
+from topoopt.topologies.topology import topology_of_cables as topology_of_cables

@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import product
 
 from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.catalog import OWN
 from topoopt.finder import LIFTED, USUAL_RULES, find_topology
-from topoopt.frontends.web.closed_form import OWN, RULES, FabricRule, fabric_rules
+from topoopt.frontends.web.closed_form import FabricRule, fabric_rules
 from topoopt.frontends.web.question import Question, request_of_question
 from topoopt.jobs import Job, job_traffic
 from topoopt.pricing import pricing_of
@@ -37,7 +38,7 @@ def simulated_times(question: Question) -> dict[str, float]:
 
 def _fabrics(job: Job, strategy: ParallelStrategy, rule: FabricRule) -> Iterator[Fabric]:
     if rule.key != OWN:
-        yield baseline_fabric(job, RULES[rule.key], pricing_of(), SEED)
+        yield baseline_fabric(job, rule.size, pricing_of(), SEED)
         return
     for split, wiring in product(SPLITS, WIRINGS):
         with suppress(Infeasible, InvalidInput):  # a wiring that there is not for so many ports

@@ -183,7 +183,7 @@ def _row(rule: FabricRule, form: ClosedForm) -> FabricEstimate:
         rule.network.name,
         rule.key,
         rule.label,
-        rule.description,
+        rule.size.description,
         rule.server_bandwidth_bps,
         form.iteration_time_s,
         form.most_time_s,

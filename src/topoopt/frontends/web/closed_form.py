@@ -46,13 +46,21 @@ class FabricRule:
         Times that a byte goes over links of servers, or of the thinnest layer, where it is not between neighbors.
     """
 
-    key: str
-    network: Network
+    size: Sizing
     label: str
-    description: str
     interfaces: int
     bandwidth_bps: float
     relays: float
+
+    @property
+    def key(self) -> str:
+        """Name of the sizing."""
+        return self.size.key
+
+    @property
+    def network(self) -> Network:
+        """The network that is sized so."""
+        return NETWORKS[self.size.fabric]
 
     @property
     def wires_rings(self) -> bool:
@@ -287,4 +295,4 @@ def _rule(size: Sizing, cluster: ClusterSpec, pricing: Pricing) -> FabricRule:
         check_degree(cluster.servers, cluster.degree, cluster.links)
         relays = network.mean_hops(cluster.servers, cluster.degree, cluster.links)
     label = "Half the ports" if size is HALF_SIZE else network.label
-    return FabricRule(size.key, network, label, size.description, *size.interfaces(cluster, pricing), relays)
+    return FabricRule(size, label, *size.interfaces(cluster, pricing), relays)
