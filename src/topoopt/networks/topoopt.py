@@ -18,7 +18,7 @@ def build(request: Any) -> Any:
 NETWORK = Network(
     name=OWN,
     label="TopoOpt",
-    description="cables through patch panels, wired for the job",
+    description="patch panels",
     price=FabricPrice(count=behind_panels, realize=of_technologies(TECHNOLOGIES), optics=TECHNOLOGIES),
     build=build,
     settings=frozenset({"strides", "wiring"}),

@@ -16,6 +16,7 @@ from topoopt.plans.pareto_front import dominates as dominates
 from topoopt.plans.pareto_front import dominators as dominators
 from topoopt.plans.pareto_front import front as front
 from topoopt.plans.pareto_front import standings as standings
+from topoopt.plans.pareto_front import unbeaten as unbeaten
 from topoopt.plans.plan import Baseline as Baseline
 from topoopt.plans.plan import Bounds as Bounds
 from topoopt.plans.plan import ChosenWiring as ChosenWiring

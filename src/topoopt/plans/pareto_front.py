@@ -2,8 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import isfinite
 from typing import TypeVar
+
+import numpy as np
+
+from topoopt.base.arrays import Floats, Ints
 
 DIGITS = 9
 """Digits that count: what differs in later ones is arithmetic, not a choice."""
@@ -53,14 +57,28 @@ def front(rows: Iterable[Row], price: Figure[Row], time: Figure[Row]) -> tuple[R
     >>> front(fabrics, lambda name: fabrics[name][0], lambda name: fabrics[name][1])
     ('torus', 'rail')
     """
-    best_time, best_price = inf, inf
-    found: list[Row] = []
-    for known_price, known_time, _, row in sorted(_known(rows, price, time), key=lambda point: point[:3]):
-        if known_time < best_time:
-            best_time, best_price = known_time, known_price
-        if (known_time, known_price) == (best_time, best_price):
-            found.append(row)
-    return tuple(found)
+    known = _known(rows, price, time)
+    prices, times, _, found = zip(*known, strict=True) if known else ((), (), (), ())
+    return tuple(found[place] for place in unbeaten(np.array(prices), np.array(times)).tolist())
+
+
+def unbeaten(one: Floats, other: Floats) -> Ints:
+    """Return the places of points that no other is below in one column and no higher in the other one.
+
+    They are ordered by both columns, then by place.
+
+    Examples
+    --------
+    >>> unbeaten(np.array([1.0, 2.0, 3.0, 2.5, 1.0]), np.array([9.0, 5.0, 6.0, 4.0, 9.0])).tolist()
+    [0, 4, 1, 3]
+    """
+    order = np.lexsort((other, one))
+    first, second = one[order], other[order]
+    lower = np.ones(len(order), np.bool_)
+    lower[1:] = second[1:] < np.minimum.accumulate(second)[:-1]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+    return np.asarray(order[lower[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]], np.int64)
 
 
 def dominators(own: Row, rows: Sequence[Row], price: Figure[Row], time: Figure[Row]) -> tuple[Row, ...]:

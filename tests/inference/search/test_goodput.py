@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.inference.tables import SMALL, constant_table, replicas
 from topoopt.base.errors import Infeasible
@@ -18,7 +16,7 @@ from topoopt.inference import (
     parse_arrivals,
     parse_lengths,
 )
-from topoopt.inference.search.candidates import candidates, on_front
+from topoopt.inference.search.candidates import candidates
 from topoopt.inference.search.closed_form import Split, alone_s, answering, splits_of
 from topoopt.inference.search.goodput import EXACT, goodput, what_binds
 from topoopt.inference.simulator.fleet import Fleet, uniform_transfer
@@ -70,18 +68,6 @@ def test_a_prompt_alone_takes_what_the_simulator_says() -> None:
         asked = demand(512, 2, 100)
         run = simulate_serving(Fleet(mode, one, other, transfer=way), asked.at(1e-3))
         assert run.ttft_s.mean() == pytest.approx(alone_s(SMALL, 512, apart))
-
-
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12))
-def test_on_the_front_is_what_no_other_beats(points: list[tuple[int, int]]) -> None:
-    first, second = np.array(points, float).T
-    flags = on_front(first, second)
-    for place, (x, y) in enumerate(points):
-        beaten = any(a >= x and b >= y and (a, b) != (x, y) for a, b in points)
-        if flags[place]:
-            assert not beaten
-    kept = {point for point, flag in zip(points, flags, strict=True) if flag}
-    assert kept == {p for p in points if not any(a >= p[0] and b >= p[1] and (a, b) != p for a, b in points)}
 
 
 def test_every_deployment_has_as_many_accelerators_as_there_are_at_most() -> None:

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import select_permutations
@@ -27,6 +27,7 @@ from topoopt.frontends.web.closed_form import (
 from topoopt.frontends.web.estimate import FabricEstimate, Sketch, StudioAnswer, best_fabric, reason, sentence
 from topoopt.frontends.web.question import RUNNING, Question, machines_of, request_of_question
 from topoopt.jobs import in_its_place
+from topoopt.plans import unbeaten
 from topoopt.pricing import (
     DEFAULT_PRICES,
     LINK_TECHNOLOGIES,
@@ -336,17 +337,3 @@ def _kept(training: TrainingRequest, system: System) -> Contenders:
         weighed_s(ranked.times.iteration_time_s, needed, capacity), weighed_s(slow_s, needed, capacity)
     )
     return Contenders(training, ranked.calibration, ranked.table.take(rows), needed[rows], capacity)
-
-
-def unbeaten(one: Floats, other: Floats) -> Ints:
-    """Return the places of rows that no other is below in both columns.
-
-    Examples
-    --------
-    >>> unbeaten(np.array([1.0, 2.0, 3.0, 2.5]), np.array([9.0, 5.0, 6.0, 4.0])).tolist()
-    [0, 1, 3]
-    """
-    order = np.lexsort((other, one))
-    lowest = np.minimum.accumulate(other[order])
-    first = np.concatenate([[True], other[order][1:] < lowest[:-1]])
-    return np.asarray(order[first], np.int64)

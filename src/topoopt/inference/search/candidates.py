@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.base.arrays import Flags, Floats
 from topoopt.base.errors import Infeasible
 from topoopt.base.units import format_time
 from topoopt.inference.deployment import MODES, Deployment, EngineSettings, Parallelism, Pool
@@ -20,6 +19,7 @@ from topoopt.inference.search.closed_form import (
     prompt_s,
 )
 from topoopt.inference.search.deployment_file import split_words
+from topoopt.plans import unbeaten
 
 KEPT_SPLITS = 12
 """Of those of a pool, by rate an accelerator: others are in no best pair of pools, but for what is left over."""
@@ -310,20 +310,4 @@ def pareto_front(
             ]
     user = np.array([one.user_tokens_per_s for one in points])
     each = np.array([one.accelerator_tokens_per_s for one in points])
-    kept = np.flatnonzero(on_front(user, each))
-    return tuple(points[place] for place in kept[np.argsort(-user[kept], kind="stable")])
-
-
-def on_front(first: Floats, second: Floats) -> Flags:
-    """Return which points no other one beats: as good in both, and better in one.
-
-    Examples
-    --------
-    >>> on_front(np.array([1.0, 2.0, 2.0, 3.0]), np.array([5.0, 4.0, 3.0, 1.0])).tolist()
-    [True, True, False, True]
-    """
-    order = np.lexsort((-second, -first))
-    best = np.maximum.accumulate(np.concatenate([[-np.inf], second[order][:-1]]))
-    flags = np.zeros(len(first), np.bool_)
-    flags[order] = second[order] > best
-    return flags
+    return tuple(points[place] for place in unbeaten(-user, -each).tolist())
