@@ -15,8 +15,8 @@ from pathlib import Path
 from topoopt.pages.answer_page import PAGES
 
 SOURCE = Path(__file__).parents[2] / "src"
-DOORS = ("topoopt", "topoopt.__main__", "topoopt.frontends.cli", "topoopt.frontends.verbs")
-"""Where a run begins; a door is reached with all that is inside."""
+DOORS = ("topoopt", "topoopt.__main__", "topoopt.frontends.cli", "topoopt.frontends.verbs", "topoopt.networks")
+"""Where a run begins, and the files that the registry of networks finds; each is reached with all that is inside."""
 
 Place = tuple[str, str]
 """A module and a name in it; no name for what the module does when it is imported."""
