@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-_HANDED_ON = re.compile(r"^    from (topoopt\S*) import (\w+) as \2$", re.MULTILINE)
+_HANDED_ON = re.compile(r"^    from (topoopt\S*) import (?:\(\s+)?(\w+) as \2\b", re.MULTILINE)
 
 
 class LazyFace(ModuleType):
