@@ -22,7 +22,7 @@ from topoopt.search import SearchOptions
 
 FAST = ClusterSettings(ClusterSpec(32, 4, 400e9), search=SearchOptions(budget=0, balance=False))
 TRACE = Trace("t", (TraceJob("a", "vgg16", 16, 0.0, iterations=10),))
-ALL = ["topoopt", "fat-tree (d·B/3.2)", "fat-tree (priced)", "oversub-fat-tree", "rail", "ideal-switch"]
+ALL = ["topoopt", "ideal-switch", "fat-tree (d·B/3.2)", "fat-tree (priced)", "oversub-fat-tree", "rail"]
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,13 @@ from pathlib import Path
 from topoopt.pages.answer_page import PAGES
 
 SOURCE = Path(__file__).parents[2] / "src"
-DOORS = ("topoopt", "topoopt.__main__", "topoopt.frontends.cli", "topoopt.frontends.verbs", "topoopt.networks")
+DOORS = (
+    "topoopt",
+    "topoopt.__main__",
+    "topoopt.frontends.cli",
+    "topoopt.frontends.verbs",
+    "topoopt.networks",
+)
 """Where a run begins, and the files that the registry of networks finds; each is reached with all that is inside."""
 
 Place = tuple[str, str]

@@ -2,8 +2,9 @@
 
 import pytest
 
+from topoopt.catalog import NETWORKS
 from topoopt.pages import Series
-from topoopt.pages.chart_layout import DARK, KNOWN_COLORS, LIGHT, styles
+from topoopt.pages.chart_layout import DARK, LIGHT, styles
 
 
 def named(*names: str) -> tuple[Series, ...]:
@@ -16,15 +17,15 @@ def test_a_fabric_has_its_color_wherever_it_stands() -> None:
             series.name: look.color for series, look in zip(named(*order), styles(named(*order)), strict=True)
         }
         assert colors["topoopt"] == LIGHT[0]
-        assert colors["fat-tree"] == LIGHT[KNOWN_COLORS["fat-tree"]]
+        assert colors["fat-tree"] == LIGHT[NETWORKS["fat-tree"].color or 0]
         assert len(set(colors.values())) == len(order)
 
 
 def test_what_tells_two_fabrics_of_one_name_apart_leaves_the_first_its_color() -> None:
     names = ("Pareto front", "topoopt, 400 Gb/s", "fat-tree (d·B/3.2), 125 Gb/s", "fat-tree (priced)", "rail")
     front, ours, tree, other, rail = styles(named(*names))
-    assert tree.color == LIGHT[KNOWN_COLORS["fat-tree"]]
-    assert rail.color == LIGHT[KNOWN_COLORS["rail"]]
+    assert tree.color == LIGHT[NETWORKS["fat-tree"].color or 0]
+    assert rail.color == LIGHT[NETWORKS["rail"].color or 0]
     assert len({front.color, ours.color, tree.color, other.color, rail.color}) == 5
 
 

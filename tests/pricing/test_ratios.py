@@ -2,10 +2,10 @@
 
 import pytest
 
+from topoopt.catalog import PUBLISHED_IDEAL_OVER_TOPOOPT
 from topoopt.pricing import (
     ACCOUNTINGS,
     PAPER,
-    PUBLISHED_IDEAL_OVER_TOPOOPT,
     PUBLISHED_OCS_OVER_PANEL,
     bill_of_materials,
     cost_ratios,

@@ -119,7 +119,7 @@ def test_a_full_mesh_needs_an_interface_for_every_other_server() -> None:
 def test_every_fabric_of_sixteen_servers_can_be_built(fabric: str) -> None:
     built = realize(fabric, 16, 4, 100e9)
     assert built.problems == ()
-    assert bool(built.optical) == bool(NETWORKS[fabric].price.optics or fabric == "mixnet")
+    assert bool(built.optical) == bool(NETWORKS[fabric].price().optics or fabric == "mixnet")
 
 
 @given(

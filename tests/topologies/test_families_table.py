@@ -8,7 +8,7 @@ from topoopt.catalog import NETWORKS
 from topoopt.topologies import WIRING_FAMILIES, full_mesh, hop_metrics, ideal_switch
 
 
-@pytest.mark.parametrize("name", NETWORKS.that(lambda one: one.wire))
+@pytest.mark.parametrize("name", NETWORKS.that(lambda one: one.wire is not None))
 @pytest.mark.parametrize(("servers", "degree"), [(2, 1), (2, 4), (7, 3), (12, 4), (13, 4), (16, 6), (64, 8)])
 def test_every_server_reaches_all_others_within_its_bandwidth(name: str, servers: int, degree: int) -> None:
     built = NETWORKS[name].wire(servers, degree, 100e9, 2e-6, seed=3)
@@ -22,12 +22,12 @@ def test_every_server_reaches_all_others_within_its_bandwidth(name: str, servers
     assert set(built.latency_s.tolist()) == {2e-6}
 
 
-@pytest.mark.parametrize("name", sorted(set(NETWORKS.that(lambda one: one.wire)) - {"full-mesh"}))
+@pytest.mark.parametrize("name", sorted(set(NETWORKS.that(lambda one: one.wire is not None)) - {"full-mesh"}))
 def test_families_scale_to_65536_servers(name: str) -> None:
     assert NETWORKS[name].wire(65536, 8, 100e9).servers == 65536
 
 
-@pytest.mark.parametrize("name", NETWORKS.that(lambda one: one.wire))
+@pytest.mark.parametrize("name", NETWORKS.that(lambda one: one.wire is not None))
 def test_impossible_numbers_are_one_line(name: str) -> None:
     build = NETWORKS[name].wire
     for arguments, message in (

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from topoopt.catalog.catalogue import HardwareTables as HardwareTables
     from topoopt.catalog.catalogue import catalogue as catalogue
     from topoopt.catalog.catalogue import hardware_tables as hardware_tables
-    from topoopt.catalog.cluster import DEFAULT_LATENCY_S as DEFAULT_LATENCY_S
     from topoopt.catalog.cluster import LINK_MODES as LINK_MODES
     from topoopt.catalog.cluster import ClusterSpec as ClusterSpec
     from topoopt.catalog.cluster import largest_degree as largest_degree
@@ -29,8 +28,10 @@ if TYPE_CHECKING:
     from topoopt.catalog.efficiency import efficiency_kind as efficiency_kind
     from topoopt.catalog.efficiency import efficiency_table as efficiency_table
     from topoopt.catalog.efficiency import roofline_efficiency as roofline_efficiency
+    from topoopt.catalog.networks import DEFAULT_LATENCY_S as DEFAULT_LATENCY_S
     from topoopt.catalog.networks import NETWORKS as NETWORKS
     from topoopt.catalog.networks import OWN as OWN
+    from topoopt.catalog.networks import PUBLISHED_IDEAL_OVER_TOPOOPT as PUBLISHED_IDEAL_OVER_TOPOOPT
     from topoopt.catalog.networks import Network as Network
     from topoopt.catalog.networks import Sizing as Sizing
     from topoopt.catalog.networks import compared_by as compared_by

@@ -6,13 +6,11 @@ from typing import Annotated
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import finite, whole
 from topoopt.catalog.accelerator import find_accelerator
+from topoopt.catalog.networks import DEFAULT_LATENCY_S
 from topoopt.schema.files import OneOf
 
 LINK_MODES = ("duplex", "directed")
 """``duplex``: an interface is a fiber pair to one neighbor. ``directed``: it sends to one, hears another."""
-
-DEFAULT_LATENCY_S = 1e-6
-"""Latency of one link."""
 
 MAX_PARALLEL_LINKS = 4
 """Interfaces a server may spend on one neighbor: two servers of degree 4 are joined by four parallel links."""

@@ -10,19 +10,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.catalog.cluster import ClusterSpec
 from topoopt.schema.words import TEXT_LISTS
+
+if TYPE_CHECKING:
+    from topoopt.catalog.cluster import ClusterSpec
 
 OWN = "topoopt"
 """The network whose wiring is found for a job."""
+PUBLISHED_IDEAL_OVER_TOPOOPT = 3.2
+"""TopoOpt's bandwidth over that of a fat-tree of equal cost (NSDI 2023, Fig. 10: Ideal / TopoOpt)."""
+DEFAULT_LATENCY_S = 1e-6
+"""Latency of one link."""
 GROUP = "topoopt.networks"
 """Package of the built-in fabrics, and group of the entry points of those of other distributions."""
 
 
-def every_port(cluster: ClusterSpec, pricing: Any) -> tuple[int, float]:
+def every_port(cluster: "ClusterSpec", pricing: Any) -> tuple[int, float]:
     """Return the ports of a server and the bandwidth of one, as in the cluster that is compared with."""
     return cluster.degree, cluster.link_bandwidth_bps
 
@@ -46,7 +52,7 @@ class Sizing:
 
     fabric: str
     description: str
-    interfaces: Callable[[ClusterSpec, Any], tuple[int, float]] = every_port
+    interfaces: Callable[["ClusterSpec", Any], tuple[int, float]] = every_port
     variant: str = ""
     suffix: str = ""
 
@@ -84,7 +90,7 @@ class Network:
         A word or two for charts.
     description : str
         The fabric and what a server has there, in one line.
-    price : topoopt.pricing.FabricPrice
+    price : function to topoopt.pricing.FabricPrice
         How its parts are counted, and whether it can be built.
     wire : function of (servers, ports, bandwidth_bps, latency_s, seed, **settings) to Topology, optional
         The links of a fabric whose links stay; routes are shortest paths and rings are found on them.
@@ -126,8 +132,8 @@ class Network:
     name: str
     label: str
     description: str
-    price: Any
-    wire: Callable[..., Any] | None = None
+    price: Callable[[], Any]
+    wire: Any = None
     build: Callable[[Any], Any] | None = None
     share: float = 1.0
     settings: frozenset[str] = frozenset()

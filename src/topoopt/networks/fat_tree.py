@@ -1,20 +1,11 @@
 """The k-ary fat-tree of full bisection, sized by what TopoOpt's price buys."""
 
+from __future__ import annotations
+
 from typing import Any
 
-from topoopt.catalog import DEFAULT_LATENCY_S, ClusterSpec, Network, Sizing
-from topoopt.pricing import (
-    PUBLISHED_IDEAL_OVER_TOPOOPT,
-    Accounting,
-    FabricOptions,
-    FabricPrice,
-    Plane,
-    equivalent_fat_tree,
-    published_equivalent_bandwidth,
-    realize_switches,
-    switched,
-)
-from topoopt.topologies import Topology, fat_tree
+from topoopt import pricing, topologies
+from topoopt.catalog import DEFAULT_LATENCY_S, PUBLISHED_IDEAL_OVER_TOPOOPT, ClusterSpec, Network, Sizing
 
 
 def wire(
@@ -24,22 +15,24 @@ def wire(
     latency_s: float = DEFAULT_LATENCY_S,
     seed: int = 0,
     **settings: Any,
-) -> Topology:
+) -> topologies.Topology:
     """Return the tree with one link per server."""
-    return fat_tree(servers, degree * bandwidth_bps, latency_s, **settings)
+    return topologies.fat_tree(servers, degree * bandwidth_bps, latency_s, **settings)
 
 
 def _published(cluster: ClusterSpec, pricing: Any) -> tuple[int, float]:
-    return 1, published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
+    return 1, pricing.published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
 
 
 def _priced(cluster: ClusterSpec, pricing: Any) -> tuple[int, float]:
     size = cluster.servers, cluster.degree, cluster.link_bandwidth_bps
-    tree = equivalent_fat_tree(*size, pricing.prices, pricing.accounting, pricing.options)
+    tree = pricing.equivalent_fat_tree(*size, pricing.prices, pricing.accounting, pricing.options)
     return tree.interfaces, tree.interface_bandwidth_bps
 
 
-def note(rule: Accounting, options: FabricOptions, degree: int, planes: tuple[Plane, ...]) -> str:
+def note(
+    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
+) -> str:
     """Return which network is priced where whole switches are bought."""
     return "" if rule.switches == "ports" else "the cheapest network of whole switches that never blocks"
 
@@ -48,7 +41,7 @@ NETWORK = Network(
     name="fat-tree",
     label="Fat-tree",
     description="full bisection",
-    price=FabricPrice(count=switched, realize=realize_switches, note=note),
+    price=lambda: pricing.FabricPrice(count=pricing.switched, realize=pricing.realize_switches, note=note),
     wire=wire,
     share=1 / PUBLISHED_IDEAL_OVER_TOPOOPT,
     settings=frozenset({"switches", "arity"}),

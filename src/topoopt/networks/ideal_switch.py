@@ -1,32 +1,26 @@
 """The ideal switch: one non-blocking network for all ports of a server."""
 
+from __future__ import annotations
+
+from topoopt import pricing, topologies
 from topoopt.catalog import DEFAULT_LATENCY_S, Network
-from topoopt.pricing import (
-    Accounting,
-    FabricOptions,
-    FabricPrice,
-    Plane,
-    Realization,
-    Site,
-    realize_switches,
-    switched,
-)
-from topoopt.topologies import Topology, ideal_switch
 
 
 def wire(
     servers: int, degree: int, bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S, seed: int = 0
-) -> Topology:
+) -> topologies.Topology:
     """Return a star with one link per server."""
-    return ideal_switch(servers, degree * bandwidth_bps, latency_s)
+    return topologies.ideal_switch(servers, degree * bandwidth_bps, latency_s)
 
 
-def realize(site: Site) -> Realization:
+def realize(site: pricing.Site) -> pricing.Realization:
     """Return the trees of switches that stand for the one."""
-    return realize_switches(site, one_switch=True)
+    return pricing.realize_switches(site, one_switch=True)
 
 
-def note(rule: Accounting, options: FabricOptions, degree: int, planes: tuple[Plane, ...]) -> str:
+def note(
+    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
+) -> str:
     """Return what is priced for a switch that nobody sells."""
     if rule.switches == "ports":
         return "priced as a full-bisection fat-tree, per interface"
@@ -37,7 +31,7 @@ NETWORK = Network(
     name="ideal-switch",
     label="Non-blocking switch",
     description="one non-blocking switch, d·B a server",
-    price=FabricPrice(count=switched, realize=realize, note=note),
+    price=lambda: pricing.FabricPrice(count=pricing.switched, realize=realize, note=note),
     wire=wire,
     switched=True,
     trunks=True,

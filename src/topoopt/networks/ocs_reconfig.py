@@ -1,17 +1,11 @@
 """OCS-reconfig: optical circuit switches whose circuits follow the traffic (TopoOpt, NSDI 2023, section 5.1)."""
 
+from __future__ import annotations
+
 from typing import Any
 
-from topoopt import finder
+from topoopt import finder, pricing
 from topoopt.catalog import Network
-from topoopt.pricing import (
-    Accounting,
-    FabricOptions,
-    FabricPrice,
-    Plane,
-    behind_circuit_switches,
-    of_technologies,
-)
 
 TECHNOLOGIES = ("3d-mems", "piezo")
 DELAY_S = 10e-3
@@ -23,7 +17,9 @@ def build(request: Any) -> Any:
     return finder.circuit_fabric("ocs-reconfig", request, DELAY_S, duplex=True, host_forwarding=True)
 
 
-def note(rule: Accounting, options: FabricOptions, degree: int, planes: tuple[Plane, ...]) -> str:
+def note(
+    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
+) -> str:
     """Return what is priced."""
     return "priced as an optical circuit switch"
 
@@ -32,9 +28,9 @@ NETWORK = Network(
     name="ocs-reconfig",
     label="OCS-reconfig",
     description="d circuits of B a server, changed in 10 ms, forwarding",
-    price=FabricPrice(
-        count=behind_circuit_switches,
-        realize=of_technologies(TECHNOLOGIES),
+    price=lambda: pricing.FabricPrice(
+        count=pricing.behind_circuit_switches,
+        realize=pricing.of_technologies(TECHNOLOGIES),
         note=note,
         optics=TECHNOLOGIES,
     ),

@@ -1,22 +1,11 @@
 """The fat-tree that is oversubscribed above its first switches."""
 
+from __future__ import annotations
+
 from typing import Any
 
+from topoopt import pricing, topologies
 from topoopt.catalog import DEFAULT_LATENCY_S, Network
-from topoopt.pricing import (
-    Accounting,
-    Buying,
-    Counted,
-    FabricOptions,
-    FabricPrice,
-    Plane,
-    Realization,
-    Site,
-    fat_tree_size,
-    realize_switches,
-    switched,
-)
-from topoopt.topologies import Topology, fat_tree
 
 OVERSUBSCRIPTION = 2.0
 
@@ -29,25 +18,27 @@ def wire(
     seed: int = 0,
     oversubscription: float = OVERSUBSCRIPTION,
     **settings: Any,
-) -> Topology:
+) -> topologies.Topology:
     """Return the tree with one link per server, and fewer links above the first switch."""
-    return fat_tree(servers, degree * bandwidth_bps, latency_s, oversubscription, **settings)
+    return topologies.fat_tree(servers, degree * bandwidth_bps, latency_s, oversubscription, **settings)
 
 
-def count(buying: Buying) -> Counted:
+def count(buying: pricing.Buying) -> pricing.Counted:
     """Return the parts of trees with fewer links above the first switch."""
-    return switched(buying, oversubscription=buying.options.oversubscription)
+    return pricing.switched(buying, oversubscription=buying.options.oversubscription)
 
 
-def realize(site: Site) -> Realization:
+def realize(site: pricing.Site) -> pricing.Realization:
     """Return the trees that are bought, or one of the ratio that is chosen."""
     if site.planes:
-        return realize_switches(site)
+        return pricing.realize_switches(site)
     ratio = site.options.oversubscription
-    return realize_switches(site, fat_tree_size(site.interfaces.servers, site.tiers, ratio))
+    return pricing.realize_switches(site, pricing.fat_tree_size(site.interfaces.servers, site.tiers, ratio))
 
 
-def note(rule: Accounting, options: FabricOptions, degree: int, planes: tuple[Plane, ...]) -> str:
+def note(
+    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
+) -> str:
     """Return the ratio, or that one switch reaches all servers."""
     if planes and all(plane.tree.tiers == 1 for plane in planes):
         return "one switch reaches: nothing is oversubscribed"
@@ -58,7 +49,7 @@ NETWORK = Network(
     name="oversub-fat-tree",
     label="2:1 fat-tree",
     description="d·B a server, 2:1 above the first switch",
-    price=FabricPrice(count=count, realize=realize, note=note),
+    price=lambda: pricing.FabricPrice(count=count, realize=realize, note=note),
     wire=wire,
     settings=frozenset({"switches", "arity", "oversubscription"}),
     oversubscription=OVERSUBSCRIPTION,

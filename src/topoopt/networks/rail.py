@@ -1,23 +1,11 @@
 """Rails: a leaf and spine network for each port of a server."""
 
+from __future__ import annotations
+
 from typing import Any
 
+from topoopt import pricing, topologies
 from topoopt.catalog import DEFAULT_LATENCY_S, Network
-from topoopt.pricing import (
-    Accounting,
-    Buying,
-    Counted,
-    FabricOptions,
-    FabricPrice,
-    FatTreeSize,
-    Plane,
-    Realization,
-    Site,
-    ports_in_use,
-    realize_switches,
-    switched,
-)
-from topoopt.topologies import Topology, rail
 
 LEAF_PORTS = 64
 """Ports of a leaf, half of them for servers, where ports are counted and not whole switches: as the topology has it."""
@@ -30,29 +18,33 @@ def wire(
     latency_s: float = DEFAULT_LATENCY_S,
     seed: int = 0,
     **settings: Any,
-) -> Topology:
+) -> topologies.Topology:
     """Return the rails, one per port."""
-    return rail(servers, degree, bandwidth_bps, latency_s, **settings)
+    return topologies.rail(servers, degree, bandwidth_bps, latency_s, **settings)
 
 
-def count(buying: Buying) -> Counted:
+def count(buying: pricing.Buying) -> pricing.Counted:
     """Return the parts of whole switches, or by the port: a rail of one leaf needs no spine."""
     if buying.rule.switches == "whole":
-        return switched(buying, rails=True)
+        return pricing.switched(buying, rails=True)
     # Beyond one leaf every server link has an uplink of its own.
-    return ports_in_use(buying, 0 if buying.interfaces.servers <= LEAF_PORTS // 2 else 1)
+    return pricing.ports_in_use(buying, 0 if buying.interfaces.servers <= LEAF_PORTS // 2 else 1)
 
 
-def realize(site: Site) -> Realization:
+def realize(site: pricing.Site) -> pricing.Realization:
     """Return the trees that are bought, or leaves and spines of equal switches."""
     leaf = LEAF_PORTS // 2
     edge = -(-site.interfaces.servers // leaf)
     radix = max(LEAF_PORTS, edge)
     spines = 0 if edge == 1 else -(-edge * leaf // radix)
-    return realize_switches(site, FatTreeSize(site.interfaces.servers, radix, edge, 0, spines))
+    return pricing.realize_switches(
+        site, pricing.FatTreeSize(site.interfaces.servers, radix, edge, 0, spines)
+    )
 
 
-def note(rule: Accounting, options: FabricOptions, degree: int, planes: tuple[Plane, ...]) -> str:
+def note(
+    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
+) -> str:
     """Return how rails share switches."""
     if rule.switches == "ports":
         return f"leaves of {LEAF_PORTS} ports, half of them up; no spine where a rail has one leaf"
@@ -63,7 +55,7 @@ NETWORK = Network(
     name="rail",
     label="Rail fabric",
     description="leaf and spine for each of d interfaces, d·B a server",
-    price=FabricPrice(count=count, realize=realize, note=note),
+    price=lambda: pricing.FabricPrice(count=count, realize=realize, note=note),
     wire=wire,
     settings=frozenset({"switches", "leaf_ports", "oversubscription"}),
     switched=True,

@@ -5,21 +5,13 @@ References
 .. [1] M. Khani et al., "SiP-ML", SIGCOMM 2021.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 
-from topoopt import finder
+from topoopt import finder, pricing
 from topoopt.catalog import Network
-from topoopt.pricing import (
-    Accounting,
-    FabricOptions,
-    FabricPrice,
-    Plane,
-    Realization,
-    Site,
-    behind_circuit_switches,
-    of_technologies,
-)
 
 TECHNOLOGIES = ("silicon-photonics",)
 DELAY_S = 25e-6
@@ -31,13 +23,15 @@ def build(request: Any) -> Any:
     return finder.circuit_fabric("sip-ml", request, DELAY_S, duplex=False, host_forwarding=False)
 
 
-def realize(site: Site) -> Realization:
+def realize(site: pricing.Site) -> pricing.Realization:
     """Return the optical devices; a wavelength goes one way."""
     one_way = replace(site, cabling=replace(site.cabling, links="directed"))
-    return of_technologies(TECHNOLOGIES)(one_way)
+    return pricing.of_technologies(TECHNOLOGIES)(one_way)
 
 
-def note(rule: Accounting, options: FabricOptions, degree: int, planes: tuple[Plane, ...]) -> str:
+def note(
+    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
+) -> str:
     """Return what stands for the bill that is not published."""
     return "no bill of SiP-ML is published: priced as an optical circuit switch"
 
@@ -46,7 +40,9 @@ NETWORK = Network(
     name="sip-ml",
     label="SiP-ML",
     description="d wavelengths of B a server, changed in 25 µs, no forwarding",
-    price=FabricPrice(count=behind_circuit_switches, realize=realize, note=note, optics=TECHNOLOGIES),
+    price=lambda: pricing.FabricPrice(
+        count=pricing.behind_circuit_switches, realize=realize, note=note, optics=TECHNOLOGIES
+    ),
     build=build,
     settings=frozenset({"delay_s", "host_forwarding"}),
     changes=True,

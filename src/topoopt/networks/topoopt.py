@@ -1,11 +1,11 @@
 """TopoOpt: servers cabled directly through patch panels, wired for the job."""
 
+from __future__ import annotations
+
 from typing import Any
 
-from topoopt import finder
+from topoopt import finder, pricing, topologies
 from topoopt.catalog import OWN, Network
-from topoopt.pricing import FabricPrice, behind_panels, of_technologies
-from topoopt.topologies import moore_average_hops
 
 TECHNOLOGIES = ("patch-panel",)
 
@@ -15,16 +15,23 @@ def build(request: Any) -> Any:
     return finder.stride_fabric(request)
 
 
+def mean_hops(servers: int, ports: int, links: str) -> float:
+    """Return the least mean that any wiring has, which the found one comes near."""
+    return topologies.moore_average_hops(servers, ports, links)
+
+
 NETWORK = Network(
     name=OWN,
     label="TopoOpt",
     description="patch panels",
-    price=FabricPrice(count=behind_panels, realize=of_technologies(TECHNOLOGIES), optics=TECHNOLOGIES),
+    price=lambda: pricing.FabricPrice(
+        count=pricing.behind_panels, realize=pricing.of_technologies(TECHNOLOGIES), optics=TECHNOLOGIES
+    ),
     build=build,
     settings=frozenset({"strides", "wiring"}),
     relays=True,
     panels=True,
-    mean_hops=moore_average_hops,
+    mean_hops=mean_hops,
     compared=True,
     color=0,
     order=0,

@@ -1,39 +1,35 @@
 """TopoOpt with some ports of every server behind optical circuit switches, and the others behind patch panels."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
+from topoopt import pricing
 from topoopt.catalog import OWN, Network
-from topoopt.pricing import (
-    Accounting,
-    Buying,
-    Counted,
-    FabricOptions,
-    FabricPrice,
-    Plane,
-    Realization,
-    Site,
-    behind_both,
-    optical_devices,
-    realize_optical,
-)
 
 PANELS, SWITCHES = ("patch-panel",), ("3d-mems", "piezo")
 
 
-def count(buying: Buying) -> Counted:
+def count(buying: pricing.Buying) -> pricing.Counted:
     """Return the parts of both kinds of ports."""
-    return behind_both(buying, buying.options.hybrid_ocs_interfaces(buying.interfaces.degree))
+    return pricing.behind_both(buying, buying.options.hybrid_ocs_interfaces(buying.interfaces.degree))
 
 
-def realize(site: Site) -> Realization:
+def realize(site: pricing.Site) -> pricing.Realization:
     """Return the panels, and the circuit switches of the technology that is named or usual."""
     servers, degree = site.interfaces.servers, site.interfaces.degree
     switched = site.options.hybrid_ocs_interfaces(degree)
-    panels = optical_devices(PANELS, degree - switched, servers, replace(site.cabling, technology=None))
-    return realize_optical(site, panels, optical_devices(SWITCHES, switched, servers, site.cabling))
+    panels = pricing.optical_devices(
+        PANELS, degree - switched, servers, replace(site.cabling, technology=None)
+    )
+    return pricing.realize_optical(
+        site, panels, pricing.optical_devices(SWITCHES, switched, servers, site.cabling)
+    )
 
 
-def note(rule: Accounting, options: FabricOptions, degree: int, planes: tuple[Plane, ...]) -> str:
+def note(
+    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
+) -> str:
     """Return how the ports are split."""
     switched = options.hybrid_ocs_interfaces(degree)
     return f"{switched} of {degree} interfaces behind optical circuit switches, the others behind panels"
@@ -43,7 +39,7 @@ NETWORK = Network(
     name="topoopt-hybrid",
     label="TopoOpt, hybrid",
     description="some ports behind optical circuit switches, the others behind patch panels",
-    price=FabricPrice(count=count, realize=realize, note=note, optics=PANELS + SWITCHES),
+    price=lambda: pricing.FabricPrice(count=count, realize=realize, note=note, optics=PANELS + SWITCHES),
     timed_as=OWN,
     relays=True,
     panels=True,

@@ -1,10 +1,11 @@
 """The torus: servers cabled to their neighbors in the most square grid of at most three dimensions."""
 
+from __future__ import annotations
+
 from typing import Any
 
+from topoopt import pricing, topologies
 from topoopt.catalog import DEFAULT_LATENCY_S, Network
-from topoopt.pricing import FabricPrice, cabled, realize_cables
-from topoopt.topologies import Topology, torus
 
 DIMENSIONS = 3
 
@@ -16,16 +17,16 @@ def wire(
     latency_s: float = DEFAULT_LATENCY_S,
     seed: int = 0,
     **settings: Any,
-) -> Topology:
+) -> topologies.Topology:
     """Return the torus with no more neighbors than ports."""
-    return torus(servers, degree * bandwidth_bps, latency_s, DIMENSIONS, degree, **settings)
+    return topologies.torus(servers, degree * bandwidth_bps, latency_s, DIMENSIONS, degree, **settings)
 
 
 NETWORK = Network(
     name="torus",
     label="Torus",
     description="most square torus, d·B a server over its neighbors",
-    price=FabricPrice(count=cabled, realize=realize_cables),
+    price=lambda: pricing.FabricPrice(count=pricing.cabled, realize=pricing.realize_cables),
     wire=wire,
     settings=frozenset({"twisted"}),
     cabled=True,

@@ -5,7 +5,7 @@ from math import isinf
 
 from topoopt.base.errors import unknown_name
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
-from topoopt.catalog import NETWORKS
+from topoopt.catalog import NETWORKS, PUBLISHED_IDEAL_OVER_TOPOOPT
 from topoopt.pages.chart import BarChart
 from topoopt.pages.cost_tables import (
     ITEMS,
@@ -21,7 +21,6 @@ from topoopt.pages.number_format import counted, dollars, usd, yes_or_no
 from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.pages.tables import Entries, Source, bars, facts, number, table, text
 from topoopt.pricing import (
-    PUBLISHED_IDEAL_OVER_TOPOOPT,
     PUBLISHED_OCS_OVER_PANEL,
     Bill,
     CostComparison,

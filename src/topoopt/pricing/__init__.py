@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from topoopt.pricing.comparison import TechnologyRow as TechnologyRow
     from topoopt.pricing.comparison import compare_costs as compare_costs
     from topoopt.pricing.comparison import technology_rows as technology_rows
-    from topoopt.pricing.cost_equivalence import PUBLISHED_IDEAL_OVER_TOPOOPT as PUBLISHED_IDEAL_OVER_TOPOOPT
     from topoopt.pricing.cost_equivalence import PUBLISHED_OCS_OVER_PANEL as PUBLISHED_OCS_OVER_PANEL
     from topoopt.pricing.cost_equivalence import CostRatios as CostRatios
     from topoopt.pricing.cost_equivalence import EquivalentFatTree as EquivalentFatTree

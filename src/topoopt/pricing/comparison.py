@@ -8,10 +8,16 @@ from typing import Any
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import TopoOptError
 from topoopt.base.units import finite_or_none
-from topoopt.catalog import OWN, OpticalChoice, break_even_bytes, break_even_interval_s, choose_optics
+from topoopt.catalog import (
+    OWN,
+    PUBLISHED_IDEAL_OVER_TOPOOPT,
+    OpticalChoice,
+    break_even_bytes,
+    break_even_interval_s,
+    choose_optics,
+)
 from topoopt.pricing.bill import bill_of_materials
 from topoopt.pricing.cost_equivalence import (
-    PUBLISHED_IDEAL_OVER_TOPOOPT,
     PUBLISHED_OCS_OVER_PANEL,
     CostRatios,
     EquivalentFatTree,

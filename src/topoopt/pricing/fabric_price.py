@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
 from topoopt.catalog import NETWORKS, optical_switches
@@ -50,7 +51,12 @@ def price_of_fabric(name: str) -> FabricPrice:
         If there is no such fabric.
     """
     check_known("fabric", name, NETWORKS)
-    found: FabricPrice = NETWORKS[name].price
+    return _price(name)
+
+
+@cache
+def _price(name: str) -> FabricPrice:
+    found: FabricPrice = NETWORKS[name].price()
     return found
 
 

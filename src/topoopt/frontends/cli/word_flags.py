@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_origin, is_typeddict
 
 from typer import Option
 
-import topoopt.catalog  # noqa: F401 - texts contain its lists
+import topoopt.catalog.networks  # noqa: F401 - texts contain its lists
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.words import DescribedWord, described
 

@@ -5,13 +5,12 @@ from math import ceil
 from statistics import mean
 
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import NETWORKS
+from topoopt.catalog import NETWORKS, PUBLISHED_IDEAL_OVER_TOPOOPT
 from topoopt.pages import Series
 from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
 from topoopt.pricing import (
     ACCOUNTINGS,
     PAPER,
-    PUBLISHED_IDEAL_OVER_TOPOOPT,
     PUBLISHED_OCS_OVER_PANEL,
     Accounting,
     Bill,
