@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from topoopt.base.progress import Progress, silent
 from topoopt.finder import FABRICS, FabricShape
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans import Baseline, ComparedFabric, Plan, TaskDifference
@@ -14,7 +15,6 @@ from topoopt.search.candidates.candidate import outcome, with_rings
 from topoopt.search.candidates.load_balancing import balanced_fabric, usual_routes
 from topoopt.search.candidates.task_graphs import task_graph_of
 from topoopt.search.gradient_buckets import job_of_baseline
-from topoopt.search.progress import Progress, silent
 from topoopt.search.proposals.problem_tables import most_rings_of
 from topoopt.simulation import COMPUTE, SimResult, SimulationOptions, simulate
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from math import ceil
 from statistics import mean
 
+from topoopt.base.progress import Progress
 from topoopt.base.units import format_bandwidth
 from topoopt.pages import Series
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.pricing import (
     ACCOUNTINGS,
     PAPER,

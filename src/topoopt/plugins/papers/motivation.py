@@ -7,11 +7,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.progress import Progress
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.jobs import Job, job_traffic, make_job, traffic_job
 from topoopt.pages import HeatmapChart, Series
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import (
     BULK,
     COUNTED,
