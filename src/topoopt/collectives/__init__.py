@@ -8,14 +8,12 @@ from topoopt.collectives.msccl import rings_xml as rings_xml
 from topoopt.collectives.msccl_interpreter import MscclRun as MscclRun
 from topoopt.collectives.msccl_interpreter import run_msccl as run_msccl
 from topoopt.collectives.ring import RING_MODELS as RING_MODELS
-from topoopt.collectives.ring import RING_ROUNDS_PER_NEIGHBOR as RING_ROUNDS_PER_NEIGHBOR
 from topoopt.collectives.ring import all_gather as all_gather
 from topoopt.collectives.ring import reduce_scatter as reduce_scatter
 from topoopt.collectives.ring import ring as ring
 from topoopt.collectives.ring import ring_edge_bytes as ring_edge_bytes
 from topoopt.collectives.ring import ring_occupancy_bytes as ring_occupancy_bytes
 from topoopt.collectives.ring import ring_overhead as ring_overhead
-from topoopt.collectives.ring import ring_rounds as ring_rounds
 from topoopt.collectives.schedule import MOST_RANKS as MOST_RANKS
 from topoopt.collectives.schedule import MakeSchedule as MakeSchedule
 from topoopt.collectives.schedule import Moves as Moves

@@ -22,6 +22,7 @@ from topoopt.collectives.table import ALGORITHMS, rank_moves
 from topoopt.finder import direct_rings, hamiltonian_rings, one_way_rings
 from topoopt.routing import EcmpRoutes, PairLinks, balanced_routes, link_loads, pair_links
 from topoopt.topologies import broadcast_steps, hops_from, reversed_links
+from topoopt.workloads import RING_PASSES
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,6 @@ MOST_RANKS = 512
 """Trees, halving and doubling, and pairwise exchanges among more servers are left out: millions of sends."""
 MOST_BALANCED = 160
 """Servers whose all-to-all is balanced over its ways."""
-_ROUNDS = {"allreduce": 2, "reduce-scatter": 1, "all-gather": 1}
 _RINGS = {"allreduce": ring, "reduce-scatter": reduce_scatter, "all-gather": all_gather}
 MakeWays = Callable[[Routed, str], list[Way]]
 
@@ -124,7 +124,7 @@ MakeWays = Callable[[Routed, str], list[Way]]
 def ring_ways(routed: Routed, operation: str) -> list[Way]:
     """Return the rings that a wiring has, all at once: n - 1 steps, twice for an AllReduce."""
     wiring, orders = routed.wiring, ring_orders(routed.wiring)
-    n, rounds = wiring.servers, _ROUNDS[operation]
+    n, passes = wiring.servers, RING_PASSES[operation]
     steps, volume = n - 1, wiring.ports / (len(orders) * orders.share) * (n - 1) / n
     rate = "" if orders.share == 1 else f", each at {orders.share:g} of a link's rate"
     detail = (f"{len(orders)} rings" if len(orders) > 1 else "1 ring") + rate
@@ -134,7 +134,7 @@ def ring_ways(routed: Routed, operation: str) -> list[Way]:
         hops, carried = routed.cost(around)
         steps, volume, detail = hops * (n - 1), carried * (n - 1), "1 ring over several links"
     make = partial(_ring_transfers, operation, orders)
-    return [Way("ring", detail, rounds * steps, rounds * volume, make)]
+    return [Way("ring", detail, passes * steps, passes * volume, make)]
 
 
 def _ring_transfers(operation: str, orders: Orders) -> Transfers:
