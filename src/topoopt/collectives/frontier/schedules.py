@@ -7,9 +7,9 @@ from functools import cached_property, partial
 import numpy as np
 
 from topoopt.base.arrays import Ints, Ints32
-from topoopt.collectives.broadcast import broadcast_schedule
+from topoopt.collectives.algorithms.bfb import broadcast_schedule
+from topoopt.collectives.algorithms.ring import all_gather, reduce_scatter, ring
 from topoopt.collectives.frontier.wiring import Wiring
-from topoopt.collectives.ring import all_gather, reduce_scatter, ring
 from topoopt.collectives.schedule import (
     Moves,
     Transfers,
@@ -162,7 +162,7 @@ def broadcast_ways(routed: Routed, operation: str) -> list[Way]:
     return [Way("bfb", detail, steps, volume, make)]
 
 
-def _laid_ways(name: str, algorithm: str, routed: Routed, operation: str) -> list[Way]:
+def _laid_ways(name: str, routed: Routed, operation: str) -> list[Way]:
     """Return an algorithm between any ranks, along the rings of the wiring and in order of the servers."""
     n = routed.wiring.servers
     if n > MOST_RANKS:
@@ -174,7 +174,7 @@ def _laid_ways(name: str, algorithm: str, routed: Routed, operation: str) -> lis
         if along_rings.direct:
             places["along the rings"] = along_rings
     ways = []
-    for make, moves in zip(ALGORITHMS[algorithm].schedules, rank_moves(algorithm, n), strict=True):
+    for make, moves in zip(ALGORITHMS[name].schedules, rank_moves(name, n), strict=True):
         pieces = getattr(make, "keywords", {}).get("chunks_per_tree")
         cut = "" if pieces is None else f"{2 * pieces} chunks, "
         for place, orders in places.items():
@@ -218,16 +218,24 @@ def direct_ways(routed: Routed, operation: str) -> list[Way]:
     ]
 
 
-_ANY = {"ring": ring_ways, "bfb": broadcast_ways}
+_ON_ITS_LINKS: Mapping[str, MakeWays] = {"ring": ring_ways, "bfb": broadcast_ways}
+
+
+def _schedules(operation: str, own: Mapping[str, MakeWays]) -> Mapping[str, MakeWays]:
+    """Return the schedules of an operation: some that know the wiring, and the algorithms between any ranks."""
+    between_ranks = {
+        name: partial(_laid_ways, name)
+        for name, one in ALGORITHMS.items()
+        if one.collective == operation and name not in own
+    }
+    return {**own, **between_ranks}
+
+
 SCHEDULES: Mapping[str, Mapping[str, MakeWays]] = {
-    "allreduce": {
-        **_ANY,
-        "dbt": partial(_laid_ways, "dbt", "tree"),
-        "halving-doubling": partial(_laid_ways, "halving-doubling", "halving-doubling"),
-    },
-    "all-gather": _ANY,
-    "reduce-scatter": _ANY,
-    "all-to-all": {"direct": direct_ways, "pairwise": partial(_laid_ways, "pairwise", "pairwise")},
+    "allreduce": _schedules("allreduce", _ON_ITS_LINKS),
+    "all-gather": _schedules("all-gather", _ON_ITS_LINKS),
+    "reduce-scatter": _schedules("reduce-scatter", _ON_ITS_LINKS),
+    "all-to-all": _schedules("all-to-all", {"direct": direct_ways}),
 }
 """By operation: schedules by name."""
 OPERATIONS = tuple(SCHEDULES)

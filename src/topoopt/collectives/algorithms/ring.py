@@ -1,7 +1,7 @@
 """Ring collectives and the law of their time: AllReduce as a reduce-scatter followed by an all-gather around one
 ring."""
 
-from topoopt.collectives.schedule import Schedule, Send, Step
+from topoopt.collectives.schedule import Algorithm, Schedule, Send, Step
 from topoopt.collectives.transfer_time import PathOverhead, occupancy_bytes
 from topoopt.workloads import bus_bandwidth_factor, ring_rounds
 
@@ -13,6 +13,9 @@ def ring(ranks: int, name: str = "ring") -> Schedule:
     """Return the ring AllReduce: 2(n-1) steps of S/n bytes per rank."""
     # after the reduce-scatter below, rank r holds the sum of chunk r
     return Schedule(name, "allreduce", ranks, ranks, _reduce_steps(ranks) + _gather_steps(ranks))
+
+
+ALGORITHM = Algorithm(collective="allreduce", schedules=(ring,), order=10)
 
 
 def reduce_scatter(ranks: int) -> Schedule:
