@@ -7,7 +7,7 @@ import pytest
 
 from tests.collectives.wirings import complete_bipartite, kautz
 from topoopt.collectives import ON_WIRINGS, Moves, broadcast_moves, pipelined, play
-from topoopt.collectives.broadcast import PIPELINES, allreduce_by_broadcast
+from topoopt.collectives.algorithms.bfb import PIPELINES, allreduce_by_broadcast
 from topoopt.topologies import Topology, broadcast_steps, circulant, ideal_switch, topology_from_arrays, torus
 
 BPS = 100e9

@@ -25,7 +25,7 @@ from topoopt.collectives import (
     play,
     transfers_of,
 )
-from topoopt.collectives.ring import all_gather, reduce_scatter, ring
+from topoopt.collectives.algorithms.ring import all_gather, reduce_scatter, ring
 from topoopt.collectives.schedule import Send
 from topoopt.topologies import Topology, broadcast_steps, circulant, expander, reversed_links
 

@@ -19,8 +19,8 @@ from topoopt.collectives import (
     run_msccl,
     transfers_of,
 )
+from topoopt.collectives.algorithms.ring import all_gather, reduce_scatter
 from topoopt.collectives.msccl import MOST_STEPS
-from topoopt.collectives.ring import all_gather, reduce_scatter
 from topoopt.topologies import Topology, broadcast_steps, circulant, reversed_links
 
 SIZES = (0, 1 << 30)

@@ -1,12 +1,17 @@
 """Every schedule proves its postcondition chunk by chunk, on sets of contributions."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.collectives.closed_forms import closed_form_time_s, hierarchical_time_s, schedule_time_s
+from topoopt import collectives
 from topoopt.base.errors import InvalidInput
-from topoopt.collectives import ALGORITHMS, MakeSchedule, Schedule
-from topoopt.collectives.double_binary_tree import double_binary_tree, two_trees
-from topoopt.collectives.ring import all_gather, reduce_scatter
+from topoopt.collectives import ALGORITHMS, ON_WIRINGS, MakeSchedule, Schedule
+from topoopt.collectives.algorithms.ring import all_gather, reduce_scatter
+from topoopt.collectives.algorithms.tree import double_binary_tree, two_trees
+from topoopt.jobs import JobSettings
+from topoopt.simulation import collective_options
 
 SIZES = [2, 3, 4, 5, 6, 7, 8, 12, 13, 16]
 SCHEDULES = {name: row.schedules[0] for name, row in ALGORITHMS.items()}
@@ -117,3 +122,12 @@ def test_pipelined_double_tree_approaches_two_buffers_per_link() -> None:
 def test_one_rank_is_too_few(name: str) -> None:
     with pytest.raises(InvalidInput, match=f"collective {name}: ranks must be >= 2, got 1"):
         SCHEDULES[name](1)
+
+
+def test_each_file_is_an_algorithm_and_an_alias_stands_for_one() -> None:
+    files = (Path(collectives.__file__).parent / "algorithms").glob("[!_]*.py")
+    assert {file.stem.replace("_", "-") for file in files} == {*ALGORITHMS, *ON_WIRINGS}
+    assert collectives.collective_name("dbt") == collective_options("dbt").algorithm == "tree"
+    assert JobSettings(collective="double-binary-tree").collective == "tree"
+    with pytest.raises(InvalidInput, match="did you mean tree"):
+        collectives.collective_name("treee")

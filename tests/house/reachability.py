@@ -2,7 +2,8 @@
 
 Static: a module-level function, class or assignment uses the names in its text, and imports, of the module or inside
 a function, lead to other modules. A class is one thing with its methods. What is named in a text only (a lazy table) is
-not seen, so that all of the front doors count as reached, and so do the pages of answers.
+not seen, so that all of the front doors count as reached, and so do the pages of answers and what the files of a
+folder declare that is a table.
 """
 
 import ast
@@ -23,6 +24,9 @@ DOORS = (
     "topoopt.networks",
 )
 """Where a run begins, and the files that the registry of networks finds; each is reached with all that is inside."""
+
+DECLARED = {"topoopt.collectives.algorithms": "ALGORITHM"}
+"""By folder: the name that each of its files declares, and a table finds."""
 
 Place = tuple[str, str]
 """A module and a name in it; no name for what the module does when it is imported."""
@@ -153,7 +157,13 @@ def reached() -> frozenset[Place]:
     pages = [
         (f"topoopt.pages.{file}", name) for file, _, name in (page.partition(".") for page in PAGES.values())
     ]
-    return reached_from([*own, *pages, *(place for place in handed_on if place is not None)])
+    declared = [
+        (module, DECLARED[folder])
+        for module in known
+        for folder in [module.rpartition(".")[0]]
+        if folder in DECLARED
+    ]
+    return reached_from([*own, *pages, *declared, *(place for place in handed_on if place is not None)])
 
 
 def reached_from(places: Iterable[Place]) -> frozenset[Place]:

@@ -19,7 +19,7 @@ from topoopt.collectives import (
     broadcast_moves,
     rank_moves,
 )
-from topoopt.collectives.ring import ring
+from topoopt.collectives.algorithms.ring import ring
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.routing import Fabric, make_routes
 from topoopt.simulation import (
@@ -86,7 +86,7 @@ def took_s(result: SimResult) -> float:
 def ring_by_sends(monkeypatch: pytest.MonkeyPatch) -> str:
     """A ring that the simulators play send by send, like any other schedule."""
     assert isinstance(ALGORITHMS, dict)
-    monkeypatch.setitem(ALGORITHMS, "sends", Algorithm("allreduce", (ring,)))
+    monkeypatch.setitem(ALGORITHMS, "sends", Algorithm(collective="allreduce", schedules=(ring,)))
     return "sends"
 
 

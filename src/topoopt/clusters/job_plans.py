@@ -47,12 +47,6 @@ class Prepared:
 
 
 MakePlan = Callable[[JobShape], JobPlan]
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, how much of it is done, and how much there is (0: nobody knows)."""
-
-
-def silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
 
 
 @lru_cache(KEPT)

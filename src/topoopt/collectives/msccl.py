@@ -25,6 +25,7 @@ from xml.sax.saxutils import quoteattr
 
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.collectives.schedule import Transfers
+from topoopt.workloads import ring_rounds
 
 MOST_STEPS = 256
 """Of a thread block; what is more goes on in another one, on the next channel."""
@@ -255,7 +256,7 @@ def rings_xml(orders: Sequence[Sequence[int]], name: str) -> str:
     for order in orders:
         if sorted(order) != list(range(ranks)) or ranks < 2:
             raise InvalidInput(f"msccl: an order of {ranks} ranks names each of 0..{ranks - 1} once")
-    messages = 2 * (ranks - 1)
+    messages = ring_rounds("allreduce", ranks)
     if messages * ranks * rings > MOST_MESSAGES:
         raise Infeasible(
             f"msccl: {rings} rings of {ranks} servers send {messages * ranks * rings} messages, files are written of "
@@ -305,7 +306,7 @@ def _msccl_rings_lines(orders: Sequence[Sequence[int]], parts: list[_Part], name
 
 def _steps(part: _Part, place: int, ranks: int) -> Iterator[str]:
     """Yield the steps of the accelerator at a place of the ring; of message m it sends chunk ``place - m``."""
-    base, last = part.ring * ranks, 2 * (ranks - 1)
+    base, last = part.ring * ranks, ring_rounds("allreduce", ranks)
     chunk = base + (place - part.first) % ranks
     waited = (part.before, MOST_STEPS - 1) if part.before >= 0 else (-1, -1)
     yield _STEP.format(0, "s", chunk, chunk, *waited, 0)

@@ -1,6 +1,6 @@
 """The nouns Schedule and Transfers: a collective as steps, each step saying who sends which chunk to whom."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from topoopt.base.arrays import Flags, Ints
 from topoopt.base.errors import InvalidInput
+from topoopt.topologies import Topology
 
 
 class Send(NamedTuple):
@@ -61,6 +62,35 @@ class MakeSchedule(Protocol):
     def __call__(self, ranks: int) -> Schedule:
         """Return the steps for ``ranks`` ranks."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Algorithm:
+    """A way of doing one collective; its name is that of its file in ``collectives/algorithms``, with hyphens.
+
+    Attributes
+    ----------
+    collective : str
+        What :attr:`Schedule.collective` says.
+    schedules : tuple of function of ranks to Schedule
+        Between any ranks: one schedule or, cut into more or fewer chunks, several.
+    on_links : function of (Topology, members) to tuple of Moves, optional
+        In place of ``schedules``, those made for the links among a group of servers, cut into more or fewer parts; none
+        where its own links do not join the group, which then takes its rings.
+    aliases : tuple of str
+        Other names that users may write.
+    compared : bool
+        Whether ``topoopt collective`` compares it with others where nobody asks for it.
+    order : int
+        Place in lists; algorithms of equal order are sorted by name.
+    """
+
+    collective: str
+    schedules: tuple[MakeSchedule, ...] = ()
+    on_links: Callable[[Topology, tuple[int, ...]], tuple["Moves", ...]] | None = None
+    aliases: tuple[str, ...] = ()
+    compared: bool = True
+    order: int = 1000
 
 
 def relabel(schedule: Schedule, permutation: Sequence[int]) -> Schedule:

@@ -1,55 +1,53 @@
-"""The table of collective algorithms."""
+"""The table of collective algorithms: the files of ``collectives/algorithms``."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
+from importlib import import_module
 
 import numpy as np
 
-from topoopt.base.errors import InvalidInput
-from topoopt.collectives.all_to_all import all_to_all
-from topoopt.collectives.broadcast import broadcast_moves
-from topoopt.collectives.double_binary_tree import double_binary_tree
-from topoopt.collectives.halving_doubling import halving_doubling
-from topoopt.collectives.hierarchical import hierarchical
-from topoopt.collectives.multi_ring import multi_ring
-from topoopt.collectives.parameter_server import parameter_server
-from topoopt.collectives.ring import RING_MODELS, ring
-from topoopt.collectives.schedule import MOST_RANKS, MakeSchedule, Moves, Schedule, merged
-from topoopt.topologies import Topology
-
-TREE_CHUNKS = (1, 4, 16, 64)
-"""Chunks of each tree that are tried: few for a small message, many for a large one."""
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.collectives.algorithms.ring import RING_MODELS
+from topoopt.collectives.schedule import MOST_RANKS, Algorithm, Moves, Schedule, merged
+from topoopt.schema.words import collective_algorithm_names
 
 
-@dataclass(frozen=True, slots=True)
-class Algorithm:
-    """A way of doing one collective, as one schedule or, cut into more or fewer chunks, several."""
-
-    collective: str
-    schedules: tuple[MakeSchedule, ...]
+def _declared(name: str) -> Algorithm:
+    module = import_module(f"topoopt.collectives.algorithms.{name.replace('-', '_')}")
+    found: Algorithm = module.ALGORITHM
+    return found
 
 
-ALGORITHMS: Mapping[str, Algorithm] = {
-    "ring": Algorithm("allreduce", (ring,)),
-    "multi-ring": Algorithm("allreduce", (multi_ring,)),
-    "tree": Algorithm(
-        "allreduce", tuple(partial(double_binary_tree, chunks_per_tree=chunks) for chunks in TREE_CHUNKS)
-    ),
-    "halving-doubling": Algorithm("allreduce", (halving_doubling,)),
-    "hierarchical": Algorithm("allreduce", (hierarchical,)),
-    "parameter-server": Algorithm("allreduce", (parameter_server,)),
-    "pairwise": Algorithm("all-to-all", (all_to_all,)),
-}
-ON_WIRINGS: Mapping[str, Callable[[Topology, tuple[int, ...]], tuple[Moves, ...]]] = {"bfb": broadcast_moves}
-"""AllReduces that are made for the links among a group of servers, each cut into more or fewer parts; where its own
-links do not join a group there is none, and it takes its rings."""
+_FOUND = {name: _declared(name) for name in collective_algorithm_names()}
+_SORTED = sorted(_FOUND.items(), key=lambda item: (item[1].order, item[0]))
+ALGORITHMS = {name: one for name, one in _SORTED if one.schedules}
+"""Those between any ranks."""
+ON_WIRINGS = {name: one.on_links for name, one in _SORTED if one.on_links is not None}
+"""AllReduces that are made for the links among a group of servers; see :attr:`Algorithm.on_links`."""
+COLLECTIVE_ALIASES = {alias: name for name, one in _SORTED for alias in one.aliases}
 RING = "ring"
 """What every simulator knows as a whole, and what a collective runs as where nothing is said."""
 QUICKEST = "auto"
 """Name under which the choice by closed form stands beside the algorithms that it chooses from."""
 COLLECTIVE_NAMES = (*RING_MODELS, *ALGORITHMS, *ON_WIRINGS, QUICKEST)
 """All that a collective can be asked to be: a ring by one of its models, an algorithm, or the quickest."""
+
+
+def collective_name(text: str, kind: str = "collective") -> str:
+    """Return the name in :data:`COLLECTIVE_NAMES` that a user means, who may write an alias.
+
+    Raises
+    ------
+    InvalidInput
+        If it is neither.
+
+    Examples
+    --------
+    >>> collective_name("dbt"), collective_name("auto")
+    ('tree', 'auto')
+    """
+    name = COLLECTIVE_ALIASES.get(text, text)
+    check_known(kind, name, COLLECTIVE_NAMES)
+    return name
 
 
 @lru_cache(maxsize=64)

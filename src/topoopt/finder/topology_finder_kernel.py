@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.base.arrays import Floats, Ints, Ints32
-from topoopt.base.kernel import compiled, entry, mix, stamp, stamped
+from topoopt.base.kernel import compiled, entry, stamp, stamped, uniform
 
 STAMP = stamp([])
 
@@ -37,12 +37,12 @@ def anneal_places(
     servers, gained = len(place), 0.0
     for _ in range(steps):
         hot *= cooling
-        a, b = int(_uniform(state) * servers), int(_uniform(state) * servers)
+        a, b = int(uniform(state) * servers), int(uniform(state) * servers)
         if a == b:
             continue
         worse = _moved(first, other, there, back, hops, place, a, b)
         worse += _moved(first, other, there, back, hops, place, b, a)
-        if worse <= -hot * np.log(_uniform(state)):
+        if worse <= -hot * np.log(uniform(state)):
             place[a], place[b] = place[b], place[a]
             gained -= worse
     return gained
@@ -63,10 +63,3 @@ def _moved(
         else:  # both ends change places; of cables nothing changes
             more += 0.5 * (there[i] - back[i]) * (hops[then, now] - hops[now, then])
     return more
-
-
-@compiled
-def _uniform(state: NDArray[np.uint64]) -> float:
-    """Return a random number above 0 and below 1."""
-    state[0] = mix(state[0])
-    return (float(state[0] >> np.uint64(11)) + 0.5) * 2.0**-53

@@ -1,9 +1,10 @@
 """A served model on every fabric, each with the deployment that suits it best, and what that costs."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from topoopt.base.errors import Infeasible, TopoOptError
+from topoopt.base.progress import Progress, silent
 from topoopt.base.units import format_time
 from topoopt.inference.deployment import Deployment, EngineSettings, Parallelism
 from topoopt.inference.fabric_deployments import Contender, SplitRates, contenders, split_rates, splits
@@ -142,7 +143,7 @@ def compared(
     fabrics: Sequence[str],
     priced: Priced,
     stack: ServingStack,
-    on_progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
+    on_progress: Progress = silent,
 ) -> tuple[tuple[ServedFabric, ...], tuple[tuple[str, str], ...]]:
     """Return the best deployment on each fabric in closed form, and fabrics that were left out with the reason.
 
@@ -219,7 +220,7 @@ def compare_serving(
     priced: Priced,
     stack: ServingStack,
     deployments: Sequence[Contender] | int,
-    on_progress: Callable[[str, int, int], None],
+    on_progress: Progress,
 ) -> ServingComparison:
     """Return a model on every fabric, each with the deployment that suits it best.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.arrays import Floats
+from topoopt.base.progress import silent
 from topoopt.catalog import ClusterSpec
 from topoopt.inference.deployment import (
     Deployment,
@@ -340,5 +341,5 @@ def asked(
         Priced(pricing_of(), terms),
         ServingStack(how.engine),
         (Contender(float("inf"), how.given),) if how.given else _BATCH,
-        lambda stage, done, total: None,
+        silent,
     )

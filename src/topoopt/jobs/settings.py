@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 from topoopt.base.errors import InvalidInput, check_known, shown
 from topoopt.base.units import format_bytes, parse_bytes
 from topoopt.catalog import PRECISIONS
-from topoopt.collectives import COLLECTIVE_NAMES
+from topoopt.collectives import collective_name
 from topoopt.schema.files import Count, quantity
 from topoopt.workloads import COMPUTE_MODES, OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 
@@ -92,10 +92,10 @@ class JobSettings:
             "precision": PRECISIONS,
             "memory_check": MEMORY_CHECKS,
             "optimizer": tuple(OPTIMIZER_BYTES_PER_PARAMETER_BYTE),
-            "collective": COLLECTIVE_NAMES,
         }
         for name, known in allowed.items():
             check_known(name, getattr(self, name), known)
+        object.__setattr__(self, "collective", collective_name(self.collective))
         if self.embedding_bytes_factor not in (1, 2):
             got = self.embedding_bytes_factor
             raise InvalidInput(f"embedding_bytes_factor: allowed are 1 and 2, got {got}")

@@ -1,12 +1,13 @@
 """Charts as files: pictures by matplotlib, equal bytes for equal charts, or a page for the browser."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final
 
 from topoopt.base.answers import shows_itself
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.progress import Progress, silent
 from topoopt.base.units import format_bytes
 from topoopt.pages.chart import Chart
 from topoopt.pages.html import write_report
@@ -54,19 +55,13 @@ class WrittenReport:
 
 FORMATS: Final = ("png", "svg", "pdf")
 PAGE: Final = "html"
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, how much of it is done, and how much there is."""
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
 
 
 def draw_charts(
     charts: Iterable[Chart],
     folder: str | Path,
     formats: Sequence[str] = FORMATS,
-    on_progress: Progress = _silent,
+    on_progress: Progress = silent,
 ) -> tuple[str, ...]:
     """Draw each chart in each format and return the paths of the files, ``folder/<name>.<format>``.
 

@@ -17,7 +17,7 @@ from topoopt.pages.work_page import WorkPage, cluster_words, spread_words
 from topoopt.plans import Plan
 from topoopt.routing import LaidTraffic
 from topoopt.simulation import SimResult
-from topoopt.workloads import Traffic
+from topoopt.workloads import Traffic, bus_bandwidth_factor
 
 MOST_CELLS_A_SIDE = 256
 """Larger matrices are drawn in blocks of servers."""
@@ -121,7 +121,7 @@ def allreduce_matrix(plan: Plan) -> Floats:
     for group in plan.traffic().allreduce:
         size = len(group.members)
         orders = [ring.members for ring in plan.fabric.rings.get(group.members, ())] or [group.members]
-        edge_bytes = 2 * (size - 1) / size * group.size_bytes / len(orders)
+        edge_bytes = bus_bandwidth_factor("allreduce", size) * group.size_bytes / len(orders)
         for order in orders:
             src = np.asarray(order)
             np.add.at(matrix, (src, np.roll(src, -1)), edge_bytes)

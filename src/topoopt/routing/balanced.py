@@ -11,7 +11,7 @@ from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import InvalidInput
 from topoopt.routing.coin_change import ranges
 from topoopt.routing.pair_links import steps_of_paths
-from topoopt.routing.path_weights_kernel import Steps, shift_path_weights
+from topoopt.routing.path_weights_kernel import Options, shift_weights
 from topoopt.routing.routes import (
     Path,
     PathArrays,
@@ -165,7 +165,7 @@ class _Case:
     """
 
     paths: PathArrays
-    steps: Steps
+    steps: Options
     before: Floats
 
     def highest(self, weight: Floats) -> float:
@@ -174,8 +174,9 @@ class _Case:
 
     def shifted(self, weight: Floats, sharpness: Floats) -> float:
         """Shift the weights, a sweep for each sharpness; return the highest load."""
-        load, price, best = self.before.copy(), np.empty(len(self.before)), np.empty(len(weight))
-        return float(shift_path_weights(self.steps, load, weight, sharpness, price, best))
+        load, best = self.before.copy(), np.empty(len(weight))
+        price, best_load = np.empty((2, len(load)))
+        return float(shift_weights(self.steps, None, load, weight, sharpness, price, best_load, best))
 
 
 def _case(
@@ -192,17 +193,17 @@ def _case(
         link = orbits.code[link] % np.int32(orbits.orbits)
         speed = speed[orbits.link[: orbits.orbits]]
         before = before[orbits.link].reshape(-1, orbits.orbits).max(axis=0)
-    return _Case(paths, Steps(paths.path_first, step_first, link, pair_bytes / unit, speed), before / unit)
+    return _Case(paths, Options(paths.path_first, step_first, link, pair_bytes / unit, speed), before / unit)
 
 
 def _lowest_weights(case: _Case) -> Floats:
     steps, paths = case.steps, len(case.paths.weight)
     if paths <= _LARGEST_LP:
-        pair_of = np.repeat(np.arange(len(steps.amount)), np.diff(steps.path_first))
-        path_of = np.repeat(np.arange(paths), np.diff(steps.step_first))
+        pair_of = np.repeat(np.arange(len(steps.amount)), np.diff(steps.option_first))
+        path_of = np.repeat(np.arange(paths), np.diff(steps.entry_first))
         amount = steps.amount[pair_of[path_of]]
-        return _path_lp(pair_of, path_of, steps.link, amount, steps.capacity, case.before)
-    sweeps = int(np.clip(_STEPS_LOOKED_AT / max(len(steps.link), 1), _LEAST_SWEEPS, _MOST_SWEEPS))
+        return _path_lp(pair_of, path_of, steps.resource, amount, steps.capacity, case.before)
+    sweeps = int(np.clip(_STEPS_LOOKED_AT / max(len(steps.resource), 1), _LEAST_SWEEPS, _MOST_SWEEPS))
     weight = case.paths.weight.copy()
     case.shifted(weight, np.geomspace(*_SHARPNESS, sweeps))
     return weight

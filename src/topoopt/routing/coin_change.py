@@ -384,4 +384,4 @@ def balance(
     """
     options = Options(option_first, entry_first, resource, amount, capacity)
     price, best_load, best_weight = np.empty(len(load)), np.empty(len(load)), np.empty(len(weight))
-    return float(shift_weights(options, load, weight, sharpness, price, best_load, best_weight))
+    return float(shift_weights(options, True, load, weight, sharpness, price, best_load, best_weight))

@@ -1,37 +1,26 @@
-"""Weight moved from dear paths of a pair to cheap ones, compiled: as with options, but all of a pair load alike.
+"""Weight moved from expensive options to cheap ones under exponential prices, compiled.
+
+A group is a pair of servers with its paths over links, or a distance with its coins.
 
 Arrays
 ------
-path_first : int64 (pairs+1,)    paths of a pair; their weights sum to 1
-step_first : int64 (paths+1,)    steps of a path
-link : int32 (steps,)
-amount : float64 (pairs,)        what a pair puts on each link of a path of weight 1
-capacity, load : float64 (links,)  in units of one another: utilisation = load / capacity
-weight : float64 (paths,)
-sharpness : float64 (sweeps,)    exponent of the fullest link's price
-price : float64 (links,)         room to work in; so is ``best_weight``
-
-Weight moved from dear options to cheap ones, compiled.
-
-Arrays
-------
-option_first : int64 (groups+1,) options of a group (distance, pair); its weights sum to 1
+option_first : int64 (groups+1,) options of a group; their weights sum to 1
 entry_first : int64 (options+1,) entries of an option
-resource, amount : int32, float64 (entries,)
-                                 what an entry loads (coin class, link) and by how much (bytes) at weight 1
-capacity, load : float64 (resources,)  in units of one another: utilisation = load / capacity
+resource : int32 (entries,)      what an entry loads: a link, a class of coins
+amount : float64                 how much that is at weight 1: (entries,), or (groups,) where those of a group are alike
+capacity, load : float64 (resources,)  in units of one another: utilization = load / capacity
 weight : float64 (options,)
 sharpness : float64 (sweeps,)    exponent of the fullest resource's price
 price : float64 (resources,)     room to work in; so are ``best_load`` and ``best_weight``
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32
-from topoopt.base.kernel import compiled, concurrent_entry, entry, spliced, stamp, stamped
+from topoopt.base.kernel import compiled, concurrent_entry, stamp, stamped
 
 
 class Options(NamedTuple):
@@ -48,96 +37,11 @@ STAMP = stamp([])
 """Of all that is compiled into this kernel."""
 
 
-class Steps(NamedTuple):
-    """The paths of pairs, link by link, and what they carry."""
-
-    path_first: Ints
-    step_first: Ints
-    link: Ints32
-    amount: Floats
-    capacity: Floats
-
-
 @concurrent_entry
 @stamped(STAMP)
-def shift_path_weights(
-    s: Steps,
-    load: Floats,
-    weight: Floats,
-    sharpness: Floats,
-    price: Floats,
-    best_weight: Floats,
-) -> float:
-    """Sweep over all pairs, ever more sharply; return the highest utilisation, weights at their best.
-
-    ``load`` enters as what crosses the links anyway.
-    """
-    path_first, step_first, link, amount, capacity = s.path_first, s.step_first, s.link, s.amount, s.capacity
-    for pair in range(len(path_first) - 1):
-        for path in range(path_first[pair], path_first[pair + 1]):
-            if weight[path] > 0.0:
-                for e in range(step_first[path], step_first[path + 1]):
-                    load[link[e]] += weight[path] * amount[pair]
-    best = highest(load, capacity)
-    copy(weight, best_weight)
-    peak = best
-    for sweep in range(len(sharpness)):
-        if peak <= 0.0:
-            break
-        slope = sharpness[sweep] / peak
-        for r in range(len(load)):
-            price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
-        _sweep(s, load, weight, price, slope, peak)
-        peak = highest(load, capacity)
-        if peak < best:
-            best = peak
-            copy(weight, best_weight)
-    copy(best_weight, weight)
-    return best
-
-
-@spliced
-def _sweep(s: Steps, load: Floats, weight: Floats, price: Floats, slope: float, peak: float) -> None:
-    """Move weight from the dearest path of each pair to its cheapest, one Newton step."""
-    path_first, step_first, link, amount, capacity = s.path_first, s.step_first, s.link, s.amount, s.capacity
-    for pair in range(len(path_first) - 1):
-        low, high = -1, -1
-        low_cost, high_cost, size = np.inf, -np.inf, amount[pair]
-        if path_first[pair + 1] - path_first[pair] < 2:
-            continue
-        for path in range(path_first[pair], path_first[pair + 1]):
-            cost = 0.0
-            for e in range(step_first[path], step_first[path + 1]):
-                cost += price[link[e]]
-            if cost < low_cost:
-                low, low_cost = path, cost
-            if weight[path] > 0.0 and cost > high_cost:
-                high, high_cost = path, cost
-        if high < 0 or low == high or high_cost - low_cost <= 1e-12 * high_cost:
-            continue
-        bend, jolt = 0.0, 0.0
-        for side in range(2):
-            path = low if side == 0 else high
-            for e in range(step_first[path], step_first[path + 1]):
-                change = slope * size / capacity[link[e]]
-                bend += change * price[link[e]]
-                jolt = max(jolt, change)
-        # Beyond e-fold the second order says nothing about the exponential.
-        move = min(weight[high], (high_cost - low_cost) / bend, 1.0 / jolt)
-        weight[high] -= move
-        weight[low] += move
-        for side in range(2):
-            path = low if side == 0 else high
-            signed = move * size if side == 0 else -move * size
-            for e in range(step_first[path], step_first[path + 1]):
-                r = link[e]
-                load[r] += signed
-                price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
-
-
-@entry
 def shift_weights(
     o: Options,
+    by_entry: Literal[True] | None,
     load: Floats,
     weight: Floats,
     sharpness: Floats,
@@ -145,11 +49,21 @@ def shift_weights(
     best_load: Floats,
     best_weight: Floats,
 ) -> float:
-    """Sweep over all groups, ever more sharply; return the highest utilisation, load and weights at their best."""
-    entry_first, resource, amount, capacity = o.entry_first, o.resource, o.amount, o.capacity
-    for option in range(len(weight)):
-        for e in range(entry_first[option], entry_first[option + 1]):
-            load[resource[e]] += weight[option] * amount[e]
+    """Sweep over all groups, ever more sharply; return the highest utilization, load and weights at their best.
+
+    ``load`` enters as what the resources carry anyway. ``by_entry`` says what ``amount`` is by; without it the compiler
+    leaves out the other way (Numba drops branches on None), so that neither costs time.
+    """
+    option_first, entry_first, resource = o.option_first, o.entry_first, o.resource
+    amount, capacity = o.amount, o.capacity
+    for group in range(len(option_first) - 1):
+        for option in range(option_first[group], option_first[group + 1]):
+            if weight[option] > 0.0:
+                for e in range(entry_first[option], entry_first[option + 1]):
+                    if by_entry is None:
+                        load[resource[e]] += weight[option] * amount[group]
+                    else:
+                        load[resource[e]] += weight[option] * amount[e]
     best = highest(load, capacity)
     copy(weight, best_weight)
     copy(load, best_load)
@@ -160,7 +74,7 @@ def shift_weights(
         slope = sharpness[sweep] / peak
         for r in range(len(load)):
             price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
-        _option_weights_kernel_sweep(o, load, weight, price, slope, peak)
+        _sweep(o, by_entry, load, weight, price, slope, peak)
         peak = highest(load, capacity)
         if peak < best:
             best = peak
@@ -171,13 +85,19 @@ def shift_weights(
     return best
 
 
-@spliced
-def _option_weights_kernel_sweep(
-    o: Options, load: Floats, weight: Floats, price: Floats, slope: float, peak: float
+@compiled
+def _sweep(
+    o: Options,
+    by_entry: Literal[True] | None,
+    load: Floats,
+    weight: Floats,
+    price: Floats,
+    slope: float,
+    peak: float,
 ) -> None:
-    """Move weight between the dearest and the cheapest option of every group."""
-    option_first, entry_first, resource, amount = o.option_first, o.entry_first, o.resource, o.amount
-    capacity = o.capacity
+    """Move weight from the most expensive option of each group to its cheapest, one Newton step."""
+    option_first, entry_first, resource = o.option_first, o.entry_first, o.resource
+    amount, capacity = o.amount, o.capacity
     for group in range(len(option_first) - 1):
         low, high = -1, -1
         low_cost, high_cost = np.inf, -np.inf
@@ -186,7 +106,10 @@ def _option_weights_kernel_sweep(
         for option in range(option_first[group], option_first[group + 1]):
             cost = 0.0
             for e in range(entry_first[option], entry_first[option + 1]):
-                cost += price[resource[e]] * amount[e]
+                if by_entry is None:
+                    cost += price[resource[e]]
+                else:
+                    cost += price[resource[e]] * amount[e]
             if cost < low_cost:
                 low, low_cost = option, cost
             if weight[option] > 0.0 and cost > high_cost:
@@ -197,8 +120,13 @@ def _option_weights_kernel_sweep(
         for side in range(2):
             option = low if side == 0 else high
             for e in range(entry_first[option], entry_first[option + 1]):
-                change = slope * amount[e] / capacity[resource[e]]
-                bend += change * amount[e] * price[resource[e]]
+                r = resource[e]
+                if by_entry is None:
+                    change = slope * amount[group] / capacity[r]
+                    bend += change * price[r]
+                else:
+                    change = slope * amount[e] / capacity[r]
+                    bend += change * amount[e] * price[r]
                 jolt = max(jolt, change)
         # Beyond e-fold the second order says nothing about the exponential.
         move = min(weight[high], (high_cost - low_cost) / bend, 1.0 / jolt)
@@ -209,13 +137,16 @@ def _option_weights_kernel_sweep(
             signed = move if side == 0 else -move
             for e in range(entry_first[option], entry_first[option + 1]):
                 r = resource[e]
-                load[r] += signed * amount[e]
+                if by_entry is None:
+                    load[r] += signed * amount[group]
+                else:
+                    load[r] += signed * amount[e]
                 price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
 
 
 @compiled
 def highest(load: Floats, capacity: Floats) -> float:
-    """Return the highest utilisation."""
+    """Return the highest utilization."""
     peak = 0.0
     for r in range(len(load)):
         peak = max(peak, load[r] / capacity[r])

@@ -8,6 +8,7 @@ from operator import methodcaller
 
 import numpy as np
 
+from topoopt.base.progress import Progress, silent
 from topoopt.catalog import NETWORKS, Sizing
 from topoopt.jobs import Job, Layout, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Outcome
@@ -27,7 +28,6 @@ from topoopt.search.candidates.candidate import outcome, raced
 from topoopt.search.candidates.load_balancing import balanced_fabric
 from topoopt.search.candidates.task_graphs import task_graph_of
 from topoopt.search.options import LARGEST_FOR_ALL, SearchOptions, as_many_as_fit
-from topoopt.search.progress import Progress, silent
 from topoopt.search.proposals.mcmc import ChainAnswer
 from topoopt.search.proposals.problem import SearchProblem, make_problem
 from topoopt.simulation import AtLeast, analytic_flows, free_time_s

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.progress import Progress, silent
 from topoopt.catalog import NETWORKS, OWN, compared_by, networks_of
 from topoopt.collectives import QUICKEST
 from topoopt.plans import Comparison, Outcome, Plan, compared_fabrics, with_ownership
@@ -14,7 +15,6 @@ from topoopt.search.fidelity_comparison import at_fidelities
 from topoopt.search.gradient_buckets import is_worth_it, sizes_elsewhere
 from topoopt.search.options import SearchOptions
 from topoopt.search.planner import compare, priced
-from topoopt.search.progress import Progress, silent
 from topoopt.search.starting_strategies import starting_strategy
 from topoopt.simulation import SIMULATORS, SimResult, collective_options
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from topoopt.base.progress import Progress, silent
 from topoopt.catalog import NETWORKS
 from topoopt.finder import FabricShape, build_fabric
 from topoopt.jobs import Job, job_traffic
@@ -15,7 +16,6 @@ from topoopt.search.candidates.candidate import outcome, with_rings
 from topoopt.search.candidates.load_balancing import balanced_fabric, usual_routes
 from topoopt.search.candidates.task_graphs import task_graph_of
 from topoopt.search.gradient_buckets import job_of_baseline
-from topoopt.search.progress import Progress, silent
 from topoopt.search.proposals.problem_tables import most_rings_of
 from topoopt.simulation import COMPUTE, SimResult, SimulationOptions, simulate
 

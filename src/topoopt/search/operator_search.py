@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from topoopt.base.errors import Infeasible
+from topoopt.base.progress import Progress
 from topoopt.base.workers import in_threads, wait_for
 from topoopt.finder import FinderRules, build_fabric
 from topoopt.jobs import Job, job_traffic, operators_of
@@ -39,7 +40,7 @@ from topoopt.search.candidates.wiring_choice import (
 )
 from topoopt.search.compile_ahead import use_loads
 from topoopt.search.options import LARGEST_FOR_ALL, MANY_STARTS, SearchOptions, affordable, as_many_as_fit
-from topoopt.search.progress import Found, Progress
+from topoopt.search.progress import Found
 from topoopt.search.proposals.problem import make_problem
 from topoopt.search.starting_strategies import (
     COLUMNS,

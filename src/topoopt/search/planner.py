@@ -15,6 +15,7 @@ from math import inf
 from typing import Any
 
 from topoopt.base.errors import TopoOptError
+from topoopt.base.progress import Progress, silent
 from topoopt.base.provenance import Provenance
 from topoopt.base.workers import in_threads
 from topoopt.catalog import NETWORKS, OWN, Sizing, compared_by
@@ -49,7 +50,7 @@ from topoopt.search.candidates.wiring_choice import MANY, chosen_wiring, other_w
 from topoopt.search.gradient_buckets import for_search, settled, sizes_elsewhere
 from topoopt.search.operator_search import search_operators
 from topoopt.search.options import SearchOptions
-from topoopt.search.progress import Draft, Found, Progress, drafts_for, silent
+from topoopt.search.progress import Draft, Found, drafts_for
 from topoopt.search.rival_wirings import preference_s, rivals, settled_answer
 from topoopt.simulation import AtLeast
 from topoopt.transformers import weighed_s

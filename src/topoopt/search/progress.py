@@ -43,12 +43,6 @@ class Draft:
 
 Found = Callable[[Candidate], None]
 """Called with each candidate that was simulated."""
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, how much of it is done, and how much there is."""
-
-
-def silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
 
 
 def drafts_for(on_draft: Callable[[Draft], None] | None) -> Found:

@@ -15,6 +15,7 @@ from math import inf
 import numpy as np
 
 from topoopt.base.arrays import Floats
+from topoopt.base.progress import Progress, silent
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import LAYOUT_SPLITS, USUAL_RULES, find_topology
 from topoopt.jobs import (
@@ -30,7 +31,6 @@ from topoopt.jobs import (
 )
 from topoopt.search.bounds.transfer_windows import moore_hops
 from topoopt.search.candidates.candidate import with_rings
-from topoopt.search.progress import Progress, silent
 from topoopt.search.training_request import CANDIDATES, TrainingRequest, is_transformer, training_request
 from topoopt.simulation import (
     analytic_flows,

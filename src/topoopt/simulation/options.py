@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.collectives import ALGORITHMS, COLLECTIVE_NAMES, ON_WIRINGS, QUICKEST, RING_MODELS
+from topoopt.collectives import ALGORITHMS, ON_WIRINGS, QUICKEST, RING_MODELS, collective_name
 from topoopt.simulation.flows.mltcp_weight import Aggressiveness
 from topoopt.simulation.packet.options import PacketOptions
 
@@ -83,5 +83,5 @@ def collective_options(name: str) -> SimulationOptions:
     >>> options.ring_model, options.algorithm
     ('stepped', 'tree')
     """
-    check_known("collective", name, COLLECTIVE_NAMES)
+    name = collective_name(name)
     return SimulationOptions(ring_model=name) if name in RING_MODELS else SimulationOptions(algorithm=name)

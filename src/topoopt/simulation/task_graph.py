@@ -19,12 +19,13 @@ from scipy.sparse.csgraph import connected_components
 from topoopt.base.arrays import Floats, Ints, Ints32, entries_of, owners, pointer
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation.task_graph_kernel import sort_edges
+from topoopt.workloads.pipelined_step import COLLECTIVE_KINDS
 
 MOST_TASKS = 5_000_000
 """About 2 GB while they are simulated."""
 COMPUTE, TRANSFER, COLLECTIVE = 0, 1, 2
 """Task kinds. A transfer goes on the network, and so does a collective."""
-COLLECTIVES = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
+COLLECTIVES = COLLECTIVE_KINDS
 """Collective kinds; an index into this tuple is stored."""
 ALL_TO_ALL = COLLECTIVES.index("all-to-all")
 PHASES = ("forward", "backward", "activation", "gradient", "allreduce", "other", "weights")

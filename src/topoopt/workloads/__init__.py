@@ -34,6 +34,9 @@ from topoopt.workloads.profile_timer import published_profile_timer as published
 from topoopt.workloads.profile_timer import published_tables as published_tables
 from topoopt.workloads.profile_timer import read_flexnet_profile as read_flexnet_profile
 from topoopt.workloads.programs.read import read_program as read_program
+from topoopt.workloads.ring_law import RING_PASSES as RING_PASSES
+from topoopt.workloads.ring_law import bus_bandwidth_factor as bus_bandwidth_factor
+from topoopt.workloads.ring_law import ring_rounds as ring_rounds
 from topoopt.workloads.roofline_timer import Roofline as Roofline
 from topoopt.workloads.roofline_timer import RooflineTimer as RooflineTimer
 from topoopt.workloads.strategy import (

@@ -16,6 +16,7 @@ from topoopt.base.arrays import Ints, numbered
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import LARGEST
 from topoopt.schema.files import csv_lines, read_bytes, read_text
+from topoopt.workloads.ring_law import ring_rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class AllReduceGroup:
     @property
     def wire_bytes(self) -> float:
         """Bytes that a bandwidth-optimal AllReduce puts on the wire in the whole group: 2(g-1)·M."""
-        return 2.0 * (len(self.members) - 1) * self.size_bytes
+        return float(ring_rounds("allreduce", len(self.members)) * self.size_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,9 +167,9 @@ def test_an_all_to_all_is_balanced() -> None:
 
 def test_what_does_not_go_together_is_refused() -> None:
     wiring = WIRINGS["circulant"]()
-    with pytest.raises(InvalidInput, match="schedule: dbt does no all-gather; allowed: best, ring, bfb"):
+    with pytest.raises(InvalidInput, match="schedule: tree does no all-gather; allowed: best, ring, bfb"):
         ask(wiring, "all-gather", schedule="dbt")
-    with pytest.raises(InvalidInput, match="schedule: dbt is for fewer servers than 600; give bfb or ring"):
+    with pytest.raises(InvalidInput, match="schedule: tree is for fewer servers than 600; give bfb or ring"):
         ask(stride_wiring(600, (1, 23), BPS, "duplex"), schedule="dbt")
     apart = topology_from_arrays("two", 4, np.array([0, 1, 2, 3]), np.array([1, 0, 3, 2]), BPS, 1e-6)
     with pytest.raises(NoRoute, match="server 0 cannot reach server 2"):
@@ -178,7 +178,7 @@ def test_what_does_not_go_together_is_refused() -> None:
 
 def test_more_servers_have_the_schedules_that_are_quick_to_make() -> None:
     answer = ask(stride_wiring(600, (1, 23), BPS, "duplex"))
-    assert answer.left_out == ("dbt", "halving-doubling")
+    assert answer.left_out == ("tree", "halving-doubling")
     assert answer.played is None
     assert answer.to_json()["played"] is None
 

@@ -36,7 +36,7 @@ def test_json_has_the_stable_keys(topoopt: Topoopt) -> None:
         "crossings", "played", "left_out",
     ]  # fmt: skip
     assert (answer["bytes"], answer["wiring"]["servers"], answer["wiring"]["degree"]) == (1e6, 128, 4)
-    assert {row["schedule"] for row in answer["schedules"]} == {"ring", "bfb", "dbt", "halving-doubling"}
+    assert {row["schedule"] for row in answer["schedules"]} == {"ring", "bfb", "tree", "halving-doubling"}
     assert answer["time_s"] == min(row["time_s"] for row in answer["schedules"])
     assert answer["played"]["missing"] == 0
 
@@ -84,8 +84,8 @@ def test_a_wiring_from_a_file(topoopt: Topoopt, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (
-            ("--servers", "12", "--schedule", "tree"),
-            "--schedule: tree does no allreduce; allowed: best, ring, bfb, dbt",
+            ("--servers", "12", "--schedule", "rings"),
+            "--schedule: rings does no allreduce; allowed: best, ring, bfb, multi-ring, tree",
         ),
         ((), "--servers: missing; say how many"),
         (("--servers", "12", "--strides", "2,4"), "server 0 cannot reach server 1"),

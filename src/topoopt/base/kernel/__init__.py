@@ -12,5 +12,6 @@ from topoopt.base.kernel.queues import drop_top as drop_top
 from topoopt.base.kernel.queues import enqueue as enqueue
 from topoopt.base.kernel.queues import push as push
 from topoopt.base.kernel.splitmix64 import mix as mix
+from topoopt.base.kernel.splitmix64 import uniform as uniform
 from topoopt.base.kernel.stamp import stamp as stamp
 from topoopt.base.kernel.stamp import stamped as stamped

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.kernel.compilation import shared
+from topoopt.base.kernel.compilation import compiled, shared
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -26,3 +26,10 @@ def mix(x: Words) -> Words:
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
     return z ^ (z >> np.uint64(31))
+
+
+@compiled
+def uniform(state: NDArray[np.uint64]) -> float:
+    """Return a random number above 0 and below 1, and go on to the next state."""
+    state[0] = mix(state[0])
+    return (float(state[0] >> np.uint64(11)) + 0.5) * 2.0**-53

@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from topoopt.base.arrays import Floats
+from topoopt.base.progress import Progress, silent
 from topoopt.base.provenance import Provenance
 from topoopt.clusters.interleave import (
     SHARINGS,
@@ -25,7 +26,6 @@ from topoopt.clusters.interleave import (
     choose_placement,
     job_slots_s,
 )
-from topoopt.clusters.job_plans import Progress, silent
 from topoopt.clusters.result import ClusterResult, FabricRun, Schedule, ScheduledJob
 from topoopt.clusters.schedulers.table import SCHEDULERS
 from topoopt.clusters.scheduling.decision import Deciding

@@ -12,6 +12,7 @@ from topoopt.collectives.frontier.wiring import Wiring
 from topoopt.collectives.msccl import msccl_xml
 from topoopt.collectives.msccl_interpreter import MscclRun, run_msccl
 from topoopt.collectives.schedule_simulator import PlayedSchedule, play
+from topoopt.collectives.table import ALGORITHMS, COLLECTIVE_ALIASES
 from topoopt.topologies import HopMetrics, hop_metrics
 
 
@@ -236,12 +237,16 @@ def collective_answer(
     NoRoute
         If a server cannot reach another.
     """
-    known = SCHEDULES[operation]
+    known, schedule = SCHEDULES[operation], COLLECTIVE_ALIASES.get(schedule, schedule)
     if schedule not in (BEST, *known):
         raise InvalidInput(f"schedule: {schedule} does no {operation}; allowed: {', '.join((BEST, *known))}")
     hops = hop_metrics(wiring.topology)  # refuses parts that are not joined
     routed = Routed(wiring)
-    found = {name: make(routed, operation) for name, make in known.items()}
+    found = {
+        name: make(routed, operation)
+        for name, make in known.items()
+        if name == schedule or name not in ALGORITHMS or ALGORITHMS[name].compared
+    }
     if schedule != BEST and not found[schedule]:
         raise InvalidInput(
             f"schedule: {schedule} is for fewer servers than {wiring.servers}; give bfb or ring"

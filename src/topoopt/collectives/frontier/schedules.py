@@ -7,9 +7,9 @@ from functools import cached_property, partial
 import numpy as np
 
 from topoopt.base.arrays import Ints, Ints32
-from topoopt.collectives.broadcast import broadcast_schedule
+from topoopt.collectives.algorithms.bfb import broadcast_schedule
+from topoopt.collectives.algorithms.ring import all_gather, reduce_scatter, ring
 from topoopt.collectives.frontier.wiring import Wiring
-from topoopt.collectives.ring import all_gather, reduce_scatter, ring
 from topoopt.collectives.schedule import (
     Moves,
     Transfers,
@@ -22,6 +22,7 @@ from topoopt.collectives.table import ALGORITHMS, rank_moves
 from topoopt.finder import direct_rings, hamiltonian_rings, one_way_rings
 from topoopt.routing import EcmpRoutes, PairLinks, balanced_routes, link_loads, pair_links
 from topoopt.topologies import broadcast_steps, hops_from, reversed_links
+from topoopt.workloads import RING_PASSES
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,6 @@ MOST_RANKS = 512
 """Trees, halving and doubling, and pairwise exchanges among more servers are left out: millions of sends."""
 MOST_BALANCED = 160
 """Servers whose all-to-all is balanced over its ways."""
-_ROUNDS = {"allreduce": 2, "reduce-scatter": 1, "all-gather": 1}
 _RINGS = {"allreduce": ring, "reduce-scatter": reduce_scatter, "all-gather": all_gather}
 MakeWays = Callable[[Routed, str], list[Way]]
 
@@ -124,7 +124,7 @@ MakeWays = Callable[[Routed, str], list[Way]]
 def ring_ways(routed: Routed, operation: str) -> list[Way]:
     """Return the rings that a wiring has, all at once: n - 1 steps, twice for an AllReduce."""
     wiring, orders = routed.wiring, ring_orders(routed.wiring)
-    n, rounds = wiring.servers, _ROUNDS[operation]
+    n, passes = wiring.servers, RING_PASSES[operation]
     steps, volume = n - 1, wiring.ports / (len(orders) * orders.share) * (n - 1) / n
     rate = "" if orders.share == 1 else f", each at {orders.share:g} of a link's rate"
     detail = (f"{len(orders)} rings" if len(orders) > 1 else "1 ring") + rate
@@ -134,7 +134,7 @@ def ring_ways(routed: Routed, operation: str) -> list[Way]:
         hops, carried = routed.cost(around)
         steps, volume, detail = hops * (n - 1), carried * (n - 1), "1 ring over several links"
     make = partial(_ring_transfers, operation, orders)
-    return [Way("ring", detail, rounds * steps, rounds * volume, make)]
+    return [Way("ring", detail, passes * steps, passes * volume, make)]
 
 
 def _ring_transfers(operation: str, orders: Orders) -> Transfers:
@@ -162,7 +162,7 @@ def broadcast_ways(routed: Routed, operation: str) -> list[Way]:
     return [Way("bfb", detail, steps, volume, make)]
 
 
-def _laid_ways(name: str, algorithm: str, routed: Routed, operation: str) -> list[Way]:
+def _laid_ways(name: str, routed: Routed, operation: str) -> list[Way]:
     """Return an algorithm between any ranks, along the rings of the wiring and in order of the servers."""
     n = routed.wiring.servers
     if n > MOST_RANKS:
@@ -174,7 +174,7 @@ def _laid_ways(name: str, algorithm: str, routed: Routed, operation: str) -> lis
         if along_rings.direct:
             places["along the rings"] = along_rings
     ways = []
-    for make, moves in zip(ALGORITHMS[algorithm].schedules, rank_moves(algorithm, n), strict=True):
+    for make, moves in zip(ALGORITHMS[name].schedules, rank_moves(name, n), strict=True):
         pieces = getattr(make, "keywords", {}).get("chunks_per_tree")
         cut = "" if pieces is None else f"{2 * pieces} chunks, "
         for place, orders in places.items():
@@ -218,16 +218,24 @@ def direct_ways(routed: Routed, operation: str) -> list[Way]:
     ]
 
 
-_ANY = {"ring": ring_ways, "bfb": broadcast_ways}
+_ON_ITS_LINKS: Mapping[str, MakeWays] = {"ring": ring_ways, "bfb": broadcast_ways}
+
+
+def _schedules(operation: str, own: Mapping[str, MakeWays]) -> Mapping[str, MakeWays]:
+    """Return the schedules of an operation: some that know the wiring, and the algorithms between any ranks."""
+    between_ranks = {
+        name: partial(_laid_ways, name)
+        for name, one in ALGORITHMS.items()
+        if one.collective == operation and name not in own
+    }
+    return {**own, **between_ranks}
+
+
 SCHEDULES: Mapping[str, Mapping[str, MakeWays]] = {
-    "allreduce": {
-        **_ANY,
-        "dbt": partial(_laid_ways, "dbt", "tree"),
-        "halving-doubling": partial(_laid_ways, "halving-doubling", "halving-doubling"),
-    },
-    "all-gather": _ANY,
-    "reduce-scatter": _ANY,
-    "all-to-all": {"direct": direct_ways, "pairwise": partial(_laid_ways, "pairwise", "pairwise")},
+    "allreduce": _schedules("allreduce", _ON_ITS_LINKS),
+    "all-gather": _schedules("all-gather", _ON_ITS_LINKS),
+    "reduce-scatter": _schedules("reduce-scatter", _ON_ITS_LINKS),
+    "all-to-all": _schedules("all-to-all", {"direct": direct_ways}),
 }
 """By operation: schedules by name."""
 OPERATIONS = tuple(SCHEDULES)

@@ -3,17 +3,16 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import topoopt
 from topoopt.base.errors import InvalidInput
+from topoopt.base.progress import Progress, silent
 from topoopt.schema.files import check_name, check_table_name, is_file, target_of
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, how much of it is done, and how much there is (0: nobody knows)."""
 SPEED_OF_LAST_S = 600.0
 """Points of a sweep take unequal times: a shorter stretch says little of what is left."""
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def progress(what: str, *, remaining: bool = False) -> Iterator[Progress]:
     With ``remaining``, the time that is left is shown, too, by the speed of the last ten minutes.
     """
     if not sys.stderr.isatty():
-        yield lambda stage, done, total: None
+        yield silent
         return
     from rich.console import Console
     from rich.progress import (

@@ -8,10 +8,10 @@ from typing import Any, TypeVar, Unpack
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
+from topoopt.base.progress import Progress, silent
 from topoopt.base.units import parse_bandwidth, parse_time
 from topoopt.catalog import compared_by
 from topoopt.frontends.verbs.pricing import ownership_terms, pricing
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.frontends.verbs.sweep import kept_crew
 from topoopt.pricing import LINK_TECHNOLOGIES
 from topoopt.schema.words import ChooseWords, amount, checked_arguments, checked_words

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
+from topoopt.base.progress import Progress, silent
 from topoopt.frontends.verbs.job_request import Source
 from topoopt.frontends.verbs.plan import plan_from_file, plan_without_baselines
 from topoopt.frontends.verbs.pricing import pricing
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.plans import Comparison, Plan
 from topoopt.schema.words import PlanWords, checked_arguments, checked_words
 from topoopt.search import SearchOptions, checked_fabrics, checked_simulators, compare_fabrics

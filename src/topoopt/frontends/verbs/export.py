@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.progress import Progress, silent
 from topoopt.finder.rewiring import Joined
 from topoopt.frontends.verbs.input_sources import (
     InventorySource,
@@ -15,7 +16,6 @@ from topoopt.frontends.verbs.input_sources import (
     joined_and_name,
     plan_and_name,
 )
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.plans.inventory import PANEL_KINDS
 from topoopt.plugins.exports import FORMATS, ExportAnswer, ExportFormats, deployment, exported
 from topoopt.routing.forwarding import SPLITS, checked_prefixes

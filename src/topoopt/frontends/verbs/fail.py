@@ -7,11 +7,11 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput, check_known, hint, shown
 from topoopt.base.limits import MOST
+from topoopt.base.progress import Progress, silent
 from topoopt.base.units import parse_time
 from topoopt.catalog import find_optical_switch
 from topoopt.finder.rewiring import Wiring
 from topoopt.frontends.verbs.input_sources import PlanSource, inventory_of, plan_and_name
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.plans import Plan
 from topoopt.plans.inventory import GivenInventory, Inventory, circuits, completed
 from topoopt.schema.words import FailureWords, FailWords, checked_arguments, checked_words, pick

@@ -5,12 +5,12 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.limits import whole
+from topoopt.base.progress import Progress, silent
 from topoopt.catalog import find_accelerator
 from topoopt.frontends.verbs.llm import search
 from topoopt.frontends.verbs.llm.words import Transformer, model_of, system_of
 from topoopt.frontends.verbs.plan import planned
 from topoopt.frontends.verbs.pricing import cluster_of
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.schema.words import (
     FineTuneWords,
     OwnershipWords,

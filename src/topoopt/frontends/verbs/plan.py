@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput
+from topoopt.base.progress import Progress, silent
 from topoopt.base.workers import start_compiling_ahead
 from topoopt.frontends.verbs.job_request import (
     Source,
@@ -18,7 +19,6 @@ from topoopt.frontends.verbs.job_request import (
     wiring_digest,
 )
 from topoopt.frontends.verbs.pricing import ownership_terms, pricing
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.frontends.verbs.serving import planned_service
 from topoopt.jobs import Described, Job, JobRequest, in_its_place, is_plan, is_serving_job
 from topoopt.plans import Plan, read_plan

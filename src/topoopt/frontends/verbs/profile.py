@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
+from topoopt.base.progress import Progress, silent
 from topoopt.base.units import parse_time
 from topoopt.frontends.verbs.job_request import NamedSource, job_request
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.jobs import JobRequest, request_of, requested_job
 from topoopt.plugins.profiling import (
     MICRO_BATCHES,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from topoopt.base.errors import InvalidInput
-from topoopt.frontends.verbs.progress import Progress, silent
+from topoopt.base.progress import Progress, silent
 from topoopt.plugins.papers import STUDIES, Figure, StudySettings, find_study
 from topoopt.schema.words import checked_arguments
 

@@ -6,9 +6,9 @@ from dataclasses import fields, replace
 from typing import Any, Unpack
 
 from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.base.progress import Progress, silent
 from topoopt.catalog import OWN
 from topoopt.frontends.verbs.llm.words import Transformer
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.frontends.verbs.serving_question import served_question
 from topoopt.inference import OnOneFabric, ServingAnswer, at_rate, serve
 from topoopt.jobs import traffic_job

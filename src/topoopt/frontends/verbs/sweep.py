@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from topoopt.base.errors import InvalidInput
-from topoopt.frontends.verbs.progress import Progress, silent
+from topoopt.base.progress import Progress, silent
 from topoopt.jobs import expecting
 from topoopt.schema.words import checked_arguments
 from topoopt.studies.sweep import (

@@ -1,11 +1,12 @@
 """``topoopt.topology``: the best rings or the best wiring for so many servers and ports, and how far apart they are."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.progress import Progress, silent
 from topoopt.finder import RingNetwork, ring_interfaces, ring_network
 from topoopt.finder.rewiring import ported
 from topoopt.frontends.verbs.input_sources import wiring_of_file, with_rings
@@ -16,10 +17,6 @@ from topoopt.topologies.wirings import FoundWirings, WiringAnswer, WiringRequest
 _KINDS = ("strides", "any")
 
 
-def _silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
-
-
 @checked_arguments
 def topology(
     servers: int | None = None,
@@ -28,7 +25,7 @@ def topology(
     links: str | None = None,
     strides: str | Sequence[int] = "best",
     file: str | None = None,
-    on_progress: Callable[[str, int, int], None] = _silent,
+    on_progress: Progress = silent,
     **words: Unpack[WiringWords],
 ) -> RingNetwork | WiringAnswer:
     """Choose the best wiring of so many ports, or the AllReduce rings of all servers, and return the network.
@@ -118,7 +115,7 @@ def _settings(words: WiringWords) -> dict[str, Any]:
     return {"budget_s" if name == "budget" else name: value for name, value in words.items()}
 
 
-def _answer(found: FoundWirings, on_progress: Callable[[str, int, int], None]) -> WiringAnswer:
+def _answer(found: FoundWirings, on_progress: Progress) -> WiringAnswer:
     on_progress("laying rings and ports", 0, 0)
     wiring, request = with_rings(found.chosen.wiring), found.request
     options = {

@@ -2,10 +2,10 @@
 
 from typing import Unpack
 
+from topoopt.base.progress import Progress, silent
 from topoopt.finder import find_topology
 from topoopt.frontends.verbs.job_request import Source, job_request, on_wiring_file, search_options
 from topoopt.frontends.verbs.plan import plan_from_file
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.jobs import in_its_place, job_traffic
 from topoopt.plans import Plan
 from topoopt.routing import LaidTraffic, lay_traffic

@@ -1,9 +1,9 @@
 """``topoopt.verify``: a plan, or a wiring, proved before anyone plugs a fiber."""
 
 import os
-from collections.abc import Callable
 
 from topoopt.base.errors import InvalidInput
+from topoopt.base.progress import Progress, silent
 from topoopt.frontends.verbs.input_sources import PlanSource, with_rings
 from topoopt.jobs import expecting
 from topoopt.plans import Plan, plan_from_mapping
@@ -20,16 +20,12 @@ from topoopt.studies.verification import (
 from topoopt.topologies.wirings import read_wiring_file
 
 
-def _silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
-
-
 @checked_arguments
 def verify(
     plan: PlanSource,
     *,
     degree: int | None = None,
-    on_progress: Callable[[str, int, int], None] = _silent,
+    on_progress: Progress = silent,
 ) -> VerificationAnswer:
     """Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails.
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from topoopt.base.errors import Infeasible
+from topoopt.base.progress import Progress
 from topoopt.inference.fabric_comparison import ServedFabric
 from topoopt.inference.requests import Objectives
 from topoopt.inference.search.answer import ServingAnswer
@@ -30,7 +31,6 @@ from topoopt.inference.simulator.kernel.layout import Clock
 
 BINDS = 0.03
 """Of the goodput, from which on more of a resource is told from the 1 % up to which goodputs are found."""
-Progress = Callable[[str, int, int], None]
 NOISE = 1.02
 """Of a rate that is found by simulation."""
 

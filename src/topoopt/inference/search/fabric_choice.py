@@ -8,6 +8,7 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible
+from topoopt.base.progress import Progress
 from topoopt.inference.deployment import Deployment
 from topoopt.inference.fabric_comparison import CLOSE, MOST_TRIED, ServedFabric, Tried, Trying
 from topoopt.inference.fabric_deployments import Contender
@@ -65,7 +66,7 @@ def on_fabrics(
     network: NetworkQuestion,
     found: Sequence[Candidate],
     simulated: Sequence[Evaluated],
-    on_progress: Callable[[str, int, int], None],
+    on_progress: Progress,
 ) -> tuple[tuple[OnOneFabric, ...], tuple[tuple[str, str], ...]]:
     """Return a row for each fabric, and those that were left out with the reason.
 

@@ -12,6 +12,7 @@ from topoopt.base.arrays import Floats
 from topoopt.inference.network.pass_traffic import exchange_law
 from topoopt.inference.step.constants import Constants, Number
 from topoopt.inference.step.replica import Replica
+from topoopt.workloads import bus_bandwidth_factor
 
 ACTIVATION_BYTES = 2.0
 """Of a number that accelerators send each other; experts' inputs go in 8 bits with a scale of 4 bytes for 128."""
@@ -147,10 +148,12 @@ def reduce_s(one: Replica, law: Constants, tokens: Number) -> Floats:
     inside = np.minimum(group, one.domain)
     servers = np.maximum(group / one.domain, 1.0)
     size = ACTIVATION_BYTES * tokens * one.hidden
-    wire = 2 * (inside - 1) / inside * size / (one.link_bytes_per_s * law.link)
+    wire = bus_bandwidth_factor("allreduce", inside) * size / (one.link_bytes_per_s * law.link)
     start = law.reduce_s + law.reduce_double_s * np.log2(np.maximum(inside / 2, 1.0))
     outside = law.network_reduce_s * np.log2(servers)
-    outside = outside + 2 * (servers - 1) / servers * size / inside / (one.network_bytes_per_s * law.network)
+    outside = outside + bus_bandwidth_factor("allreduce", servers) * size / inside / (
+        one.network_bytes_per_s * law.network
+    )
     return 2 * one.layers * np.where(group > 1, start + wire + outside, 0.0)
 
 

@@ -1,11 +1,12 @@
 """A deployment in one format, in several, or in all that can say it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import Infeasible, InvalidInput, NoRoute, check_known
+from topoopt.base.progress import Progress
 from topoopt.plugins.exports.addressing_plan import forwarding_facts
 from topoopt.plugins.exports.deployment import Contents, Deployment, ExportFormat
 from topoopt.plugins.exports.table import FORMATS, FORWARDING_FORMATS
@@ -113,7 +114,7 @@ ALL = "all"
 
 
 def exported(
-    deployment: Deployment, names: Sequence[str], on_progress: Callable[[str, int, int], None]
+    deployment: Deployment, names: Sequence[str], on_progress: Progress
 ) -> tuple[tuple[ExportedFormat, ...], tuple[Refused, ...]]:
     """Return the files of every format, and the formats that refuse the plan.
 

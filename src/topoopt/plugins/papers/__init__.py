@@ -2,7 +2,6 @@
 
 from topoopt.plugins.papers.figure import Comparison as Comparison
 from topoopt.plugins.papers.figure import Figure as Figure
-from topoopt.plugins.papers.figure import Progress as Progress
 from topoopt.plugins.papers.figure import Row as Row
 from topoopt.plugins.papers.figure import Study as Study
 from topoopt.plugins.papers.figure import StudySettings as StudySettings

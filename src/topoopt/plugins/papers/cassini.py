@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from topoopt.base.progress import Progress
 from topoopt.catalog import ClusterSpec
 from topoopt.clusters import (
     CassiniTraceSettings,
@@ -34,15 +35,7 @@ from topoopt.plugins.papers.cassini_jobs import (
     on_one_link,
     profile_of,
 )
-from topoopt.plugins.papers.figure import (
-    Comparison,
-    Description,
-    Figure,
-    Progress,
-    Row,
-    StudySettings,
-    description,
-)
+from topoopt.plugins.papers.figure import Comparison, Description, Figure, Row, StudySettings, description
 from topoopt.search import SearchOptions
 from topoopt.workloads import load_model
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from math import ceil
 from statistics import mean
 
+from topoopt.base.progress import Progress
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import NETWORKS, PUBLISHED_IDEAL_OVER_TOPOOPT
 from topoopt.pages import Series
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.pricing import (
     ACCOUNTINGS,
     PAPER,

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from statistics import mean
 
+from topoopt.base.progress import Progress
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import Job, job_traffic
 from topoopt.pages import Chart, LineChart, Series
 from topoopt.plans import Outcome, Plan
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import (
     BULK,
     FLUID,

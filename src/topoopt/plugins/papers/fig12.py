@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.base.progress import Progress
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import (
     BATCHES,
     CARRIED,

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from topoopt.base.progress import Progress
 from topoopt.pages import Series
-from topoopt.plugins.papers.figure import Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import (
     BATCHES,
     DEGREES,

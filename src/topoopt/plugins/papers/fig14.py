@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from topoopt.base.progress import Progress
 from topoopt.finder import select_permutations
 from topoopt.pages import Series
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.routing import CoinTable, coin_change_mod, coin_length_distribution
 from topoopt.topologies import stride_offsets
 

@@ -7,8 +7,9 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.progress import Progress
 from topoopt.pages import Series
-from topoopt.plugins.papers.figure import Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import (
     BATCHES,
     DEGREES,

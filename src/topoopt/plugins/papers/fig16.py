@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import mean
 
+from topoopt.base.progress import Progress
 from topoopt.catalog import ClusterSpec
 from topoopt.clusters import MIXES, ClusterSettings, FabricSnapshot, SharingOptions, TraceJob, snapshot
 from topoopt.pages import Chart
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import COUNTED, MODEL_TITLES, search_options
 from topoopt.pricing import PAPER
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from topoopt.base.progress import Progress
 from topoopt.base.units import format_time
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.jobs import job_traffic
 from topoopt.pages import Chart, Series
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import (
     BULK,
     FLUID,

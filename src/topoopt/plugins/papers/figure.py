@@ -12,11 +12,10 @@ from importlib.resources import files
 from typing import Any
 
 from topoopt.base.answers import Frame, ask, frame
+from topoopt.base.progress import Progress
 from topoopt.pages import BarChart, Chart, LineChart, Series
 
 Row = Mapping[str, Any]
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, how much of it is done, and how much there is (0: nobody knows)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from itertools import islice
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
+from topoopt.base.progress import Progress
 from topoopt.finder import (
     FabricRequest,
     FabricShape,
@@ -18,7 +19,7 @@ from topoopt.finder import (
     regional_circuits,
 )
 from topoopt.pages import Chart
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import BULK, times
 from topoopt.routing import Fabric
 from topoopt.simulation import SimResult, pipeline_task_graph, simulate

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from topoopt.base.progress import Progress
 from topoopt.clusters.interleave import (
     CommunicationProfile,
     LinkSharing,
@@ -20,7 +21,7 @@ from topoopt.clusters.interleave import (
     settled_iteration_time_s,
 )
 from topoopt.pages import Chart, Series
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.simulation import DECREASING, Aggressiveness
 
 TEXT = description("mltcp")

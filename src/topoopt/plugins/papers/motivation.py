@@ -7,11 +7,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.progress import Progress
 from topoopt.catalog import DEFAULT_LATENCY_S, ClusterSpec
 from topoopt.finder import FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.jobs import Job, job_traffic, make_job, traffic_job
 from topoopt.pages import HeatmapChart, Series
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import (
     BULK,
     COUNTED,
@@ -25,7 +26,7 @@ from topoopt.routing import Fabric, make_routes
 from topoopt.search import make_plan, simulated, starting_strategy, task_graph_of
 from topoopt.simulation import COLLECTIVE, TaskRows, simulate, task_graph_from_edges
 from topoopt.topologies import Ring, Topology, hop_metrics, topology_from_arrays
-from topoopt.workloads import AllReduceGroup, ParallelStrategy, Traffic, load_model
+from topoopt.workloads import AllReduceGroup, ParallelStrategy, Traffic, bus_bandwidth_factor, load_model
 
 TRAFFIC_DEGREE, TRAFFIC_BANDWIDTH_BPS = 4, 100e9
 TRAFFIC_SERVERS = (2, 4, 8, 16, 32, 64, 128)
@@ -250,7 +251,7 @@ def _allreduce_bandwidth_bps(fabric: Fabric, size_bytes: int) -> float:
     nothing = np.zeros(0, np.int64)
     graph = task_graph_from_edges(SERVERS, [rows], nothing, nothing)
     time_s = simulate("flow", graph, fabric, BULK).iteration_time_s
-    return 2 * (SERVERS - 1) / SERVERS * size_bytes * 8 / time_s
+    return bus_bandwidth_factor("allreduce", SERVERS) * size_bytes * 8 / time_s
 
 
 def share_rows(models: Sequence[str], servers: Sequence[int] = TRAFFIC_SERVERS) -> Iterator[Row]:

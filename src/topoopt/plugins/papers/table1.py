@@ -1,8 +1,9 @@
 """Table 1: what can switch light, and how long it takes to do so."""
 
+from topoopt.base.progress import Progress
 from topoopt.catalog import OpticalSwitch, optical_switches
 from topoopt.pages import Series
-from topoopt.plugins.papers.figure import Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Figure, Row, StudySettings, description
 
 TEXT = description("table1")
 OVERHEAD = 0.1

@@ -4,8 +4,9 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from topoopt.base.progress import Progress
 from topoopt.pages import Series
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.testbeds import (
     MEASURED_BESIDE,
     PAPER_CLUSTER,

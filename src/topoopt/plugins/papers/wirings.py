@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.arrays import Floats
+from topoopt.base.progress import Progress
 from topoopt.catalog import ClusterSpec
 from topoopt.collectives import QUICKEST
 from topoopt.finder import STRIDES, USUAL_RULES
 from topoopt.jobs import AUTO_BUCKET, Job, JobRequest, JobSettings, job_traffic, make_job
 from topoopt.pages import Chart, Series
 from topoopt.plans import Outcome
-from topoopt.plugins.papers.figure import Comparison, Figure, Progress, Row, StudySettings, description
+from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import MODEL_TITLES, run_study, study_traffic, times
 from topoopt.plugins.papers.wirings_fabrics import (
     DIRECT,

@@ -8,6 +8,7 @@ from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput
+from topoopt.base.progress import Progress
 from topoopt.base.units import format_bytes
 from topoopt.catalog import BYTES_PER_ELEMENT
 from topoopt.plugins.profiling.device import Device, find_device
@@ -34,7 +35,6 @@ _RUNS_LEFT = 8.0
 """Of the time that is left, one pass takes no more than this part."""
 _BOTH_PASSES = 3.0
 """A backward pass takes about twice as long as a forward pass."""
-Progress = Callable[[str, int, int], None]
 _Key = tuple[OperatorSignature, PartSize]
 
 

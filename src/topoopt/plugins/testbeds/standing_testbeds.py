@@ -1,11 +1,12 @@
 """Testbeds that stand: put up to stay, listed, and taken down."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import Infeasible
+from topoopt.base.progress import Progress
 from topoopt.plugins.testbeds.emulated_fabrics import Emulated
 from topoopt.plugins.testbeds.network import (
     Testbed,
@@ -75,9 +76,6 @@ class TestbedsAnswer:
             }
             for state in self.testbeds
         ]
-
-
-Progress = Callable[[str, int, int], None]
 
 
 def put_up(fabric: Emulated, name: str, scale: float, on_progress: Progress) -> TestbedsAnswer:

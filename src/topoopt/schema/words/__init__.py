@@ -35,6 +35,9 @@ from topoopt.schema.words.simulation import FabricWords as FabricWords
 from topoopt.schema.words.simulation import PacketWords as PacketWords
 from topoopt.schema.words.simulation import SimulationWords as SimulationWords
 from topoopt.schema.words.simulation import TogetherWords as TogetherWords
+from topoopt.schema.words.simulation import (
+    collective_algorithm_names as collective_algorithm_names,
+)
 from topoopt.schema.words.studies import ChooseWords as ChooseWords
 from topoopt.schema.words.studies import FailureWords as FailureWords
 from topoopt.schema.words.studies import FailWords as FailWords

@@ -2,13 +2,19 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, TypedDict
 
 from topoopt.schema.words.word import Amount, Rate, Size, Time, Word, panel
 
-COLLECTIVE_FORM = (
-    "stepped|bulk|ring|multi-ring|tree|halving-doubling|hierarchical|parameter-server|pairwise|bfb|auto"
-)
+
+def collective_algorithm_names() -> tuple[str, ...]:
+    """Return the names of the collective algorithms: those of the files that declare them."""
+    folder = Path(__file__).parents[2] / "collectives" / "algorithms"
+    return tuple(sorted(file.stem.replace("_", "-") for file in folder.glob("[!_]*.py")))
+
+
+COLLECTIVE_FORM = "|".join(("stepped", "bulk", *collective_algorithm_names(), "auto"))
 """The ways in which collectives run."""
 
 

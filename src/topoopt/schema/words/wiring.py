@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
+from topoopt.schema.words.simulation import collective_algorithm_names
 from topoopt.schema.words.word import Amount, Rate, Word, panel
 
 
@@ -44,9 +45,9 @@ class CollectiveWiringWords(TypedDict, total=False):
 class CollectiveWords(CollectiveWiringWords, total=False):
     """All words that :func:`topoopt.collective` takes beside the operation and its bytes."""
 
-    schedule: Annotated[str, Word("best|ring|bfb|dbt|halving-doubling", "best")]
-    """best: the quickest for these bytes. bfb: breadth-first broadcast; dbt: double binary tree. An all-to-all has
-    direct and pairwise."""
+    schedule: Annotated[str, Word("|".join(("best", *collective_algorithm_names(), "direct")), "best")]
+    """best: the quickest for these bytes. bfb: breadth-first broadcast; tree: double binary tree. An all-to-all has
+    direct and pairwise. multi-ring, hierarchical and parameter-server are compared only if named."""
     alpha: Annotated[Amount, Word("TIME", "1us")]
     """What each step takes beside its bytes."""
 

@@ -28,6 +28,7 @@ from topoopt.base.arrays import Floats, Ints, numbered
 from topoopt.catalog import ClusterSpec
 from topoopt.simulation import COLLECTIVE, COLLECTIVES, COMPUTE, TRANSFER, TaskGraph
 from topoopt.topologies import moore_histogram
+from topoopt.workloads import RING_PASSES
 
 LARGEST_SETS_BYTES = 256_000_000
 """Memory for the sets of tasks before each task; where they do not fit, only chains count."""
@@ -134,7 +135,7 @@ class _LocalSets:
 
 
 ALL_TO_ALL = COLLECTIVES.index("all-to-all")
-PASSES = np.array([{"allreduce": 2.0, "all-to-all": 0.0}.get(name, 1.0) for name in COLLECTIVES])
+PASSES = np.array([RING_PASSES.get(name, 0.0) for name in COLLECTIVES])
 """How often the members of a collective, but one, send its bytes together; an all-to-all is pairs of servers."""
 
 

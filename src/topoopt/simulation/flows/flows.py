@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32, entries_between, entries_of, numbered, owners, pointer
-from topoopt.collectives import occupancy_bytes, ring_edge_bytes, ring_rounds
+from topoopt.collectives import occupancy_bytes, ring_edge_bytes
 from topoopt.routing import Fabric, LinkRows, PairLinks, PathTable, chosen_paths, cumulative_weights, own_rows
 from topoopt.simulation.flows.link_classes import (
     PairClasses,
@@ -22,6 +22,7 @@ from topoopt.simulation.flows.link_classes import (
 )
 from topoopt.simulation.options import SimulationOptions
 from topoopt.simulation.task_graph import ALL_TO_ALL, COLLECTIVE, COLLECTIVES, TRANSFER, TaskGraph
+from topoopt.workloads import ring_rounds
 
 PEER_PACKET_BYTES = 9000
 
@@ -323,7 +324,7 @@ def ring_steps(
 def _peer_steps(members: int, size_bytes: int) -> tuple[int, int]:
     """Return the same for FlexNetPacket, which cuts the AllReduce of a small tensor to one round."""
     size = max(size_bytes, members)
-    rounds = 2 * (members - 1)
+    rounds = ring_rounds("allreduce", members)
     if size < PEER_PACKET_BYTES * members:
         return 1, size * rounds // members // members
     if size * members <= PEER_PACKET_BYTES * members * rounds:

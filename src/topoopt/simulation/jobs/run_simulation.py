@@ -7,6 +7,7 @@ import numpy as np
 
 from topoopt.base.kernel import on_compilation
 from topoopt.base.limits import peak_bytes
+from topoopt.base.progress import Progress
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulation.jobs.merged_jobs import Placement
@@ -17,7 +18,6 @@ from topoopt.simulation.simulation import Simulation
 from topoopt.simulation.simulators import AUTO, ExpectedError, choose_and_simulate, expected_error, simulate
 from topoopt.simulation.task_graph import TRANSFER, TaskRows, task_graph_from_edges
 
-Progress = Callable[[str, int, int], None]
 STEPS = 1000
 """Of the progress bar."""
 

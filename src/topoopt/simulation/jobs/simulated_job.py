@@ -8,7 +8,7 @@ from typing import Any
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
 from topoopt.base.limits import whole
 from topoopt.catalog import DEFAULT_LATENCY_S, NETWORKS, OWN, networks_of
-from topoopt.collectives import COLLECTIVE_NAMES
+from topoopt.collectives import collective_name
 from topoopt.finder import FabricRequest, FabricShape, build_fabric, cluster_of_wiring
 from topoopt.plans import Plan
 from topoopt.routing import ROUTING, Fabric
@@ -271,7 +271,7 @@ def job_of_chakra(path: str) -> SimulatedJob:
         If a rank is missing, a file is damaged, or nodes do not fit together.
     """
     traces = read_chakra(path)
-    collective = str(traces.ranks[0].attributes.get(COLLECTIVE_WAY, "stepped"))
-    check_known(f"{traces.ranks[0].place}: {COLLECTIVE_WAY}", collective, COLLECTIVE_NAMES)
+    said = str(traces.ranks[0].attributes.get(COLLECTIVE_WAY, "stepped"))
+    collective = collective_name(said, f"{traces.ranks[0].place}: {COLLECTIVE_WAY}")
     name = Path(traces.ranks[0].place).name.removesuffix(".et").removesuffix(".0")
     return SimulatedJob(path, name, chakra_task_graph(traces), collective=collective)

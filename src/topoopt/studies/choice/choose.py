@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
+from topoopt.base.progress import Progress, silent
 from topoopt.jobs import JobRequest
 from topoopt.pricing import HOURS_OF_A_YEAR, Iteration, TrainingRun, in_samples
 from topoopt.search import closed_form_s, computing_bound_s, is_transformer, job_of
 from topoopt.studies.choice.answer import Choice, trained_jobs
 from topoopt.studies.choice.decision import Limits, decide, front_of, turns
-from topoopt.studies.choice.explore import Explored, Progress, Store, explore, swept_times
+from topoopt.studies.choice.explore import Explored, Store, explore, swept_times
 from topoopt.studies.choice.job_mix import JobShare, Machines, Mix
 from topoopt.studies.choice.network import Network
 from topoopt.studies.choice.pricing import Owner, priced
@@ -97,9 +98,7 @@ class Question:
     exact: bool = False
 
 
-def choose(
-    question: Question, store: Store, on_progress: Progress = lambda stage, done, total: None
-) -> Choice:
+def choose(question: Question, store: Store, on_progress: Progress = silent) -> Choice:
     """Return what to buy for a mix of jobs.
 
     Raises

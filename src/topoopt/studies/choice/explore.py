@@ -9,13 +9,14 @@ search that proves its front has to plan them. Of the networks of equal ports th
 planned quickly: how long it takes says at least about how long the others take.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
 from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.base.progress import Progress, silent
 from topoopt.catalog import largest_degree
 from topoopt.plans import dominates, front
 from topoopt.search import is_transformer
@@ -34,7 +35,6 @@ SAFE = 1.0 - 1e-9
 Wanted = tuple[JobShare, Network]
 Timed = float | str
 """Seconds of an iteration, or why there are none."""
-Progress = Callable[[str, int, int], None]
 
 
 class Least(Protocol):
@@ -193,7 +193,7 @@ class Store:
 
     file: str
     crew: Crew
-    on_progress: Progress = lambda stage, done, total: None
+    on_progress: Progress = silent
     mix_versions: bool = False
 
 
@@ -333,7 +333,7 @@ def explore(
     mix: Mix,
     priced: Mapping[Network, Money | str],
     times: Times,
-    on_progress: Progress = lambda stage, done, total: None,
+    on_progress: Progress = silent,
     *,
     exact: bool = False,
 ) -> Explored:

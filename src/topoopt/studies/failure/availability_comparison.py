@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.errors import TopoOptError
+from topoopt.base.progress import Progress, silent
 from topoopt.catalog import NETWORKS
 from topoopt.jobs import Job, job_on
 from topoopt.plans import Baseline, ComparedFabric, Plan, compared_fabrics
@@ -22,7 +23,6 @@ from topoopt.studies.failure.availability import Availability, availability, par
 from topoopt.studies.failure.effects import Effect, LostBandwidth, SwitchTier, effects, switch_tiers
 from topoopt.studies.failure.failure_rates import FailureRates, Rate
 from topoopt.studies.failure.fault import FailedServer
-from topoopt.studies.failure.predict import Progress
 
 ROUTED_AROUND = "routed around, until it is repaired"
 STANDS = "none: it stands until the part is repaired"
@@ -121,7 +121,7 @@ def available_fabrics(
     runs: int,
     seed: int,
     simulator: str = "analytic",
-    on_progress: Progress = lambda stage, done, total: None,
+    on_progress: Progress = silent,
 ) -> tuple[tuple[FabricAvailability, ...], tuple[tuple[str, str], ...]]:
     """Return the plan's own fabric and its baselines over a month of failures, and those left out with the reason.
 

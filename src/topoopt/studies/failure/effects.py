@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from topoopt.base.errors import Infeasible
+from topoopt.base.progress import Progress, silent
 from topoopt.finder.rewiring import Patch, Wiring
 from topoopt.plans import Plan
 from topoopt.pricing import Plane, network_bill, pricing_of
@@ -18,7 +19,7 @@ from topoopt.studies.failure.fault import (
     plan_wiring,
     situation,
 )
-from topoopt.studies.failure.predict import Progress, RepairRow, move_time_s, predict
+from topoopt.studies.failure.predict import RepairRow, move_time_s, predict
 from topoopt.studies.failure.repair import spare_server
 
 
@@ -89,7 +90,7 @@ def effects(
     rates: FailureRates,
     *,
     simulator: str = "analytic",
-    on_progress: Progress = lambda stage, done, total: None,
+    on_progress: Progress = silent,
 ) -> dict[str, tuple[Effect, ...]]:
     """Return the effects of every kind of part that can fail.
 

@@ -1,9 +1,10 @@
 """A failure on the clock: until it happens, until it is repaired, and from then on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from topoopt.base.errors import Infeasible, InvalidInput, NoRoute
+from topoopt.base.progress import Progress, silent
 from topoopt.catalog import find_optical_switch
 from topoopt.finder.rewiring import Step, step_time_s
 from topoopt.jobs import job_traffic
@@ -16,7 +17,6 @@ from topoopt.studies.failure.repair import AT_ONCE, WAYS, Repair, Way
 
 AS_GOOD = 0.01
 """Of repairs whose speed differs by less than this fraction the one with the fewest moves is chosen."""
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ def predict(
     *,
     simulator: str = "analytic",
     without_ways: Sequence[str] = (),
-    on_progress: Progress = lambda stage, done, total: None,
+    on_progress: Progress = silent,
 ) -> Prediction:
     """Simulate a plan before a failure, right after it, and repaired in every way that is possible.
 

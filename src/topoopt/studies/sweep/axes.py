@@ -19,7 +19,7 @@ from pydantic_core import CoreSchema
 
 from topoopt.base.errors import InvalidInput, unknown_name
 from topoopt.catalog import LINK_MODES, NETWORKS, OWN, PRECISIONS, ClusterSpec
-from topoopt.collectives import COLLECTIVE_NAMES
+from topoopt.collectives import COLLECTIVE_ALIASES, COLLECTIVE_NAMES
 from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
 from topoopt.jobs import (
     DEFAULT_CLUSTER,
@@ -94,11 +94,12 @@ class _OneOrMany:
 Axis = Annotated[list[T], BeforeValidator(_as_list), AfterValidator(_distinct), _OneOrMany()]
 
 
-def one_of(kind: str, known: Iterable[str]) -> AfterValidator:
-    """Return the check of a name; a misspelled one is answered with the nearest."""
+def one_of(kind: str, known: Iterable[str], aliases: Mapping[str, str] | None = None) -> AfterValidator:
+    """Return the check of a name, which replaces an alias; a misspelled one is answered with the nearest."""
     names = tuple(known)
 
     def check(value: str) -> str:
+        value = (aliases or {}).get(value, value)
         if value not in names:
             raise ValueError(str(unknown_name(kind, value, names)))
         return value
@@ -163,7 +164,9 @@ class _OfEveryJob(Strict):
     simulator: Axis[Annotated[str, one_of("simulator", SIMULATORS)]] | None = Field(
         default=None, description=f"{', '.join(SIMULATORS)}; analytic"
     )
-    collective: Axis[Annotated[str, one_of("collective", COLLECTIVE_NAMES)]] | None = None
+    collective: Axis[Annotated[str, one_of("collective", COLLECTIVE_NAMES, COLLECTIVE_ALIASES)]] | None = (
+        Field(default=None, description=", ".join(COLLECTIVE_NAMES))
+    )
     prices: Axis[NameOrNumber] | None = Field(
         default=None,
         description="2026, 2025, 2022, or a file beside this whose rows are laid over them; 2026",

@@ -1,7 +1,7 @@
 """The nouns of a sweep that has run, or would: how many points there are, and where they lie."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ import duckdb
 
 from topoopt.base.answers import shows_itself
 from topoopt.base.errors import InvalidInput
+from topoopt.base.progress import Progress, silent
 from topoopt.base.provenance import __version__, digest
 from topoopt.schema.files import is_file
 from topoopt.studies.sweep.database import COLUMNS, create_database, damage_in_a_line, open_database, row_of
@@ -43,10 +44,6 @@ class Store:
         row = row_of(answer, self.run, self.version)
         with _transaction(self.connection):
             self.connection.execute(f"INSERT OR REPLACE INTO points VALUES ({marks})", row)
-
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +120,7 @@ def run_sweep(
     path: str | Path,
     crew: Crew,
     *,
-    on_progress: Progress = lambda stage, done, total: None,
+    on_progress: Progress = silent,
     mix_versions: bool = False,
 ) -> SweepRun:
     """Compute what is missing, and write every answer before the next one is looked at.

@@ -1,11 +1,11 @@
 """All checks of a subject, one after the other."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import TopoOptError
+from topoopt.base.progress import Progress
 from topoopt.studies.verification.check import Check
 from topoopt.studies.verification.subject import Subject
 from topoopt.studies.verification.table import CHECKS
@@ -83,7 +83,7 @@ class VerificationAnswer:
         ]
 
 
-def verified(subject: Subject, on_progress: Callable[[str, int, int], None]) -> VerificationAnswer:
+def verified(subject: Subject, on_progress: Progress) -> VerificationAnswer:
     """Return what every check says.
 
     Parameters

@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from topoopt.base.arrays import Ints, Words
-from topoopt.base.kernel import compiled, entry, mix, stamp, stamped
+from topoopt.base.kernel import compiled, entry, stamp, stamped, uniform
 
 STAMP = stamp([])
 
 
-_ONE, _TWO, _FOUR, _ELEVEN, _TOP = (np.uint64(shift) for shift in (1, 2, 4, 11, 56))
+_ONE, _TWO, _FOUR, _TOP = (np.uint64(shift) for shift in (1, 2, 4, 56))
 _ODD, _PAIR, _HALF, _SUM = (
     np.uint64(pattern)
     for pattern in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F, 0x0101010101010101)
@@ -92,7 +92,7 @@ def anneal(
             if not _move(lift, reach.state, c, group):
                 continue
             _lay(lift, c, group, duplex)
-        threshold = total - hot * np.log(_uniform(reach.state))
+        threshold = total - hot * np.log(uniform(reach.state))
         hops, asked = _total_hops(lift.near, lift.shift, reach.old, reach.new, group, int(threshold))
         work += asked
         if hops < 0:
@@ -414,11 +414,4 @@ def _all_parts(mate: Ints, odd: int, seen: Ints) -> int:
 @compiled
 def _below(most: int, state: Words) -> int:
     """Return a random number from 0 to most - 1."""
-    return int(_uniform(state) * most)
-
-
-@compiled
-def _uniform(state: Words) -> float:
-    """Return a random number above 0 and below 1."""
-    state[0] = mix(state[0])
-    return (float(state[0] >> _ELEVEN) + 0.5) * 2.0**-53
+    return int(uniform(state) * most)

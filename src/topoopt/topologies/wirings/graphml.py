@@ -1,7 +1,7 @@
 """GraphML as networkx, yEd and others write it.
 
-It is read by events and not by networkx: only so does a mistake have its line, a large file needs no tree, and an
-entity that stands for a billion others is refused.
+It is read by events and not by networkx, whose errors name no line, and which expands entities and accepts nested
+graphs and edges without an end. Here a mistake has its line, entities are refused, and a large file needs no tree.
 """
 
 from typing import Any

@@ -6,12 +6,13 @@ The rows are made by ``python -m benchmarks.known_wirings``. Cycles are divided 
 0, 1, 2, …, and one voltage stands for all of a cycle.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
+from topoopt.base.progress import Progress, silent
 from topoopt.schema.files import packaged_rows
 from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
 from topoopt.topologies.families.lifted import LiftShape, SearchInterrupted, Tick, lifted, lifted_of
@@ -28,13 +29,8 @@ _FIRST_SHARE = 0.3
 _LATER = ((0, 0.2), (0, 0.2), (1, 0.15), (2, 0.15))
 """Place of a group by its first trial, and the share of the budget of its next one."""
 _DRAWS, _MANY = 8, 512  # matchings to choose from; servers from which on one is enough
-Progress = Callable[[str, int, int], None]
 _LARGEST_UNASKED = 8192
 """Servers: of more, families without symmetry are looked at only where they are asked for."""
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Report nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +68,7 @@ class FoundWirings:
 
 
 def search_wirings(
-    request: WiringRequest, on_progress: Progress = _silent, word: str = "family"
+    request: WiringRequest, on_progress: Progress = silent, word: str = "family"
 ) -> FoundWirings:
     """Return the best wiring that was found, and those that are better in something; ``word`` is for messages.
 

@@ -18,6 +18,7 @@ import numpy as np
 from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import BYTES_PER_ELEMENT
 from topoopt.transformers.configuration import Configuration
+from topoopt.workloads import ring_rounds
 from topoopt.workloads.transformer import Experts
 
 
@@ -160,7 +161,7 @@ def wire_factor(collective: str, size: int, weights: Floats) -> float:
         return float(weights.sum() - np.trace(weights))
     if collective == "ring-exchange":
         return float(size if size > 1 else 0)
-    return {"allreduce": 2.0 * (size - 1), "send": 1.0}.get(collective, float(size - 1))
+    return 1.0 if collective == "send" else float(ring_rounds(collective, size))
 
 
 def weight_bytes(configuration: Configuration) -> int:

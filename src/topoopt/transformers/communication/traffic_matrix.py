@@ -9,8 +9,7 @@ import numpy as np
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.transformers.communication.message import KINDS, Communication, wire_factor
-from topoopt.workloads import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
-from topoopt.workloads.pipelined_step import SWEEPS
+from topoopt.workloads import RING_PASSES, AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
 
 LARGEST_MATRIX = 8192
 """Rows; the matrix takes 512 MiB."""
@@ -105,9 +104,9 @@ def server_traffic(communications: Iterable[Communication], servers_of_rank: Int
     sent = np.zeros((servers, servers))
     for one in communications:
         total = one.message_bytes * one.count
-        if one.collective in SWEEPS:
+        if one.collective in RING_PASSES:
             for members, groups in _member_sets(servers_of_rank[one.groups]).items():
-                rings[members] += SWEEPS[one.collective] * total * groups
+                rings[members] += RING_PASSES[one.collective] * total * groups
             continue
         alike = _even_exchanges(one, servers_of_rank)
         exchanges += [group for group in alike if group is not None and len(group.members) > 1]

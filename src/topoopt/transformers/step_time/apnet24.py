@@ -28,6 +28,7 @@ from topoopt.transformers.configuration import SCHEDULES
 from topoopt.transformers.configuration_table import Bools, ConfigurationTable
 from topoopt.transformers.step_time.closed_form import StepTimes
 from topoopt.transformers.system import System
+from topoopt.workloads import bus_bandwidth_factor
 from topoopt.workloads.transformer import TransformerModel, count_parameters
 
 HALF_BANDWIDTH_BYTES = 10 * 2**20
@@ -103,7 +104,7 @@ def apnet24(
     parameters = count_parameters(model).total / (p * t)
     flops = parameters * tokens * batches
     compute_s = np.where(full, 8, 6) * flops / (law.utilization * _peak_flops(system, table))
-    reduced = message * 2 * (t - 1) / t
+    reduced = message * bus_bandwidth_factor("allreduce", t)
     sums = batches * model.layers / p * np.where(full, 6, 4)
     tp_s = sums * reduced / _bandwidth(system, law, message, t <= system.accelerators_per_server, 1)
     next_is_near = 2 * t * d <= system.accelerators_per_server
@@ -111,7 +112,7 @@ def apnet24(
     gradients = width * parameters
     near = t * d <= system.accelerators_per_server
     beside = np.clip(system.accelerators_per_server // t, 1, d)
-    dp_s = gradients * 2 * (d - 1) / d / _bandwidth(system, law, gradients, near, beside)
+    dp_s = gradients * bus_bandwidth_factor("allreduce", d) / _bandwidth(system, law, gradients, near, beside)
     bubble_s = (p - 1) * (compute_s + pp_s + tp_s) / batches / table.vpp
     waits = tp_s + pp_s + dp_s
     nothing = np.zeros(len(table))

@@ -14,7 +14,7 @@ from topoopt.transformers.configuration_table import Bools
 from topoopt.transformers.step_time.calibration import Calibration
 from topoopt.transformers.step_time.machine import Machine
 from topoopt.transformers.system import LARGEST_SERVER
-from topoopt.workloads.pipelined_step import SWEEPS
+from topoopt.workloads import RING_PASSES, bus_bandwidth_factor
 
 SCALE_UP_STEP_S = 3.4e-6
 NETWORK_STEP_S = 14e-6
@@ -50,7 +50,7 @@ class Links:
 
     def around_s_per_byte(self, size: Floats, inside: Floats) -> Floats:
         """Return the time of a byte on its way around a hierarchical ring."""
-        inner = (inside - 1) / inside * self.scale_up_s_per_byte
+        inner = bus_bandwidth_factor("all-gather", inside) * self.scale_up_s_per_byte
         outer = (size / inside - 1) / size * self.network_s_per_byte
         return np.asarray(inner + outer, np.float64)
 
@@ -84,7 +84,9 @@ class Links:
         hops = SCALE_UP_STEP_S * (size - servers) + self.network_step_s * (servers - 1)
         wire = self.around_s_per_byte(size, inside)
         if np.any(flat):
-            one_ring = np.where(servers > 1, (size - 1) / size * self.network_s_per_byte, wire)
+            one_ring = np.where(
+                servers > 1, bus_bandwidth_factor("all-gather", size) * self.network_s_per_byte, wire
+            )
             wire = np.where(flat, one_ring, wire)
         return np.where(size > 1, messages * (self.start_s + hops) + size_bytes * wire, 0.0)
 
@@ -99,7 +101,7 @@ class Links:
         hop = self.start_s + np.where(spans, self.network_step_s, SCALE_UP_STEP_S)
         outer = np.where(spans, self.network_s_per_byte / inside, 0.0)
         inner = np.where(inside > 1, self.scale_up_s_per_byte, 0.0)
-        s_per_byte = (size - 1) / size * np.maximum(inner, outer)
+        s_per_byte = bus_bandwidth_factor("all-gather", size) * np.maximum(inner, outer)
         return np.asarray((size - 1) * hop + size_bytes * s_per_byte, np.float64)
 
     def exchange_start_s(self, size: Floats, inside: Floats) -> Floats:
@@ -129,8 +131,8 @@ class Links:
         servers = len(group.members)
         steps = min(servers - 1, 2 * float(np.log2(servers)))
         latency = self.start_s + SCALE_UP_STEP_S * (group.inside - 1) + NETWORK_STEP_S * steps
-        inner = (group.inside - 1) / group.inside * float(self.scale_up_s_per_byte)
-        return SWEEPS[collective] * (count * latency + size_bytes * inner)
+        inner = bus_bandwidth_factor("all-gather", group.inside) * float(self.scale_up_s_per_byte)
+        return RING_PASSES[collective] * (count * latency + size_bytes * inner)
 
     def starts_s(self, count: int) -> float:
         """Return the seconds that starting ``count`` transfers or all-to-alls between servers takes."""

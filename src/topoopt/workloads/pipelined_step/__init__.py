@@ -3,7 +3,6 @@
 from topoopt.workloads.pipelined_step.groups import COLLECTIVE_KINDS as COLLECTIVE_KINDS
 from topoopt.workloads.pipelined_step.groups import MOMENTS as MOMENTS
 from topoopt.workloads.pipelined_step.groups import PASSES as PASSES
-from topoopt.workloads.pipelined_step.groups import SWEEPS as SWEEPS
 from topoopt.workloads.pipelined_step.groups import Exchange as Exchange
 from topoopt.workloads.pipelined_step.groups import Synchronization as Synchronization
 from topoopt.workloads.pipelined_step.orders import ORDERS as ORDERS

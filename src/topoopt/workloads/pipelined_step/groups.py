@@ -8,8 +8,6 @@ PASSES = ("forward", "backward", "weights")
 """Of a micro-batch through a chunk. ``weights`` makes the gradients of weights: a pass of its own where the schedule
 splits the backward pass, and part of it elsewhere."""
 COLLECTIVE_KINDS = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
-SWEEPS = {"allreduce": 2, "reduce-scatter": 1, "all-gather": 1}
-"""How often a ring collective takes the bytes around: an AllReduce is a reduce-scatter and an all-gather."""
 MOMENTS = ("before", "inside", "after")
 """When an exchange of a pass takes place. ``before``: the pass waits for it, and it begins as soon as the pass before
 begins. ``inside``: pass and exchange take turns, and neither goes on without the other. ``after``: nobody waits for it

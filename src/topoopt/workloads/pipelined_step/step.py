@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.workloads.pipelined_step.groups import SWEEPS, Exchange, Synchronization
+from topoopt.workloads.pipelined_step.groups import Exchange, Synchronization
 from topoopt.workloads.pipelined_step.orders import ORDERS, Order
 from topoopt.workloads.pipelined_step.schedule import Schedule
+from topoopt.workloads.ring_law import RING_PASSES
 from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
 
 Rows = tuple[Ints, Ints, Ints]
@@ -276,9 +277,9 @@ def iteration_traffic(
             pair = one.size_bytes // len(one.members)
             exchanged.append(AllToAllGroup(tuple(sorted(one.members)), pair * micro_batches))
         else:
-            rings[tuple(sorted(one.members))] += SWEEPS[one.collective] * one.size_bytes * micro_batches
+            rings[tuple(sorted(one.members))] += RING_PASSES[one.collective] * one.size_bytes * micro_batches
     for sync in synchronizations:
-        swept = SWEEPS[sync.collective] * sync.size_bytes + sync.gather_bytes
+        swept = RING_PASSES[sync.collective] * sync.size_bytes + sync.gather_bytes
         rings[tuple(sorted(sync.members))] += swept
     groups = [AllReduceGroup(members, twice // 2) for members, twice in rings.items()]
     columns = (np.concatenate(column) for column in zip(*rows, strict=True))

@@ -1,6 +1,6 @@
 """Jobs on one link under several ways of sharing it, beside what the theory says."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from topoopt.base.answers import shows_itself
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.progress import Progress
 from topoopt.clusters.interleave.interleaving import interleave
 from topoopt.clusters.interleave.mltcp.sharing_ways import (
     SHARING_WAYS,
@@ -25,7 +26,6 @@ from topoopt.simulation import TRANSPORTS, PacketOptions
 
 FLUID = "fluid"
 """The simulator of this room: bytes flow, nothing is a packet."""
-Progress = Callable[[str, int, int], None]
 
 
 @shows_itself

@@ -1,7 +1,7 @@
 """Jobs that repeat and share links, as fluids: the simulator of communication profiles."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from topoopt.clusters.interleave.periodic.periodic_state import (
     Course,
     Phases,
 )
-from topoopt.simulation import Links, Sharing, make_links, make_sharing
+from topoopt.simulation import Links, Report, Sharing, make_links, make_sharing
 
 REST = 0.9
 """MLTCP counts bytes anew after a gap of more than this part of the computing time, the longest gap."""
@@ -54,8 +54,6 @@ class Step(NamedTuple):
 
 CHANGES = 1_000_000
 """Changes of rates between two looks at the log, at the progress and for Ctrl-C: some tenths of a second."""
-Report = Callable[[float], None]
-"""Told how much is done, from 0 to 1."""
 
 
 def run_periodic_jobs(

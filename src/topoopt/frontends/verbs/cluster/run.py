@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.progress import Progress, silent
 from topoopt.base.provenance import digest
 from topoopt.base.units import parse_time
 from topoopt.base.workers import start_compiling_ahead
@@ -33,7 +34,6 @@ from topoopt.frontends.verbs.cluster.settings import (
     refuse_schedule_words,
     scheduled_cluster,
 )
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.jobs import expecting
 from topoopt.pricing import DEFAULT_PRICES
 from topoopt.schema.files import read_bytes

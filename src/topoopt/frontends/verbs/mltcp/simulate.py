@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput, check_known, shown
+from topoopt.base.progress import Progress, silent
 from topoopt.base.units import parse_bandwidth, parse_time
 from topoopt.clusters.interleave import (
     FLUID,
@@ -18,7 +19,6 @@ from topoopt.clusters.interleave import (
     equal_jobs,
 )
 from topoopt.frontends.verbs.profile_source import ProfileSource, profiles_of_sources
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.schema.words import MltcpWords, amount, checked_arguments, checked_words
 from topoopt.simulation import Aggressiveness
 

@@ -5,9 +5,9 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
+from topoopt.base.progress import Progress, silent
 from topoopt.base.units import parse_time
 from topoopt.frontends.verbs.input_sources import PlanSource, plan_and_name
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.frontends.verbs.testbed.up import checked_scale, name_of
 from topoopt.plans import Plan
 from topoopt.plugins.testbeds import (

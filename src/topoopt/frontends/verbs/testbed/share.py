@@ -7,10 +7,10 @@ from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
+from topoopt.base.progress import Progress, silent
 from topoopt.base.units import parse_bandwidth, parse_bytes, parse_time
 from topoopt.clusters.interleave import CommunicationProfile, equal_jobs, interleave
 from topoopt.frontends.verbs.profile_source import ProfileSource, profile_of_source
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.frontends.verbs.testbed.up import checked_scale, name_of
 from topoopt.plugins.testbeds import (
     CONGESTION,

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from topoopt.base.errors import InvalidInput
+from topoopt.base.progress import Progress, silent
 from topoopt.catalog import ClusterSpec
 from topoopt.frontends.verbs.input_sources import PlanSource, plan_and_name
-from topoopt.frontends.verbs.progress import Progress, silent
 from topoopt.plugins.testbeds import PAPER_CLUSTER, TestbedsAnswer, check_name, emulated, paper_fabric, put_up
 from topoopt.routing import Fabric
 from topoopt.schema.words import TestbedWords, checked_arguments, checked_words

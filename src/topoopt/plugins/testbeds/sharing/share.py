@@ -1,11 +1,12 @@
 """Jobs share a link of this machine under one congestion control after the other, and are timed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
 from topoopt.base.errors import InvalidInput
+from topoopt.base.progress import Progress
 from topoopt.base.units import format_bandwidth, format_bytes
 from topoopt.plugins.testbeds.congestion.congestion_control import (
     MltcpIteration,
@@ -45,7 +46,6 @@ MLTCP = "mltcp"
 CONGESTION = ("reno", "cubic", MLTCP)
 ALONE_ITERATIONS = 4
 """Of each job with the link to itself; the first, in which its connection is new, does not count."""
-Progress = Callable[[str, int, int], None]
 
 
 def check_congestion(names: Sequence[str], by_namespace: bool) -> None:

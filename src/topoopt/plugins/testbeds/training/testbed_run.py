@@ -6,17 +6,13 @@ from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput
+from topoopt.base.progress import Progress, silent
 from topoopt.catalog import ClusterSpec
 from topoopt.plugins.testbeds.emulated_fabrics import Emulated
 from topoopt.plugins.testbeds.training.fabric_run import FabricRun, predict_iteration
 from topoopt.plugins.testbeds.training.job import Scale, TestbedJob, scale_for
 from topoopt.plugins.testbeds.training.ranks import need_pytorch
-from topoopt.plugins.testbeds.training.train_on_fabric import (
-    PlannedCut,
-    Progress,
-    TrainingSettings,
-    train_on_fabric,
-)
+from topoopt.plugins.testbeds.training.train_on_fabric import PlannedCut, TrainingSettings, train_on_fabric
 
 
 @shows_itself
@@ -94,7 +90,7 @@ def train_on_fabrics(
     name: str,
     settings: TrainingSettings,
     cut: PlannedCut | None = None,
-    on_progress: Progress = lambda stage, done, total: None,
+    on_progress: Progress = silent,
 ) -> TestbedRun:
     """Train on each fabric in turn.
 

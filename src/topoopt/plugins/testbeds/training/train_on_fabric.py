@@ -1,12 +1,13 @@
 """A job is trained on one fabric of this machine: it is built, ranks train, kernels count, all is removed."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from statistics import median
 
 from topoopt.base.errors import InvalidInput
+from topoopt.base.progress import Progress, silent
 from topoopt.plugins.testbeds.emulated_fabrics import Emulated
 from topoopt.plugins.testbeds.network import CounterReading, PortBytes, Testbed, build, counting, identity
 from topoopt.plugins.testbeds.standing_testbeds import check_paths
@@ -38,8 +39,6 @@ READINGS = 200
 """Of counters, in an iteration."""
 NOTICE_S = 0.2
 """From a cut until servers forward otherwise: somebody has to notice."""
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def train_on_fabric(
     name: str,
     settings: TrainingSettings,
     cut: PlannedCut | None = None,
-    on_progress: Progress = lambda stage, done, total: None,
+    on_progress: Progress = silent,
 ) -> FabricRun:
     """Build a fabric, train on it, and remove it.
 

@@ -6,7 +6,7 @@ References
    MPICH", IJHPCA 19 (2005).
 """
 
-from topoopt.collectives.schedule import Schedule, Send, Step
+from topoopt.collectives.schedule import Algorithm, Schedule, Send, Step
 
 
 def halving_doubling(ranks: int) -> Schedule:
@@ -19,6 +19,9 @@ def halving_doubling(ranks: int) -> Schedule:
     unfold = tuple(Send(rank - core, rank, chunk, False) for rank in extra for chunk in range(core))
     steps = [step for step in [fold, *halving, *doubling, unfold] if step]
     return Schedule("halving-doubling", "allreduce", ranks, core, tuple(steps))
+
+
+ALGORITHM = Algorithm(collective="allreduce", schedules=(halving_doubling,), order=40)
 
 
 def _distances(core: int) -> list[int]:

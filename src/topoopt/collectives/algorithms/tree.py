@@ -8,8 +8,12 @@ References
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 
-from topoopt.collectives.schedule import Schedule, Send, side_by_side
+from topoopt.collectives.schedule import Algorithm, Schedule, Send, side_by_side
+
+CHUNKS = (1, 4, 16, 64)
+"""Chunks of each tree that are tried: few for a small message, many for a large one."""
 
 
 def double_binary_tree(ranks: int, chunks_per_tree: int = 1) -> Schedule:
@@ -19,6 +23,14 @@ def double_binary_tree(ranks: int, chunks_per_tree: int = 1) -> Schedule:
     """
     trees = [_tree_allreduce(parents, chunks_per_tree) for parents in two_trees(ranks)]
     return side_by_side("tree", trees)
+
+
+ALGORITHM = Algorithm(
+    collective="allreduce",
+    schedules=tuple(partial(double_binary_tree, chunks_per_tree=chunks) for chunks in CHUNKS),
+    aliases=("dbt", "double-binary-tree"),
+    order=30,
+)
 
 
 def two_trees(ranks: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -1,12 +1,10 @@
 """Ring collectives and the law of their time: AllReduce as a reduce-scatter followed by an all-gather around one
 ring."""
 
-from topoopt.base.errors import check_known
-from topoopt.collectives.schedule import Schedule, Send, Step
+from topoopt.collectives.schedule import Algorithm, Schedule, Send, Step
 from topoopt.collectives.transfer_time import PathOverhead, occupancy_bytes
+from topoopt.workloads import bus_bandwidth_factor, ring_rounds
 
-RING_ROUNDS_PER_NEIGHBOR = {"allreduce": 2, "reduce-scatter": 1, "all-gather": 1}
-"""A ring of k members runs this many times k-1 rounds."""
 RING_MODELS = ("stepped", "bulk")
 """``stepped``: a barrier and a new connection per round. ``bulk``: one flow per edge for all rounds."""
 
@@ -15,6 +13,9 @@ def ring(ranks: int, name: str = "ring") -> Schedule:
     """Return the ring AllReduce: 2(n-1) steps of S/n bytes per rank."""
     # after the reduce-scatter below, rank r holds the sum of chunk r
     return Schedule(name, "allreduce", ranks, ranks, _reduce_steps(ranks) + _gather_steps(ranks))
+
+
+ALGORITHM = Algorithm(collective="allreduce", schedules=(ring,), order=10)
 
 
 def reduce_scatter(ranks: int) -> Schedule:
@@ -41,21 +42,9 @@ def _gather_steps(ranks: int) -> tuple[Step, ...]:
     )
 
 
-def ring_rounds(collective: str, members: int) -> int:
-    """Return the rounds of a ring collective, 2(k-1) for AllReduce.
-
-    Examples
-    --------
-    >>> ring_rounds("allreduce", 16), ring_rounds("all-gather", 16)
-    (30, 15)
-    """
-    check_known("ring collective", collective, RING_ROUNDS_PER_NEIGHBOR)
-    return RING_ROUNDS_PER_NEIGHBOR[collective] * (members - 1)
-
-
 def ring_edge_bytes(collective: str, members: int, size_bytes: int, rings: int) -> float:
     """Return the payload on one logical edge of one of ``rings`` equal rings: 2(k-1)/k · S / rings."""
-    return ring_rounds(collective, members) / members * size_bytes / rings
+    return bus_bandwidth_factor(collective, members) * size_bytes / rings
 
 
 def ring_occupancy_bytes(collective: str, members: int, size_bytes: int, rings: int, model: str) -> float:

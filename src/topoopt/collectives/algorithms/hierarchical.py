@@ -1,7 +1,7 @@
 """Hierarchical AllReduce: reduce-scatter inside groups, AllReduce between them, all-gather inside."""
 
-from topoopt.collectives.ring import all_gather, reduce_scatter, ring
-from topoopt.collectives.schedule import Schedule, Send, Step
+from topoopt.collectives.algorithms.ring import all_gather, reduce_scatter, ring
+from topoopt.collectives.schedule import Algorithm, Schedule, Send, Step
 
 
 def hierarchical(ranks: int) -> Schedule:
@@ -18,6 +18,9 @@ def hierarchical(ranks: int) -> Schedule:
         *[_inside(step, size, groups, pieces) for step in gather],
     ]
     return Schedule("hierarchical", "allreduce", ranks, size * pieces, tuple(steps))
+
+
+ALGORITHM = Algorithm(collective="allreduce", schedules=(hierarchical,), compared=False, order=50)
 
 
 def _inside(step: Step, size: int, groups: int, pieces: int) -> Step:

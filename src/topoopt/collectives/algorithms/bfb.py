@@ -13,7 +13,15 @@ from functools import lru_cache
 import numpy as np
 
 from topoopt.base.errors import InvalidInput, NoRoute
-from topoopt.collectives.schedule import MOST_RANKS, Moves, Transfers, merged, one_after_the_other, pipelined
+from topoopt.collectives.schedule import (
+    MOST_RANKS,
+    Algorithm,
+    Moves,
+    Transfers,
+    merged,
+    one_after_the_other,
+    pipelined,
+)
 from topoopt.topologies import (
     Sent,
     Topology,
@@ -43,6 +51,9 @@ def broadcast_moves(topology: Topology, members: tuple[int, ...]) -> tuple[Moves
     shards = Moves(whole.step, server[whole.src], server[whole.dst], whole.count, whole.chunks)
     once = merged(shards)
     return tuple(pipelined(once, parts) for parts in PIPELINES)
+
+
+ALGORITHM = Algorithm(collective="allreduce", on_links=broadcast_moves, order=80)
 
 
 def broadcast_transfers(topology: Topology, members: tuple[int, ...]) -> Transfers | None:
