@@ -6,6 +6,9 @@ from topoopt.measurements.cells import text as text
 from topoopt.measurements.cells import whole as whole
 from topoopt.measurements.fit import ERROR_KINDS as ERROR_KINDS
 from topoopt.measurements.fit import CalibrationFit as CalibrationFit
+from topoopt.measurements.fit import Constant as Constant
+from topoopt.measurements.fit import fit_constants as fit_constants
+from topoopt.measurements.fit import held_out as held_out
 from topoopt.measurements.run_table import MeasuredRuns as MeasuredRuns
 from topoopt.measurements.run_table import NotScored as NotScored
 from topoopt.measurements.run_table import RunColumns as RunColumns

@@ -87,7 +87,7 @@ def rl_runs_page(answer: RlRuns) -> Page:
     )
     if rows:
         sections.append(Section("rows", "Rows", "", (table("", rows, *columns),)))
-    return _runs_page(path, entries, sections, answer.runs.not_scored)
+    return _runs_page(path, entries, sections, answer.not_scored)
 
 
 def _runs_page(
@@ -154,7 +154,7 @@ def calibration_page(fit: CalibrationFit[Any]) -> Page:
     others = ", ".join(f"{count} of {name}" for name, count in about.get("other_runs", {}).items())
     runs = {
         "runs": f"{fit.runs:,} of {fit.runs_file}",
-        "starts from": about["started_from"],
+        "starts from": about.get("started_from", "the shipped constants; those below are factors on them"),
         "strength of the start": f"{about['strength']:g}" if "strength" in about else "",
         "engines": ", ".join(about.get("engines", ())),
         "accelerators": ", ".join(about.get("accelerators", ())),
@@ -178,7 +178,7 @@ def calibration_page(fit: CalibrationFit[Any]) -> Page:
         text("constant", "name"),
         number("value", form=".4g"),
         text("source"),
-        text("meaning", "bounds.meaning"),
+        *([text("meaning", "bounds.meaning")] if any(one.bounds.meaning for one in fit.constants) else []),
     )
     return Page(
         "calibration",

@@ -13,6 +13,7 @@ from topoopt.measurements import (
     Error,
     Errors,
     MeasuredRuns,
+    NotScored,
     Row,
     RunColumns,
     TableRow,
@@ -82,8 +83,8 @@ class Predicted:
         """By how much it is off."""
         return percent_off(self.predicted_s, self.measured_s)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
+    def cells(self) -> dict[str, Any]:
+        """Return it as a row of a table."""
         names = ("kind", "predicted_s", "measured_s", "error_percent", "network_s")
         own = {name: getattr(self, name) for name in names}
         return {"id": self.row.name, "dataset": self.row.dataset, **own}
@@ -100,6 +101,11 @@ class RlRuns:
     def predictions(self) -> tuple[Predicted, ...]:
         """The rows that something is predicted of."""
         return self.runs.runs
+
+    @property
+    def not_scored(self) -> tuple[NotScored, ...]:
+        """The rows that nothing is predicted of."""
+        return self.runs.not_scored
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -122,6 +128,10 @@ class RlRuns:
             (phase, percent_off(*pair)) for one in self.predictions for phase, pair in one.phases_s.items()
         )
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each prediction."""
+        return [one.cells() for one in self.predictions]
+
     def to_frame(self) -> Frame:
         """Return the predictions as a pandas table.
 
@@ -130,7 +140,7 @@ class RlRuns:
         InvalidInput
             If pandas is not installed.
         """
-        return frame(one.to_json() for one in self.predictions)
+        return frame(self.rows())
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""
@@ -142,9 +152,9 @@ class RlRuns:
             "runs_file": self.runs.table.path,
             **scores,
             "phases": errors_json(self.phase_errors),
-            "predictions": [one.to_json() for one in self.predictions],
+            "predictions": self.rows(),
             "unknown_columns": list(self.runs.table.unknown_columns),
-            "not_scored": [row.to_json() for row in self.runs.not_scored],
+            "not_scored": [row.to_json() for row in self.not_scored],
         }
 
 

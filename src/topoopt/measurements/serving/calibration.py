@@ -16,8 +16,9 @@ from topoopt.measurements.serving.run import ServedRun, read_runs
 from topoopt.schema.files import Strict, read_json, validated, write_atomically
 from topoopt.transformers import Bounds
 
-FACTOR = Bounds(1e-6, 1e6, 0.35, "factor on the shipped constant")
-"""Its spread: by how much constants of one's own stack are expected to differ from the shipped ones, in logarithms."""
+FACTOR = Bounds(1e-6, 1e6, 0.35, "")
+"""Of factors on the shipped constants; the spread is by how much, in logarithms, those of one's own stack are expected to
+differ."""
 FEWEST = 2
 """Measured numbers without which nothing is fitted."""
 

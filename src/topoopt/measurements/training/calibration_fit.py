@@ -65,7 +65,7 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit[Calibration]:
         If the file is no table of runs, or has too few of the accelerators.
     """
     runs = read_runs(path)
-    name, fitted_runs = _runs_to_fit(runs, rules.accelerators, path)
+    name, fitted_runs = runs_to_fit(runs, rules.accelerators, path)
     known = {run.row.dataset for run in fitted_runs}
     for dataset in rules.weights or {}:
         check_known("weight", dataset, known)
@@ -86,7 +86,7 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit[Calibration]:
     return CalibrationFit(path, len(rows), calibration, constants, fit.errors, about, runs.not_scored)
 
 
-def _runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
+def runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
     """Return the accelerator that is calibrated, and its timed runs.
 
     Left out are those of adapters, which judge, and those of models with a recurrence where there are others: nothing
