@@ -25,7 +25,7 @@ def misses(values: Mapping[str, float]) -> Floats:
 
 def test_a_fit_finds_what_runs_say_and_leaves_the_rest_at_its_start() -> None:
     found = fit_constants(CONSTANTS, misses)
-    assert (found["fixed"], found["each"]) == (pytest.approx(0.5, rel=1e-2), pytest.approx(3, rel=1e-2))
+    assert [found["fixed"], found["each"]] == pytest.approx([0.5, 3], rel=1e-2)
     fitted = [replace(one, value=found[one.name]) for one in CONSTANTS]
     assert [one.source for one in fitted] == ["fitted", "fitted", "start"]
     assert fit_constants(CONSTANTS, misses, guess=found)["each"] == pytest.approx(found["each"], rel=1e-3)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topoopt.base.arrays import Flags, Floats, Ints
 from topoopt.inference import Constants, constants_of_logs
@@ -33,14 +34,14 @@ class Observations:
 
     columns: ServedColumns
     rows: Ints
-    quantities: np.ndarray
+    quantities: NDArray[np.str_]
     logs: Floats
     spreads: Floats
 
     def take(self, chosen: Flags | Ints) -> "Observations":
         """Return some of the numbers."""
-        parts = (self.rows, self.quantities, self.logs, self.spreads)
-        return Observations(self.columns, *(part[chosen] for part in parts))
+        rows, quantities = self.rows[chosen], self.quantities[chosen]
+        return Observations(self.columns, rows, quantities, self.logs[chosen], self.spreads[chosen])
 
     def predicted_logs(self, logs: Floats) -> Floats:
         """Return logarithms of what the law says, array (m,), by logarithms of constants, array (n, constants)."""

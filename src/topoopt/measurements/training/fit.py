@@ -5,7 +5,7 @@ Misses are logarithms of predicted over measured times. The prior's strength is 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,12 @@ from topoopt.transformers import (
     PARAMETERS,
     Calibration,
     Case,
-    ConfigurationTable,
-    Machine,
-    Shapes,
     StepTimes,
     configuration_table,
     stacked_machines,
     stacked_shapes,
+    starting_calibration,
     step_times,
-    take_rows,
     unfused_bits,
 )
 
@@ -40,40 +37,32 @@ class TimedRuns:
 
     Attributes
     ----------
+    case : Case
+        Under the neutral calibration.
     measured_s : array, shape (runs,)
         NaN where a run has no time.
     datasets : array of text
         Of each run.
     parameters : array
         Parameters of each run's model.
-    attention : array
-        Place in :data:`~topoopt.transformers.ATTENTIONS_OF_RUNS` of how attention ran; ``auto`` where a run does not
-        say.
-    unfused, gathers : array
-        As in :class:`~topoopt.transformers.step_time.case.Case`; -1 where a run does not say.
     """
 
-    shapes: Shapes
-    table: ConfigurationTable
-    machine: Machine
+    case: Case
     measured_s: Floats
     datasets: NDArray[np.str_]
     parameters: Floats
-    attention: Ints
-    unfused: Ints
-    gathers: Ints
 
     def __len__(self) -> int:
         return len(self.measured_s)
 
     def times(self, calibration: Calibration) -> StepTimes:
         """Return the step times of all runs."""
-        how = self.attention, self.unfused, self.gathers
-        return step_times(Case(self.shapes, self.table, self.machine, calibration, *how))
+        return step_times(replace(self.case, calibration=calibration))
 
     def take(self, rows: Ints) -> "TimedRuns":
         """Return some runs."""
-        return take_rows(self, rows)
+        columns = self.measured_s[rows], self.datasets[rows], self.parameters[rows]
+        return TimedRuns(self.case.take(rows), *columns)
 
 
 NOISE = 0.06
@@ -144,16 +133,20 @@ def timed_runs(runs: Sequence[Run]) -> TimedRuns:
     """Return runs as columns."""
     shapes = stacked_shapes([run.model for run in runs])
     inside = shapes.dense_parameters + shapes.replicated_parameters + shapes.expert_parameters
-    return TimedRuns(
+    case = Case(
         shapes,
         configuration_table([run.configuration for run in runs]),
         stacked_machines([run.system for run in runs]),
-        np.array([run.measured_s for run in runs], np.float64),
-        np.array([run.row.dataset for run in runs], np.str_),
-        shapes.layers * inside + shapes.table_parameters,
+        starting_calibration("neutral", runs[0].system.accelerator),
         np.array([ATTENTIONS_OF_RUNS.index(run.attention or "auto") for run in runs], np.int64),
         np.array([unfused_bits(run.unfused) if run.unfused else -1 for run in runs], np.int64),
         np.array([GATHERS.index(run.gathers) if run.gathers else -1 for run in runs], np.int64),
+    )
+    return TimedRuns(
+        case,
+        np.array([run.measured_s for run in runs], np.float64),
+        np.array([run.row.dataset for run in runs], np.str_),
+        shapes.layers * inside + shapes.table_parameters,
     )
 
 
