@@ -54,8 +54,10 @@ def errors_by(errors: Iterable[tuple[str, float]], *, total: bool = False) -> di
         Whether the errors of all runs follow as :data:`EVERYTHING`.
     """
     pairs = list(errors)
-    names = sorted({name for name, _ in pairs})
-    found = {name: [error for group, error in pairs if group == name] for name in names}
+    groups: dict[str, list[float]] = {}
+    for group, error in pairs:
+        groups.setdefault(group, []).append(error)
+    found = dict(sorted(groups.items()))
     if total and pairs:
         found[EVERYTHING] = [error for _, error in pairs]
     return {

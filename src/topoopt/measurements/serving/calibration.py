@@ -17,7 +17,7 @@ from topoopt.schema.files import Strict, read_json, validated, write_atomically
 from topoopt.transformers import Bounds
 
 FACTOR = Bounds(1e-6, 1e6, 0.35, "")
-"""Of factors on the shipped constants; the spread is by how much those of one's own stack are expected to differ."""
+"""Factors on the shipped constants; the spread is by how much those of one's own stack are expected to differ."""
 FEWEST = 2
 """Measured numbers without which nothing is fitted."""
 
