@@ -7,7 +7,6 @@ constant of the model was chosen by hand; the others are held out.
 And of some jobs that were published with their layout: where that stands in the list of ``topoopt llm search``.
 """
 
-import math
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import topoopt
+from topoopt.measurements import Error, errors_by
 from topoopt.measurements.training import PredictedRuns, Prediction, predict_runs, read_runs
 
 RUNS = Path(__file__).parent / "data" / "published_runs.csv"
@@ -43,12 +43,12 @@ HEADINGS = ("data set", "runs", "MAPE", "bias", "fit", "memory MAPE", "bias", ""
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """Of one data set: percent of the measured time, runs that fit, percent of the measured memory."""
+    """Of one data set: how many runs there are and fit, and errors of times and of memory where some were measured."""
 
     runs: int
-    time_percent: Sequence[float]
     fit: int
-    memory_percent: Sequence[float]
+    time: Error | None
+    memory: Error | None
     in_sight: bool
 
 
@@ -57,44 +57,37 @@ def judge(answer: PredictedRuns) -> Mapping[str, Judgment]:
     groups: dict[str, list[Prediction]] = defaultdict(list)
     for one in answer.predictions:
         if not one.run.out_of_memory:
-            groups[one.run.dataset].append(one)
-            groups["all in sight" if _in_sight(answer, one) else "all held out"].append(one)
+            groups[one.run.row.dataset].append(one)
+            groups["all in sight" if _in_sight(one) else "all held out"].append(one)
     return {
-        name: _judgment(answer, groups[name])
-        for name in sorted(groups, key=lambda name: (name[:4] == "all ", name))
+        name: _judgment(groups[name]) for name in sorted(groups, key=lambda name: (name[:4] == "all ", name))
     }
 
 
-def _judgment(answer: PredictedRuns, ran: Sequence[Prediction]) -> Judgment:
-    return Judgment(
-        len(ran),
-        [one.error_percent for one in ran if not math.isnan(one.error_percent)],
-        sum(one.fits for one in ran),
-        [one.memory_error_percent for one in ran if not math.isnan(one.memory_error_percent)],
-        any(_in_sight(answer, one) for one in ran),
-    )
+def _judgment(ran: Sequence[Prediction]) -> Judgment:
+    times = [("", one.error_percent) for one in ran if one.run.time_from]
+    sizes = [("", one.memory_error_percent) for one in ran if one.run.peak_memory_bytes]
+    errors = errors_by(times).get(""), errors_by(sizes).get("")
+    return Judgment(len(ran), sum(one.fits for one in ran), *errors, any(_in_sight(one) for one in ran))
 
 
-def _in_sight(answer: PredictedRuns, one: Prediction) -> bool:
-    return answer.runs.rows[one.run.place].get("in_sight", "") not in ("", "0")
+def _in_sight(one: Prediction) -> bool:
+    return one.run.row.cells.get("in_sight", "") not in ("", "0")
 
 
-def _mean(values: Sequence[float], form: str, absolute: bool = False) -> str:
-    if not values:
-        return "–"
-    return format(sum(map(abs, values) if absolute else values) / len(values), form)
+def _cells(error: Error | None) -> tuple[str, str]:
+    return (f"{error.mape_percent:.1f}", f"{error.bias_percent:+.1f}") if error else ("–", "–")
 
 
 def main(words: Sequence[str] = ()) -> int:
     """Print the judgments as a table, and what is not modelled."""
     path = words[0] if words else str(RUNS)
-    answer = predict_runs(read_runs(path), None, path)
+    answer = predict_runs(read_runs(path))
     lines = [HEADINGS]
     for name, one in judge(answer).items():
-        times = _mean(one.time_percent, ".1f", absolute=True), _mean(one.time_percent, "+.1f")
-        sizes = _mean(one.memory_percent, ".1f", absolute=True), _mean(one.memory_percent, "+.1f")
         label = "in sight" if one.in_sight else "held out"
-        lines.append((name, str(one.runs), *times, f"{one.fit}/{one.runs}", *sizes, label))
+        fit = f"{one.fit}/{one.runs}"
+        lines.append((name, str(one.runs), *_cells(one.time), fit, *_cells(one.memory), label))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = [
@@ -102,8 +95,8 @@ def main(words: Sequence[str] = ()) -> int:
             for place, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         print("  ".join(cells).rstrip())
-    for row in answer.not_modelled:
-        print(f"not modelled: {row.name}: {row.reason}")
+    for row in answer.not_scored:
+        print(f"not scored: {row.row.name}: {row.reason}")
     for model, job in JOBS.items():
         print(found_line(model, job))
     return 0

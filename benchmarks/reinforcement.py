@@ -5,7 +5,6 @@ Reads ``data/rl_runs.csv``, published steps and synchronizations of weights, and
 and model left out. What a step's rollout takes is linear in what an engine adds, so rows are played once.
 """
 
-import csv
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +14,15 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import least_squares
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
+from topoopt.measurements import Constant, TableRow, fit_constants, held_out, percent_off, read_run_table
 from topoopt.reinforcement.job import Constants, shipped_constants
-from topoopt.reinforcement.runs import measured_request
+from topoopt.reinforcement.runs import COLUMNS, measured_request
 from topoopt.reinforcement.step_plan import plan_step
 from topoopt.reinforcement.sync_measurements import USUAL_MEMORY_BYTES, run_transport, sent_bytes
 from topoopt.reinforcement.weight_sync import transport_for
+from topoopt.transformers import Bounds
 
 RUNS = Path(__file__).parent / "data" / "rl_runs.csv"
 
@@ -35,9 +37,11 @@ START = {
 }
 """Where fits begin: round numbers, taken after a first look at these rows."""
 
-HELD = 0.3
-"""Weight at which the logarithm of each constant is held at its start, of 0.02 to 0.3 the one with the least error on
-models that are left out: a few dozen rows have little to say of some constants."""
+NOISE = 0.133
+"""Spread of predicted around measured steps, in logarithms."""
+HELD = Bounds(1e-9, 1e3, NOISE / 0.3, "")
+"""The logarithm of each constant is held at its start with a weight of 0.3, of 0.02 to 0.3 the one with the least error
+on models that are left out: a few dozen rows have little to say of some constants."""
 
 NOTHING = Constants(0.0, 0.0, 0.0, 1.0, 0.0, 0.9, 0.6)
 
@@ -64,37 +68,30 @@ def played(spread: float) -> list[Played]:
     constants = replace(
         NOTHING, length_spread=spread, colocated_memory_share=shipped_constants().colocated_memory_share
     )
-    found = []
-    with RUNS.open() as file:
-        for row in csv.DictReader(file):
-            if row["kind"] != "rl_step":
-                continue
-            try:
-                request = measured_request(row, constants)
-            except InvalidInput:
-                continue
-            step = plan_step(request)
-            servers = -(
-                -step.rollout.parallelism.stage_accelerators // request.job.system.accelerators_per_server
-            )
-            layer_steps = request.job.model.layers * step.rollout.played.steps
-            setting = "|".join(row[name] for name in ("model", "policy", "accelerator", "n_acc", "precision"))
-            found.append(
-                Played(
-                    row["id"],
-                    row["model"],
-                    setting,
-                    request.job.disjoint,
-                    float(row["step_s"]),
-                    step.rollout.time_s,
-                    layer_steps,
-                    layer_steps * math.log2(servers),
-                    step.rollout.played.tokens,
-                    step.training.time_s,
-                    step.sync_s,
-                )
-            )
-    return found
+    return list(read_run_table(RUNS, COLUMNS).read(lambda row: _played(row, constants)).runs)
+
+
+def _played(table_row: TableRow, constants: Constants) -> Played:
+    row = table_row.cells
+    if row["kind"] != "rl_step":
+        raise InvalidInput("kind: is no step")
+    request = measured_request(row, constants)
+    step = plan_step(request)
+    servers = -(-step.rollout.parallelism.stage_accelerators // request.job.system.accelerators_per_server)
+    layer_steps = request.job.model.layers * step.rollout.played.steps
+    return Played(
+        table_row.name,
+        row["model"],
+        "|".join(row[name] for name in ("model", "policy", "accelerator", "n_acc", "precision")),
+        request.job.disjoint,
+        float(row["step_s"]),
+        step.rollout.time_s,
+        layer_steps,
+        layer_steps * math.log2(servers),
+        step.rollout.played.tokens,
+        step.training.time_s,
+        step.sync_s,
+    )
 
 
 def predicted_s(one: Played, values: Mapping[str, float]) -> float:
@@ -110,37 +107,35 @@ def predicted_s(one: Played, values: Mapping[str, float]) -> float:
 
 def fitted(rows: Sequence[Played]) -> dict[str, float]:
     """Return the constants that fit rows best, by the logarithm of predicted over measured."""
-    names = list(START)
-    start = np.log([START[name] for name in names])
 
-    def misfit(logs: np.ndarray) -> np.ndarray:
-        values = dict(zip(names, np.exp(logs), strict=True))
-        errors = [math.log(predicted_s(one, values) / one.measured_s) for one in rows]
-        return np.concatenate([errors, HELD * (logs - start)])
+    def misses(values: Mapping[str, float]) -> Floats:
+        return np.array([math.log(predicted_s(one, values) / one.measured_s) / NOISE for one in rows])
 
-    found = least_squares(misfit, start, loss="soft_l1", f_scale=0.2)
-    return dict(zip(names, np.exp(found.x).tolist(), strict=True))
+    return fit_constants([Constant(name, HELD, one, one) for name, one in START.items()], misses, guess=START)
 
 
-def mape(rows: Sequence[Played], values: Mapping[str, float]) -> float:
-    """Return the mean absolute error in percent."""
-    return 100 * float(np.mean([abs(predicted_s(one, values) / one.measured_s - 1) for one in rows]))
+def percents_off(rows: Sequence[Played], values: Mapping[str, float]) -> Floats:
+    """Return the error of each row in percent."""
+    return np.array([percent_off(predicted_s(one, values), one.measured_s) for one in rows])
 
 
 def left_out(rows: Sequence[Played], key: Callable[[Played], str]) -> float:
-    """Return the error on rows that share a key with none of those that were fitted."""
-    errors = [mape([one], fitted([other for other in rows if key(other) != key(one)])) for one in rows]
-    return float(np.mean(errors))
+    """Return the mean absolute error on rows that share a key with none of those that were fitted."""
+    errors = held_out(
+        np.unique([key(one) for one in rows], return_inverse=True)[1],
+        lambda others: fitted([rows[place] for place in others]),
+        lambda values, own: percents_off([rows[place] for place in own], values),
+    )
+    return float(np.abs(errors).mean())
 
 
 def weight_rows() -> list[tuple[str, float, float]]:
     """Return transport, bytes and seconds of every measured synchronization."""
-    with RUNS.open() as file:
-        rows = [
-            row
-            for row in csv.DictReader(file)
-            if row["kind"] == "weight_sync" and row["dataset"] not in CHECKED
-        ]
+    rows = [
+        row.cells
+        for row in read_run_table(RUNS, COLUMNS).rows
+        if row.cells["kind"] == "weight_sync" and row.dataset not in CHECKED
+    ]
     found = [(run_transport(row), sent_bytes(row), float(row["weight_sync_s"])) for row in rows]
     return [
         (transport_for(name, size, USUAL_MEMORY_BYTES).name, size, seconds) for name, size, seconds in found
@@ -172,8 +167,9 @@ def main() -> int:
     for spread in (0.5, 0.7, 0.9, 1.1):
         rows = played(spread)
         values = fitted(rows)
+        own = np.abs(percents_off(rows, values)).mean()
         print(
-            f"length_spread {spread}: {len(rows)} rows, MAPE {mape(rows, values):.1f} %, left out by row "
+            f"length_spread {spread}: {len(rows)} rows, MAPE {own:.1f} %, left out by row "
             f"{left_out(rows, lambda one: one.name):.1f}, by configuration "
             f"{left_out(rows, lambda one: one.setting):.1f}, by model {left_out(rows, lambda one: one.model):.1f}"
         )

@@ -22,14 +22,14 @@ from benchmarks.serving_fit import (
     predicted_logs,
 )
 from topoopt.base.arrays import Floats, Ints
-from topoopt.inference.step.constants import CONSTANTS, Factors, engine_family, row_logs
-from topoopt.measurements.serving.fit import Problem
-from topoopt.measurements.serving.own_calibration import own_logs, own_misses, own_problem, part_of
-from topoopt.measurements.serving.run import ServedRun, read_run_table, read_runs
+from topoopt.inference.step.constants import CONSTANTS, Factors, constants_of_logs, engine_family, row_logs
+from topoopt.measurements.serving.calibration import factor_logs, fit_factors
+from topoopt.measurements.serving.observations import observations
+from topoopt.measurements.serving.run import ServedRun, read_runs
 
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "benchmarks" / "data" / "serving_runs.csv"
-CONSTANTS_FILE = ROOT / "src" / "topoopt" / "serving" / "data" / "constants.csv"
+CONSTANTS_FILE = ROOT / "src" / "topoopt" / "inference" / "data" / "constants.csv"
 PAGE = ROOT / "docs" / "serving-accuracy.md"
 
 SCALES = (0.7, 1.0)
@@ -44,28 +44,36 @@ SUBJECTS: tuple[tuple[str, str, Callable[[ServedRun], bool]], ...] = (
     ("time per output token, closed loops", "tpot", lambda run: run.mode in ("agg", "disagg")),
     ("– one pool", "tpot", lambda run: run.mode == "agg"),
     ("– two pools", "tpot", lambda run: run.mode == "disagg"),
-    ("– H100, one pool", "tpot", lambda run: run.mode == "agg" and "H100" in run.accelerator.name),
-    ("– dense models", "tpot", lambda run: run.mode in ("agg", "disagg") and not run.model.experts),
-    ("– models with experts", "tpot", lambda run: run.mode in ("agg", "disagg") and bool(run.model.experts)),
+    ("– H100, one pool", "tpot", lambda run: run.mode == "agg" and "H100" in run.stack.accelerator.name),
+    ("– dense models", "tpot", lambda run: run.mode in ("agg", "disagg") and not run.stack.model.experts),
+    (
+        "– models with experts",
+        "tpot",
+        lambda run: run.mode in ("agg", "disagg") and bool(run.stack.model.experts),
+    ),
     ("time to first token, closed loops", "ttft", lambda run: run.mode in ("agg", "disagg")),
-    ("time of a batch, FasterTransformer", "e2e", lambda run: run.dataset == "fastertransformer"),
+    ("time of a batch, FasterTransformer", "e2e", lambda run: run.row.dataset == "fastertransformer"),
     (
         "– tensor parallel over servers",
         "e2e",
-        lambda run: run.dataset == "fastertransformer" and run.decode.tensor > 8,
+        lambda run: run.row.dataset == "fastertransformer" and run.stack.split.tensor > 8,
     ),
-    ("– pipeline stages", "e2e", lambda run: run.dataset == "fastertransformer" and run.decode.pipeline > 1),
-    ("time per output token, Splitwise", "tpot", lambda run: run.dataset == "splitwise"),
+    (
+        "– pipeline stages",
+        "e2e",
+        lambda run: run.row.dataset == "fastertransformer" and run.stack.split.pipeline > 1,
+    ),
+    ("time per output token, Splitwise", "tpot", lambda run: run.row.dataset == "splitwise"),
     ("throughput, all requests at once", "throughput", lambda run: run.mode == "offline"),
-    ("tokens read a second, experts over 4 servers", "prompt_rate", lambda run: run.dataset == LARGE),
-    ("tokens answered a second, experts over 9 and 16", "throughput", lambda run: run.dataset == LARGE),
+    ("tokens read a second, experts over 4 servers", "prompt_rate", lambda run: run.row.dataset == LARGE),
+    ("tokens answered a second, experts over 9 and 16", "throughput", lambda run: run.row.dataset == LARGE),
 )
 """What errors are given of: in words, its quantity, its runs."""
 
 NAMES: tuple[tuple[str, Callable[[ServedRun], str]], ...] = (
-    ("engine", lambda run: run.engine),
-    ("accelerator", lambda run: run.accelerator.name),
-    ("model", lambda run: run.model.name),
+    ("engine", lambda run: run.stack.engine),
+    ("accelerator", lambda run: run.stack.accelerator.name),
+    ("model", lambda run: run.stack.model.name),
 )
 """By what errors are given."""
 
@@ -75,7 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", action="store_true", help="write the page of errors, too")
     with_page = parser.parse_args().page
-    runs, _ = read_runs(read_run_table(RUNS))
+    runs = read_runs(RUNS).runs
     ready = material(runs)
     folds = np.random.default_rng(SEED).permutation(len(runs)) % FOLDS
     by_scale = {scale: held_out_logs(ready, folds, scale, ROUNDS) for scale in SCALES}
@@ -83,7 +91,7 @@ def main() -> None:
     print(
         {one: _mape(ready, logs, *SUBJECTS[0][1:]) for one, logs in by_scale.items()}, "->", scale, flush=True
     )
-    factors = fit_everything(ready, np.ones(len(runs), bool), scale, ROUNDS)
+    factors = fit_everything(ready, scale, ROUNDS)
     write_constants(ready, factors, scale)
     if with_page:
         with ProcessPoolExecutor(WORKERS) as pool:
@@ -91,8 +99,8 @@ def main() -> None:
             left_out = {
                 name: pool.submit(held_out_logs, ready, parts, scale, ROUNDS)
                 for name, parts in {
-                    "one engine left out": _parts(runs, lambda run: engine_family(run.engine)),
-                    "one accelerator left out": _parts(runs, lambda run: run.accelerator.name),
+                    "one engine left out": _parts(runs, lambda run: engine_family(run.stack.engine)),
+                    "one accelerator left out": _parts(runs, lambda run: run.stack.accelerator.name),
                 }.items()
             }
             without = models.result()
@@ -181,9 +189,10 @@ def _is(name: Callable[[ServedRun], str], one: str) -> Callable[[ServedRun], boo
 
 def factors_without_models(ready: Material, scale: float) -> dict[str, Factors]:
     """Return the factors that are fitted to all rows but those of a model, by its name."""
-    names = np.array([run.model.name for run in ready.runs])
+    names = np.array([run.stack.model.name for run in ready.runs])[ready.seen.rows]
     return {
-        str(name): fit_everything(ready, names != name, scale, ROUNDS) for name in np.unique(names).tolist()
+        str(name): fit_everything(ready.take(names != name), scale, ROUNDS)
+        for name in np.unique(names).tolist()
     }
 
 
@@ -201,16 +210,18 @@ def own_rows_text(ready: Material, without: Mapping[str, Factors]) -> str:
     generator = np.random.default_rng(SEED)
     before: list[float] = []
     after: dict[int, list[float]] = {count: [] for count in OWN_ROWS}
-    models = np.array([run.model.name for run in ready.runs])
+    models = np.array([run.stack.model.name for run in ready.runs])
     for model, factors in without.items():
         logs = row_logs(factors, ready.members)
         for stack in _stacks(ready, np.flatnonzero(models == model)):
-            problem = own_problem([ready.runs[row] for row in stack], logs[stack])
+            own = logs[stack]
+            seen = observations([ready.runs[row] for row in stack], constants_of_logs(own))
             order = generator.permutation(len(stack))
-            judged = order[max(OWN_ROWS) :]
-            before += _own_errors(problem, judged, np.zeros(len(CONSTANTS)))
+            judged = seen.take(np.isin(seen.rows, order[max(OWN_ROWS) :]) & (seen.quantities == "tpot"))
+            before += np.abs(judged.percents_off(own)).tolist()
             for count in OWN_ROWS:
-                after[count] += _own_errors(problem, judged, own_logs(part_of(problem, order[:count])))
+                fitted = fit_factors(seen.take(np.isin(seen.rows, order[:count])), own)
+                after[count] += np.abs(judged.percents_off(own + factor_logs(fitted))).tolist()
     counts = "; ".join(
         f"after {count} rows {np.mean(off):.1f} ({np.median(off):.1f})" for count, off in after.items()
     )
@@ -235,12 +246,6 @@ def _stacks(ready: Material, rows: Ints) -> list[Ints]:
         np.array([row for row in rows[names == one] if row in tpot], np.int64) for one in np.unique(names)
     ]
     return [part for part in parts if len(part) >= FEWEST_OF_A_STACK]
-
-
-def _own_errors(problem: Problem, rows: Ints, moved: Floats) -> list[float]:
-    part = part_of(problem, rows)
-    tpot = np.array([name == "tpot" for name in part.seen.quantities])
-    return list(100 * np.abs(own_misses(part, moved)[tpot]))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.figure import Figure, best_cpu_seconds
-from topoopt.measurements.training import Weights, fit, read_runs, timed_runs
+from topoopt.measurements.training import Weights, fit, read_runs, timed, timed_runs
 from topoopt.transformers import (
     RECOMPUTATIONS,
     Configuration,
@@ -41,7 +41,7 @@ def figures() -> Iterator[Figure]:
         held = best_cpu_seconds(lambda model=model: memory(model, table, "h100"))  # type: ignore[misc]
         both = ROWS / (seconds + held)
         yield Figure(f"step times and memory, {name}", both, "1/CPU s", 600_000, more_is_better=True)
-    runs = timed_runs([run for run in read_runs(RUNS).timed if run.system.accelerator.startswith("A100")])
+    runs = timed_runs([run for run in timed(read_runs(RUNS)) if run.system.accelerator.startswith("A100")])
     start = starting_calibration("neutral", "a100-80gb")
     seconds = best_cpu_seconds(lambda: fit(runs, start, Weights({}), 1.0), repeats=1)
     yield Figure("calibration fitted to 1,092 runs", seconds, "CPU s", 10)

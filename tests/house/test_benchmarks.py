@@ -51,8 +51,8 @@ def test_published_runs_are_judged_by_data_set_and_those_in_sight_are_told_apart
         {**row, "dataset": "new", "in_sight": "0"},
         {**row, "dataset": "new", "status": "oom"},
     ]
-    judged = judge(predict_runs(runs_of(tuple(rows[0]), rows)))
+    judged = judge(predict_runs(runs_of(rows)))
     assert list(judged) == ["new", "seen", "all held out", "all in sight"]
     assert [one.runs for one in judged.values()] == [1, 1, 1, 1]
     assert [one.in_sight for one in judged.values()] == [False, True, False, True]
-    assert len(judged["new"].time_percent) == len(judged["new"].memory_percent) == 1
+    assert [one and one.runs for one in (judged["new"].time, judged["new"].memory)] == [1, 1]

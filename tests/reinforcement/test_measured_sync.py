@@ -18,7 +18,7 @@ def row(**cells: str) -> dict[str, str]:
 
 def test_published_moves_are_met_or_their_difference_is_known() -> None:
     """70 B over gloo 3 min and 1 T on 256 H20 16 s are rows that laws are fitted to; of the other two nothing is."""
-    found = {one.id: one for one in predict_rl_runs(RUNS).predictions if one.kind == "weight_sync"}
+    found = {one.row.name: one for one in predict_rl_runs(RUNS).predictions if one.kind == "weight_sync"}
     assert found["openinstruct|70B"].predicted_s == pytest.approx(180, rel=0.01)
     assert found["openinstruct|8B"].predicted_s == pytest.approx(5.5, rel=0.01)
     assert found["ckpt|Kimi-K2 (FP8)|256|broadcast"].error_percent == pytest.approx(0.4, abs=0.1)
@@ -29,7 +29,7 @@ def test_published_moves_are_met_or_their_difference_is_known() -> None:
 def test_no_measured_move_is_quicker_than_the_least_of_its_network() -> None:
     for one in predict_rl_runs(RUNS).predictions:
         if one.network_s is not None:
-            assert one.network_s <= one.measured_s * 1.001, one.id
+            assert one.network_s <= one.measured_s * 1.001, one.row.name
 
 
 def test_a_trillion_parameters_come_as_fast_as_interfaces_take_them_in() -> None:
@@ -46,7 +46,7 @@ def test_a_trillion_parameters_come_as_fast_as_interfaces_take_them_in() -> None
     assert sixteen.predicted_s == pytest.approx(1.026e12 / 2 / 400e9, rel=0.01)
     assert more.predicted_s == pytest.approx(sixteen.predicted_s / 2, rel=0.01)
     assert sync_time({**words, **pools}) == sixteen  # the fewest that have room
-    with pytest.raises(InvalidInput, match="n_acc: is not stated"):
+    with pytest.raises(InvalidInput, match="n_acc: missing"):
         sync_time({**words, "n_acc": ""})
 
 

@@ -78,13 +78,11 @@ from topoopt.inference.simulator.run import ServingRun as ServingRun
 from topoopt.inference.simulator.run import simulate_serving as simulate_serving
 from topoopt.inference.step.constants import CONSTANTS as CONSTANTS
 from topoopt.inference.step.constants import Constants as Constants
-from topoopt.inference.step.constants import Factors as Factors
 from topoopt.inference.step.constants import ServedStack as ServedStack
 from topoopt.inference.step.constants import constants_of_logs as constants_of_logs
 from topoopt.inference.step.constants import engine_family as engine_family
 from topoopt.inference.step.constants import known_engine as known_engine
 from topoopt.inference.step.constants import model_kind as model_kind
-from topoopt.inference.step.constants import row_logs as row_logs
 from topoopt.inference.step.constants import shipped_logs as shipped_logs
 from topoopt.inference.step.law import busiest_over_mean as busiest_over_mean
 from topoopt.inference.step.law import decode_step_s as decode_step_s

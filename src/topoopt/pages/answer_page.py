@@ -14,7 +14,7 @@ from topoopt.pages.page import Page
 PAGES: Mapping[str, str] = MappingProxyType(
     {
         "AvailabilityAnswer": "failure_page.availability_page",
-        "CalibrationFit": "measurements_page.llm_calibrate_page",
+        "CalibrationFit": "measurements_page.calibration_page",
         "Choice": "choice_page.choice_page",
         "ClusterResult": "cluster_page.cluster_page",
         "CollectiveAnswer": "collective_page.collective_page",
@@ -31,9 +31,8 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "JobPhases": "interleaving_page.phases_page",
         "LaidTraffic": "traffic_page.laid_traffic_page",
         "ModelList": "catalog_page.models_page",
-        "OwnFit": "measurements_page.serving_fit_page",
         "Plan": "report.plan_page",
-        "PredictedRuns": "llm_estimate_page.llm_runs_page",
+        "PredictedRuns": "measurements_page.training_runs_page",
         "PredictedServing": "measurements_page.serving_runs_page",
         "ProfileRun": "profile_page.profile_page",
         "RankTraffic": "llm_traffic_page.llm_traffic_page",

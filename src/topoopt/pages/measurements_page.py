@@ -1,22 +1,28 @@
-"""Predictions of measured serving runs as a page, and a calibration of one's own: how far they are off."""
+"""Predictions of measured runs as a page, and calibrations that were fitted to them: how far they are off.
+
+Every kind of runs has the same sections: what was read, errors of each quantity, rows, and what is not scored.
+"""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
-from topoopt.measurements.serving import OwnFit, PredictedServing
-from topoopt.measurements.training import ERROR_KINDS, CalibrationFit
+from topoopt.measurements import ERROR_KINDS, CalibrationFit, Errors, NotScored
+from topoopt.measurements.serving import PredictedServing
+from topoopt.measurements.training import PredictedRuns
 from topoopt.pages.page import Notes, Page, Section, Table
-from topoopt.pages.tables import Column, facts, joined, number, table, text
-from topoopt.reinforcement import RlRuns, RunsError
-from topoopt.transformers import PARAMETERS
+from topoopt.pages.tables import Entries, facts, joined, number, table, text
+from topoopt.reinforcement import RlRuns
 
-KIND_WORDS = {
-    "before": "start",
-    "in_sample": "in sample",
-    "cross_validated": "held out",
-    "leave_one_size_out": "size held out",
+TITLES = {
+    "iteration time": "Errors of the iteration time",
+    "peak memory": "Errors of the peak memory",
+    "step": "Steps",
+    "weight_sync": "Weights brought over",
+    "fine_tuning": "Fine-tuning",
+    "phases": "Phases",
 }
-TITLES = {"step": "Steps", "weight_sync": "Weights brought over", "fine_tuning": "Fine-tuning"}
 QUANTITY_WORDS = {
     "tpot": "time per output token",
     "ttft": "time to first token",
@@ -28,84 +34,80 @@ QUANTITY_WORDS = {
     "kv_transfer": "moving a request's caches",
     "kv_bytes": "bytes of a request's caches",
 }
-SHOWN, GROUPED = 8, ("tpot", "ttft")
+SHOWN = 10
+"""Reasons why rows are not scored that are shown."""
+GROUPED = ("tpot", "ttft")
+GROUPS = ("engine", "accelerator", "model_kind", "mode")
+REMARK = "percent of what was measured"
+
+
+def training_runs_page(answer: PredictedRuns) -> Page:
+    """Return the page of training runs: errors of times and memory by data set."""
+    quantities = {"iteration time": answer.errors, "peak memory": answer.memory_errors}
+    sections = [_errors_section(name, errors, "data set") for name, errors in quantities.items() if errors]
+    return _runs_page(answer.runs_file, _training_entries(answer.to_json()), sections, answer.not_scored)
 
 
 def serving_runs_page(answer: PredictedServing) -> Page:
-    """Return errors by quantity, those of the two times of users by what was measured, and what has no score."""
-    entries = {"predicted": f"{len(answer.predictions):,} runs", "calibration": answer.calibration}
-    sections = [Section("runs", "Runs", "", (facts(entries),))]
+    """Return the page of served runs: errors by quantity, those of the two times of users by what was measured."""
+    entries = {
+        "predicted": f"{len(answer.predictions):,} runs",
+        "calibration": answer.calibration,
+        **_not_read(answer.table.unknown_columns),
+    }
+    sections = []
     if answer.quantities:
-        rows = [{"quantity": QUANTITY_WORDS[name], "error": answer.error(name)} for name in answer.quantities]
-        remark = "percent of what was measured; rows of benchmarks/data/serving_runs.csv are not held out"
-        sections.append(Section("errors", "Errors", "", (_errors("quantity", rows),), remark))
+        errors = {QUANTITY_WORDS[name]: answer.error(name) for name in answer.quantities}
+        remark = f"{REMARK}; rows of benchmarks/data/serving_runs.csv are not held out"
+        sections.append(Section("errors", "Errors", "", (_errors("quantity", errors),), remark))
     for name in GROUPED:
         if name in answer.quantities:
+            words = QUANTITY_WORDS[name]
             tables = tuple(
-                _by(answer, name, group) for group in ("engine", "accelerator", "model_kind", "mode")
+                _errors(group.replace("_", " "), answer.errors_by(name, group)) for group in GROUPS
             )
-            title = QUANTITY_WORDS[name][0].upper() + QUANTITY_WORDS[name][1:]
-            sections.append(Section(f"errors-{name}", title, "", tables))
-    if answer.not_scored:
-        sections.append(Section("not-scored", "Not scored", "", (_not_scored(answer),)))
-    return Page("runs", f"Runs of {answer.runs_file}", sections=tuple(sections))
+            sections.append(Section(f"errors-{name}", words[0].upper() + words[1:], "", tables))
+    return _runs_page(answer.table.path, entries, sections, answer.not_scored)
 
 
-def serving_fit_page(fit: OwnFit) -> Page:
-    """Return errors before and after, and the factors on the shipped constants."""
-    entries = {
-        "runs": f"{fit.runs:,} of {fit.runs_file}",
-        "engines": ", ".join(fit.calibration.engines),
-        "accelerators": ", ".join(fit.calibration.accelerators),
-    }
-    errors = [
-        {
-            "quantity": QUANTITY_WORDS.get(name, name),
-            "before": before,
-            "after": fit.after[name],
-            "left": fit.left_out.get(name),
-        }
-        for name, before in fit.before.items()
-    ]
+def rl_runs_page(answer: RlRuns) -> Page:
+    """Return the page of steps of reinforcement learning: errors by data set, and every row."""
+    path, rows = answer.runs.table.path, answer.predictions
+    entries = {"predicted": f"{len(rows):,} runs", **_not_read(answer.runs.table.unknown_columns)}
+    sections = [_errors_section(kind, answer.errors_by(kind), "data set") for kind in answer.quantities]
+    if answer.phase_errors:
+        sections.append(_errors_section("phases", answer.phase_errors, "phase"))
+    network = [number("network at the least", "network_s")] if any(one.network_s for one in rows) else []
     columns = (
-        text("quantity"),
-        number("shipped", "before", ".1f"),
-        number("fitted", "after", ".1f"),
-        number("left out", "left", ".1f"),
+        text("row", "row.name"),
+        number("predicted", "predicted_s"),
+        number("measured", "measured_s"),
+        number("error", "error_percent", "+z.1f"),
+        *network,
     )
-    factors = [
-        {"constant": name, "factor": value}
-        for name, value in fit.calibration.factors.items()
-        if abs(value - 1) >= 0.005
-    ]
-    return Page(
-        "calibration",
-        f"Calibration of {fit.runs_file}",
-        sections=(
-            Section("runs", "Runs", "", (facts(entries),)),
-            Section(
-                "errors",
-                "Errors",
-                "",
-                (table("", errors, *columns),),
-                "mean, percent of what was measured; left out: each run by a fit to the others",
-            ),
-            Section(
-                "factors",
-                "Factors on shipped constants",
-                "",
-                (table("", factors, text("constant"), number("factor", "factor", ".3f")),),
-                "those that moved by half a percent",
-            ),
-        ),
-    )
+    if rows:
+        sections.append(Section("rows", "Rows", "", (table("", rows, *columns),)))
+    return _runs_page(path, entries, sections, answer.not_scored)
 
 
-def _errors(heading: str, rows: list[dict[str, object]]) -> Table:
+def _runs_page(
+    path: str, entries: Entries, sections: Iterable[Section], not_scored: Sequence[NotScored]
+) -> Page:
+    """Return the page of a table of runs: what was read, what its kind says, what is not scored and why."""
+    read = Section("runs", "Runs", "", (facts(entries),))
+    left = [Section("not-scored", "Not scored", "", (_reasons(not_scored),))] if not_scored else []
+    return Page("runs", f"Runs of {path}", sections=(read, *sections, *left))
+
+
+def _errors_section(name: str, errors: Errors, heading: str) -> Section:
+    return Section(name.replace(" ", "-"), TITLES[name], "", (_errors(heading, errors),), REMARK)
+
+
+def _errors(heading: str, errors: Errors) -> Table:
     return table(
         "",
-        rows,
-        text(heading),
+        joined(group=errors, error=errors.values()),
+        text(heading, "group", lambda group: group or "–"),
         number("runs", "error.runs", ","),
         number("MAPE", "error.mape_percent", ".1f"),
         number("median", "error.median_percent", ".1f"),
@@ -113,121 +115,84 @@ def _errors(heading: str, rows: list[dict[str, object]]) -> Table:
     )
 
 
-def _by(answer: PredictedServing, name: str, group: str) -> Table:
-    heading = group.replace("_", " ")
-    return _errors(
-        heading, [{heading: key or "–", "error": one} for key, one in answer.errors_by(name, group).items()]
-    )
+def _not_read(columns: Sequence[str]) -> dict[str, str]:
+    return {"not read": f"columns {', '.join(columns)}" if columns else ""}
 
 
-def _not_scored(answer: PredictedServing) -> Notes:
+def _reasons(not_scored: Sequence[NotScored]) -> Notes:
+    """Return why rows are not scored, most rows first, each with how many they are and the first of them."""
     reasons: dict[str, list[str]] = defaultdict(list)
-    for row in answer.not_scored:
-        reasons[row.why].append(row.name)
+    for one in not_scored:
+        reasons[one.reason].append(one.row.name)
     most_first = sorted(reasons.items(), key=lambda item: -len(item[1]))
     lines = [
-        f"{len(names):4d}  {why}  ({names[0]}{', …' if len(names) > 1 else ''})"
-        for why, names in most_first[:SHOWN]
+        f"{len(names):4d}  {reason}  ({names[0]}{', …' if len(names) > 1 else ''})"
+        for reason, names in most_first[:SHOWN]
     ]
     return Notes((*lines, *(("JSON has them all",) if len(reasons) > SHOWN else ())))
 
 
-def rl_runs_page(runs: RlRuns) -> Page:
-    """Return errors by data set, every row, and what is not scored."""
-    sections = []
-    for kind in runs.kinds:
-        error = runs.errors(kind)
-        assert error is not None
-        everything = {**runs.errors_by(kind), "all": error}
-        sections.append(
-            Section(
-                kind, TITLES[kind], "", (_rl_runs_page_errors(everything),), "percent of the measured time"
-            )
-        )
-    if runs.phase_errors():
-        sections.append(Section("phases", "Phases", "", (_rl_runs_page_errors(runs.phase_errors()),)))
-    rows = table(
-        "",
-        runs.predictions,
-        text("row", "id"),
-        number("predicted", "predicted_s"),
-        number("measured", "measured_s"),
-        number("error", "error_percent", "+z.1f"),
-        *_network(runs),
-    )
-    if runs.predictions:
-        sections.append(Section("rows", "Rows", "", (rows,)))
-    if runs.not_scored:
-        lines = tuple(f"{row.id}: {row.reason}" for row in runs.not_scored)
-        sections.append(Section("not-scored", "Not scored", "", (Notes(lines),)))
-    return Page("rl-runs", f"Steps of {runs.runs_file}", sections=tuple(sections))
-
-
-def _network(runs: RlRuns) -> tuple[Column, ...]:
-    if all(row.network_s is None for row in runs.predictions):
-        return ()
-    return (number("network at the least", "network_s"),)
-
-
-def _rl_runs_page_errors(errors: Mapping[str, RunsError]) -> Table:
-    return table(
-        "",
-        joined(source=errors, error=errors.values()),
-        text("data set", "source"),
-        number("rows", "error.runs", ","),
-        number("MAPE", "error.mape", ".1f"),
-        number("median", "error.median", ".1f"),
-        number("bias", "error.bias", "+z.1f"),
-    )
-
-
-def llm_calibrate_page(fit: CalibrationFit) -> Page:
-    """Return errors by data set, and every parameter with its meaning."""
-    others = ", ".join(f"{count} of {name}" for name, count in fit.other_runs.items())
-    missing = len(fit.runs.not_modelled)
-    runs = {
-        "runs": f"{len(fit.fitted_runs):,} of {fit.runs_file}",
-        "starts from": fit.start.provenance["started_from"],
-        "strength of the start": f"{fit.fit.strength:g}",
-        "not taken": f"{others}; name them as accelerator, too" if others else "",
-        "not modelled": f"{missing} rows of the table; JSON has the reasons" if missing else "",
+def _training_entries(answer: Mapping[str, Any]) -> Entries:
+    oom, without, times = answer["out_of_memory"], answer["without_time"], answer["times_from"]
+    used = (f"{name} for {rows:,}" for name, rows in answer["rows_by_calibration"].items())
+    fit = f"{oom['predicted_not_to_fit']} of {oom['runs']} predicted not to fit"
+    return {
+        "modelled": f"{answer['modelled']:,} of {answer['rows']:,} rows",
+        "calibration": ", ".join(used),
+        "times": ", ".join(f"{rows:,} from {column}" for column, rows in times.items())
+        if len(times) > 1
+        else "",
+        "without a time": f"{without:,}, predicted only" if without else "",
+        **_not_read(answer["unknown_columns"]),
+        "out of memory": fit if oom["runs"] else "",
     }
-    values = fit.calibration.parameters()
-    parameters = table(
+
+
+def calibration_page(fit: CalibrationFit[Any]) -> Page:
+    """Return the page of a calibration: what it was fitted to, its errors, and every constant with its source."""
+    about = fit.about
+    others = ", ".join(f"{count} of {name}" for name, count in about.get("other_runs", {}).items())
+    runs = {
+        "runs": f"{fit.runs:,} of {fit.runs_file}",
+        "starts from": about.get("started_from", "the shipped constants; those below are factors on them"),
+        "strength of the start": f"{about['strength']:g}" if "strength" in about else "",
+        "engines": ", ".join(about.get("engines", ())),
+        "accelerators": ", ".join(about.get("accelerators", ())),
+        "not taken": f"{others}; name them as accelerator, too" if others else "",
+    }
+    left = [Section("not-scored", "Not scored", "", (_reasons(fit.not_scored),))] if fit.not_scored else []
+    errors = table(
         "",
-        joined(parameter=values, value=values.values()),
-        text("parameter"),
-        number("value", form=".4g"),
-        text("meaning", "parameter", lambda name: PARAMETERS[name].meaning),
+        fit.errors["in_sample"],
+        text("data set" if "strength" in about else "quantity", lambda name: QUANTITY_WORDS.get(name, name)),
+        number("runs", lambda name: fit.errors["in_sample"][name].runs, ","),
+        *(
+            number(ERROR_KINDS[kind], partial(_mean_and_bias, errors))
+            for kind, errors in fit.errors.items()
+            if errors or kind == "cross_validated"
+        ),
     )
-    remark = "percent of the measured time; bias in parentheses"
+    constants = table(
+        "",
+        fit.constants,
+        text("constant", "name"),
+        number("value", form=".4g"),
+        text("source"),
+        *([text("meaning", "bounds.meaning")] if any(one.bounds.meaning for one in fit.constants) else []),
+    )
     return Page(
         "calibration",
-        f"Calibration of {fit.calibration.accelerator}",
+        f"Calibration of {about.get('accelerator', fit.runs_file)}",
         sections=(
             Section("runs", "Runs", "", (facts(runs),)),
-            Section("errors", "Mean absolute error", "", (_llm_calibrate_page_errors(fit),), remark),
-            Section("parameters", "Parameters", "", (parameters,)),
+            Section("errors", "Mean absolute error", "", (errors,), f"{REMARK}; bias in parentheses"),
+            Section("constants", "Constants", "", (constants,)),
+            *left,
         ),
     )
 
 
-def _llm_calibrate_page_errors(fit: CalibrationFit) -> Table:
-    def of_kind(kind: str) -> Column:
-        errors = fit.errors[kind]
-        return number(
-            KIND_WORDS[kind],
-            lambda name: (
-                f"{errors[name].mape_percent:.1f} ({errors[name].bias_percent:+z.1f})"
-                if name in errors
-                else "-"
-            ),
-        )
-
-    return table(
-        "",
-        fit.errors["in_sample"],
-        text("data set", str),
-        number("runs", lambda name: fit.errors["in_sample"][name].runs, ","),
-        *map(of_kind, ERROR_KINDS),
-    )
+def _mean_and_bias(errors: Errors, name: str) -> str:
+    if name not in errors:
+        return "-"
+    return f"{errors[name].mape_percent:.1f} ({errors[name].bias_percent:+z.1f})"

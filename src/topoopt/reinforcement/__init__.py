@@ -12,7 +12,6 @@ from topoopt.reinforcement.response_lengths import ResponseLengths as ResponseLe
 from topoopt.reinforcement.response_lengths import lognormal_lengths as lognormal_lengths
 from topoopt.reinforcement.response_lengths import read_lengths as read_lengths
 from topoopt.reinforcement.runs import RlRuns as RlRuns
-from topoopt.reinforcement.runs import RunsError as RunsError
 from topoopt.reinforcement.runs import predict_rl_runs as predict_rl_runs
 from topoopt.reinforcement.step import RlStep as RlStep
 from topoopt.reinforcement.step import Span as Span

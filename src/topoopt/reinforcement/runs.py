@@ -1,29 +1,35 @@
 """Predictions for every row of a table of measured steps, and how far they are off, by data set."""
 
 import os
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from statistics import mean, median
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
-from topoopt.base.errors import InvalidInput, TopoOptError
+from topoopt.base.errors import InvalidInput
 from topoopt.inference import Parallelism
+from topoopt.measurements import (
+    EVERYTHING,
+    Error,
+    Errors,
+    MeasuredRuns,
+    NotScored,
+    Row,
+    RunColumns,
+    TableRow,
+    errors_by,
+    errors_json,
+    number,
+    percent_off,
+    read_run_table,
+    text,
+    whole,
+)
 from topoopt.reinforcement.job import Constants, RlJob, shipped_constants
 from topoopt.reinforcement.response_lengths import lognormal_lengths
 from topoopt.reinforcement.step import RlStep
 from topoopt.reinforcement.step_plan import RlRequest, plan_step
-from topoopt.reinforcement.sync_measurements import (
-    Row,
-    needed,
-    number,
-    run_model,
-    run_policy,
-    sync_time,
-    whole,
-)
-from topoopt.schema.files import csv_lines, read_text
+from topoopt.reinforcement.sync_measurements import run_model, run_policy, sync_time
 from topoopt.transformers import (
     Configuration,
     estimate_configuration,
@@ -32,6 +38,7 @@ from topoopt.transformers import (
     usual_system,
 )
 
+COLUMNS = RunColumns("reinforcement", ("model", "policy", "accelerator", "n_acc", "kind"))
 PROMPT_TOKENS = 110
 """Of rows that do not say it: tokens a second of the published steps, less the answers, leave 98 to 136."""
 GROUP = 16
@@ -64,8 +71,7 @@ class Predicted:
         Of weights on their way: the least on any network; None where a row does not say who sends to whom.
     """
 
-    id: str
-    dataset: str
+    row: TableRow
     kind: str
     predicted_s: float
     measured_s: float
@@ -75,26 +81,13 @@ class Predicted:
     @property
     def error_percent(self) -> float:
         """By how much it is off."""
-        return 100 * (self.predicted_s / self.measured_s - 1)
+        return percent_off(self.predicted_s, self.measured_s)
 
-
-@dataclass(frozen=True, slots=True)
-class NotScored:
-    """A row that nothing is predicted of, and why."""
-
-    id: str
-    dataset: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunsError:
-    """Mean and median absolute error, and bias, in percent."""
-
-    runs: int
-    mape: float
-    median: float
-    bias: float
+    def cells(self) -> dict[str, Any]:
+        """Return it as a row of a table."""
+        names = ("kind", "predicted_s", "measured_s", "error_percent", "network_s")
+        own = {name: getattr(self, name) for name in names}
+        return {"id": self.row.name, "dataset": self.row.dataset, **own}
 
 
 @shows_itself
@@ -102,41 +95,42 @@ class RunsError:
 class RlRuns:
     """A table of measured steps with predictions."""
 
-    runs_file: str
-    predictions: tuple[Predicted, ...]
-    not_scored: tuple[NotScored, ...]
-
-    def errors(self, kind: str) -> RunsError | None:
-        """Return how far predictions of a kind are off; None where there are none."""
-        return runs_error(one.error_percent for one in self.predictions if one.kind == kind)
-
-    def errors_by(self, kind: str) -> dict[str, RunsError]:
-        """Return the same by data set."""
-        groups: dict[str, list[float]] = defaultdict(list)
-        for one in self.predictions:
-            if one.kind == kind:
-                groups[one.dataset].append(one.error_percent)
-        found = {name: runs_error(errors) for name, errors in groups.items()}
-        return {name: error for name, error in found.items() if error is not None}
-
-    def phase_errors(self) -> dict[str, RunsError]:
-        """Return how far phases are off, where they were measured."""
-        groups: dict[str, list[float]] = defaultdict(list)
-        for one in self.predictions:
-            for phase, (predicted, measured) in one.phases_s.items():
-                groups[phase].append(100 * (predicted / measured - 1))
-        found = {name: runs_error(errors) for name, errors in groups.items()}
-        return {name: error for name, error in found.items() if error is not None}
+    runs: MeasuredRuns[Predicted]
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def predictions(self) -> tuple[Predicted, ...]:
+        """The rows that something is predicted of."""
+        return self.runs.runs
+
+    @property
+    def not_scored(self) -> tuple[NotScored, ...]:
+        """The rows that nothing is predicted of."""
+        return self.runs.not_scored
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
         """Kinds of rows that something is predicted of."""
         return tuple(dict.fromkeys(one.kind for one in self.predictions))
 
+    def error(self, kind: str) -> Error:
+        """Return how far predictions of a kind are off."""
+        return self.errors_by(kind)[EVERYTHING]
+
+    def errors_by(self, kind: str) -> Errors:
+        """Return the same by data set, and of ``all``."""
+        rows = [one for one in self.predictions if one.kind == kind]
+        return errors_by([(one.row.dataset, one.error_percent) for one in rows], total=True)
+
+    @property
+    def phase_errors(self) -> Errors:
+        """How far phases are off, where they were measured."""
+        return errors_by(
+            (phase, percent_off(*pair)) for one in self.predictions for phase, pair in one.phases_s.items()
+        )
+
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each prediction."""
-        names = ("id", "dataset", "kind", "predicted_s", "measured_s", "error_percent", "network_s")
-        return [{name: getattr(one, name) for name in names} for one in self.predictions]
+        return [one.cells() for one in self.predictions]
 
     def to_frame(self) -> Frame:
         """Return the predictions as a pandas table.
@@ -151,81 +145,53 @@ class RlRuns:
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""
         scores = {}
-        for kind in self.kinds:
-            error = self.errors(kind)
-            assert error is not None
-            by = {name: asdict(one) for name, one in self.errors_by(kind).items()}
-            scores[kind] = {**asdict(error), "by": by}
+        for kind in self.quantities:
+            by = errors_json(self.errors_by(kind))
+            scores[kind] = {**by.pop(EVERYTHING), "by": by}
         return {
-            "runs_file": self.runs_file,
+            "runs_file": self.runs.table.path,
             **scores,
-            "phases": {name: asdict(one) for name, one in self.phase_errors().items()},
+            "phases": errors_json(self.phase_errors),
             "predictions": self.rows(),
-            "not_scored": [asdict(one) for one in self.not_scored],
+            "unknown_columns": list(self.runs.table.unknown_columns),
+            "not_scored": [row.to_json() for row in self.not_scored],
         }
-
-
-def runs_error(errors: Iterable[float]) -> RunsError | None:
-    """Return the mean, the median and the bias of errors in percent; None of none."""
-    given = list(errors)
-    if not given:
-        return None
-    sizes = [abs(one) for one in given]
-    return RunsError(len(given), mean(sizes), median(sizes), mean(given))
 
 
 def predict_rl_runs(path: str | os.PathLike[str], constants: Constants | None = None) -> RlRuns:
     """Return predictions for a table of measured steps.
 
-    Columns: ``id``, ``dataset``, ``kind`` (``rl_step``, ``weight_sync`` or ``lora``), ``algorithm``, ``policy``,
-    ``model``, ``accelerator``, ``n_acc``, ``n_rollout``, ``gen_tp``, ``gen_pp``, ``train_tp``, ``train_cp``,
-    ``train_ep``, ``train_pp``, ``precision``, ``max_len``, ``mean_len`` (tokens), ``samples_per_step``, ``train_gbs``,
-    ``step_s``, ``gen_s``, ``logprob_s``, ``ref_s``, ``train_s``, ``weight_sync_s``; others are passed over. What is
-    measured is only compared with.
+    Columns: those of ``reinforcement/data/run_columns.csv``; ``kind`` is ``rl_step``, ``weight_sync`` or ``lora``. What
+    is measured is only compared with.
 
     Raises
     ------
     InvalidInput
         If the file cannot be read, or is no such table.
     """
-    place = os.fspath(path)
-    lines = csv_lines(read_text(place), place)
-    if not lines:
-        raise InvalidInput(f"{place}: is empty; expected a row of column names, and a run in each other row")
-    columns = [cell.strip() for cell in lines[0][1]]
-    check_columns(columns, place)
     law = constants or shipped_constants()
-    predictions, others = [], []
-    for line, cells in lines[1:]:
-        if not any(cells):
-            continue
-        row = dict(zip(columns, cells, strict=False))
-        name, dataset = row.get("id") or f"line {line}", row.get("dataset", "")
-        try:
-            predictions.append(_predicted(name, dataset, row, law))
-        except TopoOptError as error:
-            others.append(NotScored(name, dataset, str(error)))
-    return RlRuns(place, tuple(predictions), tuple(others))
+    return RlRuns(read_run_table(os.fspath(path), COLUMNS).read(lambda row: _predicted(row, law)))
 
 
-def _predicted(name: str, dataset: str, row: Row, constants: Constants) -> Predicted:
-    kind = row["kind"].strip()
+def _predicted(table_row: TableRow, constants: Constants) -> Predicted:
+    row = table_row.cells
+    kind = text(row, "kind")
     if kind == "weight_sync":
         found = sync_time(row)
         measured_s = _measured(row, "weight_sync_s")
-        return Predicted(name, dataset, "weight_sync", found.predicted_s, measured_s, {}, found.network_s)
+        return Predicted(table_row, "weight_sync", found.predicted_s, measured_s, {}, found.network_s)
     if kind == "lora":
-        return Predicted(name, dataset, "fine_tuning", fine_tuning_s(row), _measured(row, "step_s"), {})
+        return Predicted(table_row, "fine_tuning", fine_tuning_s(row), _measured(row, "step_s"), {})
     if kind != "rl_step":
         raise InvalidInput(f'kind: expected rl_step, weight_sync or lora, got "{kind}"')
     measured_s = _measured(row, "step_s")
     step = plan_step(measured_request(row, constants))
-    return Predicted(name, dataset, "step", step.step_s, measured_s, _phases(row, step))
+    return Predicted(table_row, "step", step.step_s, measured_s, _phases(row, step))
 
 
 def _measured(row: Row, column: str) -> float:
-    value = number(row, column)
-    if value is None:
+    value = number(row, column, 0.0, least=0.0)
+    if not value:
         raise InvalidInput(f"{column}: was not measured")
     return value
 
@@ -234,8 +200,8 @@ def _phases(row: Row, step: RlStep) -> dict[str, tuple[float, float]]:
     """Return predicted and measured phases; of disjoint pools a row's gen_s is a wait and says nothing of rollout."""
     found = {}
     for column, phase in MEASURED_PHASES.items():
-        measured = number(row, column)
-        if measured is not None and phase in step.phases_s and not (step.job.disjoint and column == "gen_s"):
+        measured = number(row, column, 0.0, least=0.0)
+        if measured and phase in step.phases_s and not (step.job.disjoint and column == "gen_s"):
             found[phase] = step.phases_s[phase], measured
     return found
 
@@ -248,20 +214,20 @@ def fine_tuning_s(row: Row) -> float:
     InvalidInput
         If something that decides the time is not stated, or nothing known.
     """
-    model, accelerators = run_model(row), needed(row, "n_acc")
-    tp, pp = whole(row, "train_tp") or 1, whole(row, "train_pp") or 1
+    model, accelerators = run_model(row), whole(row, "n_acc")
+    tp, pp = whole(row, "train_tp", 1), whole(row, "train_pp", 1)
     one = Configuration(
         tp=tp,
         pp=pp,
         dp=max(1, accelerators // (tp * pp)),
-        global_batch=needed(row, "train_gbs"),
-        sequence=needed(row, "max_len"),
+        global_batch=whole(row, "train_gbs"),
+        sequence=whole(row, "max_len"),
         vpp=model.layers // pp // 2 if pp > 1 and model.layers % (2 * pp) == 0 else 1,
-        precision=(row.get("precision") or "bf16").lower(),
+        precision=text(row, "precision").lower() or "bf16",
         adapter_rank=USUAL_RANK,
     )
-    calibration = named_calibration(None, row["accelerator"]).with_one_attention(None)
-    system = usual_system(row["accelerator"], accelerators=accelerators)
+    calibration = named_calibration(None, text(row, "accelerator")).with_one_attention(None)
+    system = usual_system(text(row, "accelerator"), accelerators=accelerators)
     found = estimate_configuration(model, one, system, calibration, framework=FRAMEWORK)
     if not found.fits:
         whole_layers = replace(one, recompute="full")
@@ -280,14 +246,14 @@ def measured_request(row: Row, constants: Constants) -> RlRequest:
         If something that decides the time is not stated, or nothing known.
     """
     model, (policy, staleness) = run_model(row), run_policy(row)
-    accelerators, answers = needed(row, "n_acc"), needed(row, "samples_per_step")
-    most, mean = needed(row, "max_len"), needed(row, "mean_len")
-    system = usual_system(row["accelerator"], accelerators=accelerators)
+    accelerators, answers = whole(row, "n_acc"), whole(row, "samples_per_step")
+    most, mean = whole(row, "max_len"), whole(row, "mean_len")
+    system = usual_system(text(row, "accelerator"), accelerators=accelerators)
     group = GROUP if answers % GROUP == 0 else 1
-    batch = whole(row, "train_gbs") or answers
-    precision = (row.get("precision") or "").lower()
+    batch = whole(row, "train_gbs", answers)
+    precision = text(row, "precision").lower()
     prompt = min(PROMPT_TOKENS, max(1, most // 2))
-    algorithm = (row.get("algorithm") or "").lower()
+    algorithm = text(row, "algorithm").lower()
     job = RlJob(
         model,
         accelerators,
@@ -310,31 +276,17 @@ def measured_request(row: Row, constants: Constants) -> RlRequest:
         job,
         named_calibration(None, system.accelerator).with_one_attention(None),
         constants,
-        (whole(row, "n_rollout") or accelerators // 2) if job.disjoint else None,
+        whole(row, "n_rollout", accelerators // 2) if job.disjoint else None,
         _rollout(row),
         _training(row),
     )
 
 
 def _rollout(row: Row) -> Parallelism | None:
-    tensor, pipeline = whole(row, "gen_tp"), whole(row, "gen_pp")
-    return Parallelism(tensor or 1, pipeline or 1) if tensor or pipeline else None
+    stated = text(row, "gen_tp") or text(row, "gen_pp")
+    return Parallelism(whole(row, "gen_tp", 1), whole(row, "gen_pp", 1)) if stated else None
 
 
 def _training(row: Row) -> dict[str, int]:
     columns = {"train_tp": "tp", "train_cp": "cp", "train_ep": "ep", "train_pp": "pp"}
-    given = {field: whole(row, column) for column, field in columns.items()}
-    return {field: value for field, value in given.items() if value is not None}
-
-
-def check_columns(columns: list[str], place: str) -> None:
-    """Refuse a table without the columns that every prediction needs.
-
-    Raises
-    ------
-    InvalidInput
-        Naming what is missing.
-    """
-    missing = [name for name in ("model", "policy", "accelerator", "n_acc", "kind") if name not in columns]
-    if missing:
-        raise InvalidInput(f"{place}: has no column {', '.join(missing)}")
+    return {field: whole(row, column) for column, field in columns.items() if text(row, column)}

@@ -1,7 +1,6 @@
 """A measured synchronization of weights: what its software takes, and what the network needs at the least."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import BYTES_PER_ELEMENT, find_accelerator
+from topoopt.measurements import Row, text, whole
 from topoopt.reinforcement.shards import Shards
 from topoopt.reinforcement.weight_sync import (
     Places,
@@ -21,7 +21,6 @@ from topoopt.schema.files import packaged_rows
 from topoopt.transformers import System, usual_system
 from topoopt.workloads.transformer import TransformerModel, count_parameters, find_transformer
 
-Row = Mapping[str, str]
 TRANSPORTS = {
     "broadcast": "checkpoint-engine",
     "p2p": "checkpoint-engine",
@@ -62,15 +61,11 @@ def sync_time(row: Row) -> SyncTime:
     InvalidInput
         If something that decides the time is not stated, or nothing known.
     """
-    size_bytes, word = sent_bytes(row), (row.get("accelerator") or "").strip()
+    size_bytes, word = sent_bytes(row), text(row, "accelerator")
     memory_bytes = find_accelerator(word).memory_bytes if word else USUAL_MEMORY_BYTES
     transport = transport_for(run_transport(row), size_bytes, memory_bytes)
-    if not word or (transport.by_network and whole(row, "n_acc") is None):
-        if transport.by_network:
-            needed(row, "n_acc")
-        return SyncTime(transport.software_s(size_bytes), None)
-    accelerators = whole(row, "n_acc")
-    if accelerators is None:
+    accelerators = whole(row, "n_acc", None if transport.by_network else 0)
+    if not word or not accelerators:
         return SyncTime(transport.software_s(size_bytes), None)
     system = usual_system(word, accelerators=accelerators)
     network_s = _least_s(row, accelerators, size_bytes, system, memory_bytes)
@@ -82,12 +77,10 @@ def _least_s(row: Row, accelerators: int, size_bytes: float, system: System, mem
 
     Senders hold equal shares: who trains with sharded weights, or the memory of all hosts.
     """
-    training, rollout = whole(row, "n_train"), whole(row, "n_rollout") or accelerators
+    training, rollout = whole(row, "n_train", 0), whole(row, "n_rollout", accelerators)
     senders = training or accelerators
-    places = Places(senders, rollout, system.accelerators_per_server, training is not None)
-    replica = min(
-        rollout, (whole(row, "gen_tp") or _replica(size_bytes, memory_bytes)) * (whole(row, "gen_pp") or 1)
-    )
+    places = Places(senders, rollout, system.accelerators_per_server, training > 0)
+    replica = min(rollout, whole(row, "gen_tp", _replica(size_bytes, memory_bytes)) * whole(row, "gen_pp", 1))
     held = Shards(np.zeros(senders, np.int64), np.arange(senders), 1, senders)
     whole_replicas = rollout // replica * replica
     needs = Shards(np.zeros(whole_replicas, np.int64), np.arange(whole_replicas) % replica, 1, replica)
@@ -106,50 +99,6 @@ def _replica(size_bytes: float, memory_bytes: float) -> int:
     return 1 << max(0, int(np.ceil(np.log2(size_bytes / (HELD * memory_bytes)))))
 
 
-def whole(row: Row, column: str) -> int | None:
-    """Return a cell as a whole number; None where it is empty.
-
-    Raises
-    ------
-    InvalidInput
-        If it is none, or below 1.
-    """
-    value = number(row, column)
-    if value is None:
-        return None
-    if value != int(value) or value < 1:
-        raise InvalidInput(f'{column}: expected an integer >= 1, got "{row[column]}"')
-    return int(value)
-
-
-def number(row: Row, column: str) -> float | None:
-    """Return a cell as a number above 0; None where it is empty."""
-    text = (row.get(column) or "").strip().replace(",", "")
-    if not text:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < float("inf"):
-        raise InvalidInput(f'{column}: expected a number above 0, got "{row[column]}"')
-    return value
-
-
-def needed(row: Row, column: str) -> int:
-    """Return a whole number that a prediction needs.
-
-    Raises
-    ------
-    InvalidInput
-        If the row does not say it.
-    """
-    value = whole(row, column)
-    if value is None:
-        raise InvalidInput(f"{column}: is not stated")
-    return value
-
-
 def run_model(row: Row) -> TransformerModel:
     """Return the transformer that a row names, formats in parentheses left out.
 
@@ -158,9 +107,9 @@ def run_model(row: Row) -> TransformerModel:
     InvalidInput
         If there is none of this name.
     """
-    word = re.sub(r"\s*\(.*?\)", "", row.get("model") or "").strip()
+    word = re.sub(r"\s*\(.*?\)", "", text(row, "model")).strip()
     if not word:
-        raise InvalidInput("model: is not stated")
+        raise InvalidInput("model: missing")
     return find_transformer(_names().get(word.lower(), word))
 
 
@@ -172,7 +121,7 @@ def run_policy(row: Row) -> tuple[str, float]:
     InvalidInput
         If its words are not known.
     """
-    word = (row.get("policy") or "").lower()
+    word = text(row, "policy").lower()
     stale = re.search(r"staleness\s*([\d.]+)", word)
     if stale or "async" in word:
         return "asynchronous", float(stale[1]) if stale else 0.5
@@ -185,11 +134,11 @@ def run_policy(row: Row) -> tuple[str, float]:
 
 def sent_bytes(row: Row) -> float:
     """Return the bytes of all weights of a row, of a model by name or by a size such as ``70B``, in its precision."""
-    word = row.get("model") or ""
-    precision = (row.get("precision") or "").lower() or ("fp8" if "fp8" in word.lower() else "bf16")
+    word = text(row, "model")
+    precision = text(row, "precision").lower() or ("fp8" if "fp8" in word.lower() else "bf16")
     if precision not in BYTES_PER_ELEMENT:
         raise InvalidInput(f'precision: expected one of {", ".join(BYTES_PER_ELEMENT)}, got "{precision}"')
-    size = re.fullmatch(r"([\d.]+)\s*([BT])", word.strip())
+    size = re.fullmatch(r"([\d.]+)\s*([BT])", word)
     if size is not None:
         parameters = float(size[1]) * {"B": 1e9, "T": 1e12}[size[2]]
     else:
@@ -205,7 +154,7 @@ def run_transport(row: Row) -> str:
     InvalidInput
         If its words are not known.
     """
-    word = (row.get("policy") or "").lower().strip()
+    word = text(row, "policy").lower()
     if word not in TRANSPORTS:
         raise InvalidInput(f'policy: expected one of {", ".join(TRANSPORTS)}, got "{word}"')
     return TRANSPORTS[word]

@@ -71,9 +71,9 @@ def test_the_table_warns_of_memory_and_of_numbers_that_are_carried_over(topoopt:
 def test_every_run_of_a_table_is_predicted_or_has_its_reason(topoopt: Topoopt, tmp_path: Path) -> None:
     runs, out = some_runs(tmp_path / "runs.csv", *MULTI), tmp_path / "out.csv"
     found = answer(topoopt, "llm", "estimate", "--runs", runs, "--out", str(out))
-    assert found["rows"] == found["modelled"] + len(found["not_modelled"])
-    assert found["not_modelled"][0]["id"] == "broken"
-    assert "tp·pp·cp" in found["not_modelled"][0]["reason"]
+    assert found["rows"] == found["modelled"] + len(found["not_scored"])
+    assert found["not_scored"][0]["id"] == "broken"
+    assert "tp·pp·cp" in found["not_scored"][0]["reason"]
     assert found["mape_by_dataset"]["vtrain_multi"] < 10
     assert set(found["bias_by_dataset"]) == set(found["mape_by_dataset"])
     with out.open() as stream:
@@ -82,7 +82,7 @@ def test_every_run_of_a_table_is_predicted_or_has_its_reason(topoopt: Topoopt, t
     first = rows[0]
     off = 100 * (float(first["predicted_iter_time_s"]) / float(first["iter_time_s"]) - 1)
     assert off == pytest.approx(float(first["error_percent"]), abs=0.01)
-    assert rows[-1]["not_modelled"]
+    assert rows[-1]["not_scored"]
     assert not rows[-1]["predicted_iter_time_s"]
 
 
@@ -103,13 +103,13 @@ def test_a_calibration_of_ones_own_is_fitted_written_and_used(topoopt: Topoopt, 
     )
     found = answer(topoopt, *words)
     assert found["accelerator"] == "A100-SXM4-80GB"
-    assert found["in_sample"]["all"]["mape_percent"] < found["before"]["all"]["mape_percent"]
+    assert found["in_sample"]["all"]["mape"] < found["before"]["all"]["mape"]
     assert {"cross_validated", "leave_one_size_out", "parameters", "provenance"} <= set(found)
-    assert [row["id"] for row in found["not_modelled"]] == ["broken"]
+    assert [row["id"] for row in found["not_scored"]] == ["broken"]
     assert found["other_runs"] == {}
     assert read_calibration(mine).attention == "eager"
     again = answer(topoopt, "llm", "estimate", "--runs", runs, "--calibration", mine)
-    measured = found["in_sample"]["vtrain_multi"]["mape_percent"]
+    measured = found["in_sample"]["vtrain_multi"]["mape"]
     assert again["mape_by_dataset"]["vtrain_multi"] == pytest.approx(measured, abs=0.3)
 
 

@@ -37,7 +37,7 @@ def test_a_table_of_runs_is_predicted(topoopt: Topoopt, tmp_path: Path) -> None:
     answer = json.loads(topoopt("rl", "--runs", str(RUNS), "--json", "--out", str(out)).out)
     assert answer["step"]["runs"] == 3
     assert answer["weight_sync"]["runs"] == 1
-    assert [row["reason"] for row in answer["not_scored"]] == ["mean_len: is not stated"]
+    assert [row["reason"] for row in answer["not_scored"]] == ["mean_len: missing"]
     assert len(out.read_text().splitlines()) == 5
 
 

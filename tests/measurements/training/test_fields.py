@@ -64,9 +64,9 @@ BESIDE: dict[str, dict[str, str]] = {
 
 def only(**cells: str) -> Run:
     row = {**ROW, **cells}
-    runs = runs_of(tuple(row), [row])
-    assert not runs.not_modelled, runs.not_modelled
-    return runs.modelled[0]
+    runs = runs_of([row])
+    assert not runs.not_scored, runs.not_scored
+    return runs.runs[0]
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_every_field_that_searches_do_not_vary_has_a_column() -> None:
 def test_what_a_row_says_moves_its_time_or_its_memory(column: str) -> None:
     plain, word = MOVING[column]
     rows = [plain, {**plain, column: word}]
-    answer = predict_runs(runs_of(tuple(rows[1]), rows))
-    assert not answer.not_modelled
+    answer = predict_runs(runs_of(rows))
+    assert not answer.not_scored
     before, after = ((one.iteration_time_s, one.memory_bytes) for one in answer.predictions)
     assert before != after
 
@@ -129,5 +129,5 @@ def test_hybrid_sharding_is_within_a_server_unless_a_number_says_more() -> None:
 )
 def test_what_a_column_cannot_have_is_a_reason(column: str, written: str, words: str) -> None:
     row = {**ROW, column: written}
-    (refused,) = runs_of(tuple(row), [row]).not_modelled
+    (refused,) = runs_of([row]).not_scored
     assert words in refused.reason

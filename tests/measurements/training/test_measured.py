@@ -19,14 +19,14 @@ PEAK, CARDS = 312e12, 8
 
 def only(**cells: str) -> Run:
     row = {**ROW, **cells}
-    runs = runs_of(tuple(row), [row])
-    assert not runs.not_modelled, runs.not_modelled
-    return runs.modelled[0]
+    runs = runs_of([row])
+    assert not runs.not_scored, runs.not_scored
+    return runs.runs[0]
 
 
 def reason(**cells: str) -> str:
     row = {**ROW, **cells}
-    (refused,) = runs_of(tuple(row), [row]).not_modelled
+    (refused,) = runs_of([row]).not_scored
     return refused.reason
 
 
@@ -99,7 +99,7 @@ def test_throughputs_of_all_accelerators_are_times_too() -> None:
 def test_a_measured_peak_of_memory_has_its_error() -> None:
     row = {**ROW, "mem_gb": "60", "dataset": "mine"}
     twin = {**ROW, "mem_gib": f"{60e9 / 2**30}"}
-    answer = predict_runs(runs_of((*row, "mem_gib"), [row, twin, ROW]))
+    answer = predict_runs(runs_of([{**row, "mem_gib": ""}, twin, ROW]))
     first, second, third = answer.predictions
     assert first.memory_error_percent == pytest.approx(100 * (first.peak_bytes / 60e9 - 1))
     assert second.memory_error_percent == pytest.approx(first.memory_error_percent)
@@ -113,7 +113,7 @@ def test_a_peak_of_memory_is_of_tensors_of_the_allocator_or_of_the_accelerator()
         {**ROW, "mem_gb": "60", "mem_def": word}
         for word in ("max_memory_allocated", "reserved", "nvidia-smi", "")
     ]
-    tensors, held, shown, unsaid = predict_runs(runs_of(tuple(rows[0]), rows)).predictions
+    tensors, held, shown, unsaid = predict_runs(runs_of(rows)).predictions
     assert tensors.peak_bytes < held.peak_bytes < shown.peak_bytes == unsaid.peak_bytes
     # One kind of groups, whose buffers the allocator knows nothing of.
     assert shown.peak_bytes - held.peak_bytes == pytest.approx(FRAMEWORKS["megatron"].group_bytes)
@@ -131,7 +131,7 @@ def test_a_peak_of_rank_0_is_that_of_the_first_stage() -> None:
         "mem_def": "allocated",
     }
     both = [row, {**row, "mem_def": "allocated on rank 0"}]
-    fullest, first = predict_runs(runs_of(tuple(row), both)).predictions
+    fullest, first = predict_runs(runs_of(both)).predictions
     assert first.memory_bytes == fullest.memory_bytes
     assert first.peak_bytes < fullest.peak_bytes
 
@@ -145,6 +145,6 @@ def test_a_rate_of_an_unknown_definition_is_refused() -> None:
 
 def test_times_from_rates_count_in_errors() -> None:
     row = {**ROW, "tflops_per_gpu": "140"}
-    answer = predict_runs(runs_of(tuple(row), [row]), find_calibration("a100-80gb"))
+    answer = predict_runs(runs_of([row]), find_calibration("a100-80gb"))
     assert answer.errors["all"].runs == 1
     assert answer.to_json()["times_from"] == {"tflops_per_gpu": 1}

@@ -18,7 +18,7 @@ def test_layers_beside_a_known_model_change_it() -> None:
     assert (part.layers, part.moe_layers, part.hidden) == (4, 1, 7168)
     assert (whole.layers, whole.moe_layers) == (61, 58)
     rows = [DEEPSEEK, {**DEEPSEEK, "layers": "4"}]
-    seconds = [one.iteration_time_s for one in predict_runs(runs_of(tuple(DEEPSEEK), rows)).predictions]
+    seconds = [one.iteration_time_s for one in predict_runs(runs_of(rows)).predictions]
     assert seconds[0] > 10 * seconds[1]
 
 
@@ -60,7 +60,7 @@ def test_shapes_that_a_row_leaves_out_are_the_known_model_s() -> None:
 )
 def test_what_does_not_go_together_is_refused(cells: dict[str, str], words: str) -> None:
     row = {**DEEPSEEK, **cells}
-    (refused,) = runs_of(tuple(row), [row]).not_modelled
+    (refused,) = runs_of([row]).not_scored
     assert words in refused.reason
 
 

@@ -21,8 +21,8 @@ def read(folder: Path, text: str) -> Runs:
 
 def first(folder: Path, text: str) -> Run:
     runs = read(folder, text)
-    assert not runs.not_modelled, runs.not_modelled
-    return runs.modelled[0]
+    assert not runs.not_scored, runs.not_scored
+    return runs.runs[0]
 
 
 def test_a_page_of_nemo(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ Tokens / sec / GPU | Model TFLOP / sec / GPU | Framework |
         1,
     )
     assert run.measured_s == pytest.approx(128 * 8192 / 37556 / 8)
-    other = read_runs(tmp_path / "runs.csv").modelled[1]
+    other = read_runs(tmp_path / "runs.csv").runs[1]
     assert (other.configuration.vpp, other.configuration.dp) == (6, 16)
     assert other.measured_s == pytest.approx(2048 * 2048 / 832 / 512)
 
@@ -71,8 +71,8 @@ Time per Global Step (s) | Model TFLOPs/sec/GPU | Tokens/sec/GPU |
         256,
         37.87,
     )
-    assert read_runs(tmp_path / "runs.csv").modelled[1].model.name == "nemotron-3-nano"
-    assert read_runs(tmp_path / "runs.csv").unknown_columns == ("LBS", "Kernel Optimizations")
+    assert read_runs(tmp_path / "runs.csv").runs[1].model.name == "nemotron-3-nano"
+    assert read_runs(tmp_path / "runs.csv").table.unknown_columns == ("LBS", "Kernel Optimizations")
 
 
 def test_a_table_of_mosaic(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ amp_bf16 | DEFAULT | FULL_SHARD | True | False | 64862437376 |
         0,
     )
     assert run.measured_s == pytest.approx(2048 * 2048 / 1039 / 64)
-    assert read_runs(tmp_path / "runs.csv").unknown_columns == ("Model TFLOP", "MP Mode")
+    assert read_runs(tmp_path / "runs.csv").table.unknown_columns == ("Model TFLOP", "MP Mode")
 
 
 def test_tables_of_torchtitan(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_tables_of_torchtitan(tmp_path: Path) -> None:
         'Llama 3.1 8B,H100 96GB HBM2e,8,Float8,"FSDP 4, CP 2",1,full,65536,"2,540",84.2,torchtitan',
         'Llama 3.1 405B,H100 96GB HBM2e,512,Float8,"FSDP 8, TP 8, PP8",32,full,8192,100,82.5,torchtitan',
     )
-    runs = read(tmp_path, head + "\n".join(rows)).modelled
+    runs = read(tmp_path, head + "\n".join(rows)).runs
     of = [run.configuration for run in runs]
     assert [(one.tp, one.pp, one.cp, one.dp, one.zero) for one in of] == [
         (1, 1, 1, 8, 3),
@@ -135,7 +135,7 @@ llama3.1 70b,h100,64,BF16,8192,80,False,4,4,2,1,1,GPUs/32,5,1,GPUs*2,64,True,,,4
     one = run.configuration
     assert (one.dp, one.global_batch, one.zero, one.graphs) == (64, 64, 3, False)
     assert run.measured_s == pytest.approx(5.74147)
-    other = read_runs(tmp_path / "runs.csv").modelled[1]
+    other = read_runs(tmp_path / "runs.csv").runs[1]
     assert (other.configuration.dp, other.configuration.global_batch, other.configuration.graphs) == (
         2,
         128,
@@ -163,7 +163,7 @@ def test_a_chronicle_of_bigscience(tmp_path: Path) -> None:
 |  384 | A100 80GB | 200B | 12 | 8 | 4 | 1 | 2040 | 69GB | 136.07 | 140 | 60 | 14336 | 2048 | 05-26 |
 |   64 | A100 80GB | 200B | 8 | 8 | 1 | 1 | 2040 | OOM | | | 60 | 14336 | 2048 | |
 """
-    fit, over = read(tmp_path, text).modelled
+    fit, over = read(tmp_path, text).runs
     assert (fit.measured_s, fit.peak_memory_bytes, fit.out_of_memory) == (136.07, 69e9, False)
     assert over.out_of_memory
 
@@ -205,7 +205,7 @@ def test_a_table_of_fine_tuning_with_uneven_lengths(tmp_path: Path) -> None:
         "llama3-8b,H100,8,32,8192,,,512:30; 1024:10",
         "llama3-8b,H100,8,32,8192,,,512 1024 1024 512",
     )
-    of = [run.configuration for run in read(tmp_path, head + "\n".join(rows)).modelled]
+    of = [run.configuration for run in read(tmp_path, head + "\n".join(rows)).runs]
     assert [(one.sequence, one.document) for one in of] == [(8192, 812), (8192, 640), (8192, 768)]
     assert [one.document_spread for one in of] == pytest.approx([0.5, 0.3464, 1 / 3], abs=1e-4)
 
@@ -217,9 +217,9 @@ def test_a_table_of_fine_tuning_tasks(tmp_path: Path) -> None:
 | LLAMA3-70B | SFT | 32 | H100 | 32 | 1 | 4096 | 4 | 4 | 5 | 1595 | NeMo 24.12 |
 | LLAMA3-70B | LoRA | 8 | H100 | 32 | 1 | 4096 | 2 | 4 | 20 | 2579 | NeMo 24.12 |
 """
-    of = [run.configuration for run in read(tmp_path, text).modelled]
+    of = [run.configuration for run in read(tmp_path, text).runs]
     assert [(one.adapter_rank, one.adapters) for one in of] == [(0, "all-linear"), (16, "qkv")]
-    assert "Task" not in read(tmp_path, text).unknown_columns
+    assert "Task" not in read(tmp_path, text).table.unknown_columns
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_table_of_fine_tuning_tasks(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_is_a_reason(tmp_path: Path, cells: str, words: str) -> None:
     runs = read(tmp_path, f"model,gpu,gpus,gbs,sequence lengths\nllama3-8b,H100,8,{cells}")
-    assert words in runs.not_modelled[0].reason
+    assert words in runs.not_scored[0].reason
 
 
 def test_a_table_that_may_have_the_batch_under_another_name_says_so(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ ROW = {
 
 def fits(**cells: str) -> bool:
     row = {**ROW, **cells}
-    (run,) = runs_of(tuple(row), [row]).modelled
-    return bool(run_memory(run, row).fits[0])
+    (run,) = runs_of([row]).runs
+    return bool(run_memory(run).fits[0])
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_framework_and_attention_are_read_from_their_columns_or_from_the_note(
 @pytest.mark.parametrize("column", ["framework", "attention"])
 def test_an_unknown_word_in_a_column_is_named(column: str) -> None:
     row = {**ROW, column: "magic"}
-    (refused,) = runs_of(tuple(row), [row]).not_modelled
+    (refused,) = runs_of([row]).not_scored
     assert f'{column}: unknown name "magic"' in refused.reason
 
 
@@ -84,7 +84,7 @@ def test_scores_in_memory_make_the_difference() -> None:
 def test_published_runs_fit_and_those_out_of_memory_do_not() -> None:
     """All but bs_492, which ran out of memory while a run that needs more did not (see test_memory_measured)."""
     runs = read_runs(Path(__file__).parents[3] / "benchmarks" / "data" / "train_runs.csv")
-    large = [run for run in runs.modelled if run.dataset != "vtrain_single"]
-    wrong = [run.name for run in large if run_memory(run, runs.rows[run.place]).fits[0] == run.out_of_memory]
+    large = [run for run in runs.runs if run.row.dataset != "vtrain_single"]
+    wrong = [run.row.name for run in large if run_memory(run).fits[0] == run.out_of_memory]
     assert len(large) > 350
     assert wrong == ["bs_492"]

@@ -5,18 +5,15 @@ from pathlib import Path
 import pytest
 
 from topoopt.base.errors import InvalidInput
+from topoopt.measurements.cells import degree, number
 from topoopt.measurements.training import Runs, read_runs
 from topoopt.measurements.training.cells import (
-    degree,
-    number,
     out_of_memory,
     precision,
     recomputation,
     switched_on,
     zero_stage,
 )
-from topoopt.measurements.training.table import _plain, column_of, read_run_table
-from topoopt.schema.files import packaged_rows
 
 HEADINGS = "gpus,gpu,gbs,layers,hidden,heads,seq,tp,mbs,iter_time_s,note"
 CELLS = "8,A100-SXM4-80GB,64,24,2048,16,2048,2,4,2.5,plain"
@@ -37,61 +34,23 @@ def read(folder: Path, text: str) -> Runs:
     ],
 )
 def test_a_heading_is_known_by_its_other_names(tmp_path: Path, headings: str) -> None:
-    (usual,) = read(tmp_path, f"{HEADINGS}\n{CELLS}\n").modelled
+    (usual,) = read(tmp_path, f"{HEADINGS}\n{CELLS}\n").runs
     found = read(tmp_path, f"{headings}\n{CELLS}\n")
-    assert found.modelled == (usual,)
-    assert found.columns == tuple(headings.split(","))  # and written again as they were
-    assert found.unknown_columns == ()
-
-
-def test_cells_may_be_separated_by_semicolons_or_tabs(tmp_path: Path) -> None:
-    table = f"{HEADINGS}\n{CELLS}\n"
-    usual = read(tmp_path, table).modelled
-    assert all(read(tmp_path, table.replace(",", mark)).modelled == usual for mark in ";\t")
-
-
-def test_lines_without_cells_are_no_rows_and_a_cell_may_have_lines(tmp_path: Path) -> None:
-    second = CELLS.replace("plain", '"two\nlines\u2028"')
-    text = f"\ufeff{HEADINGS}\r\n\r\n{CELLS}\r\n,,,,,,,,,,\r\n  \r\n{second}\r\n"
-    columns, rows = read_run_table(_written(tmp_path, text))
-    assert columns[0] == "gpus"
-    assert [row["note"] for row in rows] == ["plain", "two\nlines\u2028"]
-
-
-def test_no_heading_means_two_columns() -> None:
-    meant: dict[str, set[str]] = {}
-    for row in packaged_rows("measurements.training", "run_columns"):
-        for name in (row["column"], *row["other_names"].split()):
-            meant.setdefault(_plain(name), set()).add(row["column"])
-            assert column_of(name) == row["column"]
-    assert all(len(columns) == 1 for columns in meant.values())
+    assert found.runs == (usual,)
+    assert found.table.headings == tuple(headings.split(","))  # and written again as they were
+    assert found.table.unknown_columns == ()
 
 
 def test_a_vague_heading_beside_a_clear_one_is_not_read_but_named(tmp_path: Path) -> None:
     found = read(tmp_path, f"{HEADINGS},System\n{CELLS},our cluster\n")
-    assert found.unknown_columns == ("System",)
-    assert found.modelled[0].system.accelerator == "A100-SXM4-80GB"
+    assert found.table.unknown_columns == ("System",)
+    assert found.runs[0].system.accelerator == "A100-SXM4-80GB"
     alone = read(tmp_path, f"{HEADINGS.replace('gpu,', 'System,')}\n{CELLS}\n")
-    assert alone.modelled == found.modelled
+    assert alone.runs == found.runs
 
 
 def test_a_column_that_nobody_knows_is_named(tmp_path: Path) -> None:
-    assert read(tmp_path, f"{HEADINGS},weather\n{CELLS},fine\n").unknown_columns == ("weather",)
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("", "there is no column gpus"),
-        (f"{HEADINGS},TP\n{CELLS},2\n", 'the columns "tp" and "TP" say the same'),
-        (f"{HEADINGS}\n{CELLS},more\n", "line 2: expected 11 cells as in the first line, got 12"),
-        (f'{HEADINGS}\n{CELLS}\n"open', "line 3: not valid CSV"),
-    ],
-)
-def test_what_is_no_table_is_one_line(tmp_path: Path, text: str, complaint: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        read(tmp_path, text)
-    assert complaint in str(caught.value)
+    assert read(tmp_path, f"{HEADINGS},weather\n{CELLS},fine\n").table.unknown_columns == ("weather",)
 
 
 def test_words_of_a_row() -> None:
@@ -131,14 +90,3 @@ def test_words_of_a_row() -> None:
     for wrong in ("-1", "4", "yes please"):
         with pytest.raises(InvalidInput, match="zero: expected one of"):
             zero_stage({"zero": wrong})
-
-
-def test_other_names_are_of_one_column_each() -> None:
-    assert column_of("Sequence Parallel") == "seq_parallel"
-    assert column_of("sequence") == "seq"
-
-
-def _written(folder: Path, text: str) -> Path:
-    path = folder / "runs.csv"
-    path.write_bytes(text.encode())
-    return path

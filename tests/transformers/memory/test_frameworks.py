@@ -43,8 +43,8 @@ def test_estimates_have_it_in_time_and_memory() -> None:
 def test_rows_of_runs_have_it_too() -> None:
     row = {"model": "llama3-70b", "gpus": "128", "gpu": "H100", "tp": "8", "pp": "4", "gbs": "64"}
     rows = [{**row, "zero": "fsdp", "framework": name} for name in ("torchtitan", "fsdp")]
-    runs = runs_of(tuple(rows[0]), rows)
-    assert [run.configuration.zero for run in runs.modelled] == [1, 3]
+    runs = runs_of(rows)
+    assert [run.configuration.zero for run in runs.runs] == [1, 3]
 
 
 def test_interleaved_zero_2_sums_up_a_chunk() -> None:

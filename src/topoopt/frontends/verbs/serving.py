@@ -12,10 +12,11 @@ from topoopt.frontends.verbs.llm.words import Transformer
 from topoopt.frontends.verbs.serving_question import served_question
 from topoopt.inference import OnOneFabric, ServingAnswer, at_rate, serve
 from topoopt.jobs import traffic_job
+from topoopt.measurements import CalibrationFit
 from topoopt.measurements.serving import (
-    OwnFit,
     PredictedServing,
-    fit_own_file,
+    ServingCalibration,
+    fit_serving,
     predict_served_runs,
     read_serving_calibration,
 )
@@ -111,7 +112,7 @@ def serving_runs(runs: Path, *, calibration: Path | None = None) -> PredictedSer
 
 
 @checked_arguments
-def calibrate_serving(runs: Path) -> OwnFit:
+def calibrate_serving(runs: Path) -> CalibrationFit[ServingCalibration]:
     """Fit factors on the shipped constants to a few runs of one's own stack: errors before and after.
 
     Parameters
@@ -121,14 +122,14 @@ def calibrate_serving(runs: Path) -> OwnFit:
 
     Returns
     -------
-    OwnFit
+    CalibrationFit
 
     Raises
     ------
     InvalidInput
         If the file cannot be read, or has too little to fit to.
     """
-    return fit_own_file(os.fspath(runs))
+    return fit_serving(os.fspath(runs))
 
 
 def serving_plan(answer: ServingAnswer) -> Plan:

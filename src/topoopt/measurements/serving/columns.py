@@ -1,4 +1,4 @@
-"""Measured runs as columns: what their replicas hold and move, and how requests come."""
+"""Measured runs as columns of arrays, and what the law says of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from topoopt.inference import (
     Degrees,
     Parallelism,
     Replica,
+    ServedStack,
     accelerator_weight_bytes,
     activation_bytes,
     cache_shape,
@@ -31,7 +32,7 @@ MOST_AT_ONCE = 2048.0
 
 
 @dataclass(frozen=True, slots=True)
-class RunColumns:
+class ServedColumns:
     """Runs as columns, arrays (n,).
 
     Attributes
@@ -56,14 +57,14 @@ class RunColumns:
     modes: dict[str, Flags]
 
 
-def run_columns(runs: Sequence[ServedRun]) -> RunColumns:
+def served_columns(runs: Sequence[ServedRun]) -> ServedColumns:
     """Return runs as columns, in their order."""
     one = np.array([run.clients for run in runs]), np.array([float(run.decode_replicas) for run in runs])
     clients, replicas = one
     pools = np.array([float(run.prefill_replicas) for run in runs])
-    return RunColumns(
-        stacked([_replica(run, run.decode) for run in runs]),
-        stacked([_replica(run, run.prefill) for run in runs]),
+    return ServedColumns(
+        stacked([_replica(run.stack, run.stack.split) for run in runs]),
+        stacked([_replica(run.stack, run.prefill) for run in runs]),
         np.maximum(clients / replicas, 1.0),
         np.maximum(clients / pools, 1.0),
         np.array([run.prompt for run in runs]),
@@ -74,11 +75,11 @@ def run_columns(runs: Sequence[ServedRun]) -> RunColumns:
     )
 
 
-def _replica(run: ServedRun, split: Parallelism) -> Replica:
+def _replica(stack: ServedStack, split: Parallelism) -> Replica:
     degrees = (split.tensor, split.pipeline, split.expert, split.attention_data)
     columns = Degrees(*(np.array([float(one)]) for one in degrees))
-    settings = replace(run.settings, two_batch_overlap=usually_overlaps(split, run.accelerator))
-    return replica(run.model, run.accelerator, columns, settings)
+    settings = replace(stack.settings, two_batch_overlap=usually_overlaps(split, stack.accelerator))
+    return replica(stack.model, stack.accelerator, columns, settings)
 
 
 def usually_overlaps(split: Parallelism, accelerator: Accelerator) -> bool:
@@ -94,8 +95,8 @@ def _held(run: ServedRun) -> float:
 
     Such a run ran all the same, so the count is off there.
     """
-    model, settings, split = run.model, run.settings, run.decode
-    free = settings.memory_share * run.accelerator.memory_bytes - activation_bytes(model)
+    model, settings, split = run.stack.model, run.stack.settings, run.stack.split
+    free = settings.memory_share * run.stack.accelerator.memory_bytes - activation_bytes(model)
     free -= accelerator_weight_bytes(model, split, settings)
     if np.isnan(run.prompt):
         return np.inf
@@ -112,7 +113,7 @@ PROMPT_TOKENS = 16384.0
 """Tokens that an accelerator reads at once where the rate of reading prompts is measured."""
 
 
-def expected(rows: RunColumns, law: Constants) -> dict[str, Floats]:
+def expected(rows: ServedColumns, law: Constants) -> dict[str, Floats]:
     """Return what the law says of every quantity; nan where a row cannot have it."""
     none = np.full(len(rows.prompt), np.nan)
     found = {name: none.copy() for name in QUANTITIES}
@@ -121,12 +122,9 @@ def expected(rows: RunColumns, law: Constants) -> dict[str, Floats]:
         ("disagg", _two_pools),
         ("static", _static),
         ("offline", _at_once),
+        ("prefill", _reading),
+        ("decode", _answering),
     ):
-        chosen = rows.modes.get(mode)
-        if chosen is not None and chosen.any():
-            for name, values in part(rows, law).items():
-                found[name] = np.where(chosen, values, found[name])
-    for mode, part in (("prefill", _reading), ("decode", _answering)):
         chosen = rows.modes.get(mode)
         if chosen is not None and chosen.any():
             for name, values in part(rows, law).items():
@@ -134,7 +132,7 @@ def expected(rows: RunColumns, law: Constants) -> dict[str, Floats]:
     return found
 
 
-def _one_pool(rows: RunColumns, law: Constants) -> dict[str, Floats]:
+def _one_pool(rows: ServedColumns, law: Constants) -> dict[str, Floats]:
     found = closed_loop(rows.decode, law, rows.clients, rows.prompt, rows.answer, rows.held)
     return {
         "tpot": found.tpot_s,
@@ -143,7 +141,7 @@ def _one_pool(rows: RunColumns, law: Constants) -> dict[str, Floats]:
     }
 
 
-def _two_pools(rows: RunColumns, law: Constants) -> dict[str, Floats]:
+def _two_pools(rows: ServedColumns, law: Constants) -> dict[str, Floats]:
     batch = np.minimum(rows.clients, rows.held)
     step = decode_step_s(rows.decode, law, batch, rows.prompt + rows.answer / 2)
     alone = prompt_step_s(rows.prefill, law, rows.prompt)
@@ -154,7 +152,7 @@ def _two_pools(rows: RunColumns, law: Constants) -> dict[str, Floats]:
     return {"tpot": step, "ttft": alone + waits + step}
 
 
-def _static(rows: RunColumns, law: Constants) -> dict[str, Floats]:
+def _static(rows: ServedColumns, law: Constants) -> dict[str, Floats]:
     batch = rows.clients
     step = decode_step_s(rows.decode, law, batch, rows.prompt + rows.answer / 2)
     prefill = prompt_step_s(rows.decode, law, batch * rows.prompt, batch)
@@ -168,7 +166,7 @@ def _static(rows: RunColumns, law: Constants) -> dict[str, Floats]:
     }
 
 
-def _at_once(rows: RunColumns, law: Constants) -> dict[str, Floats]:
+def _at_once(rows: ServedColumns, law: Constants) -> dict[str, Floats]:
     batch = np.minimum(
         np.maximum(np.where(np.isfinite(rows.held), rows.held, 64.0) * law.batch_share, 1.0),
         MOST_AT_ONCE * rows.decode.attention_data,
@@ -183,14 +181,14 @@ def _at_once(rows: RunColumns, law: Constants) -> dict[str, Floats]:
     }
 
 
-def _reading(rows: RunColumns, law: Constants) -> dict[str, Floats]:
+def _reading(rows: ServedColumns, law: Constants) -> dict[str, Floats]:
     alone = prompt_step_s(rows.prefill, law, rows.prompt)
     prompts = np.maximum(np.round(PROMPT_TOKENS / rows.prompt), 1.0) * rows.prefill.attention_data
     together = prompt_step_s(rows.prefill, law, prompts * rows.prompt, prompts)
     return {"prefill": alone, "prompt_rate": prompts * rows.prompt / together * rows.replicas}
 
 
-def _answering(rows: RunColumns, law: Constants) -> dict[str, Floats]:
+def _answering(rows: ServedColumns, law: Constants) -> dict[str, Floats]:
     answer = np.nan_to_num(rows.answer, nan=1.0)
     step = decode_step_s(rows.decode, law, rows.clients, rows.prompt + answer / 2)
     return {"tpot": step, "throughput": rows.clients / step * rows.replicas}

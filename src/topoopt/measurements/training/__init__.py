@@ -1,10 +1,7 @@
 """Tables of measured runs: their columns, models, memory and predictions."""
 
-from topoopt.measurements.training.calibration_fit import CalibrationFit as CalibrationFit
 from topoopt.measurements.training.calibration_fit import FitRules as FitRules
 from topoopt.measurements.training.calibration_fit import fit_to_runs as fit_to_runs
-from topoopt.measurements.training.fit import ERROR_KINDS as ERROR_KINDS
-from topoopt.measurements.training.fit import Error as Error
 from topoopt.measurements.training.fit import Fit as Fit
 from topoopt.measurements.training.fit import TimedRuns as TimedRuns
 from topoopt.measurements.training.fit import Weights as Weights
@@ -16,9 +13,9 @@ from topoopt.measurements.training.prediction import PredictedRuns as PredictedR
 from topoopt.measurements.training.prediction import Prediction as Prediction
 from topoopt.measurements.training.prediction import predict_runs as predict_runs
 from topoopt.measurements.training.prediction import run_memory as run_memory
-from topoopt.measurements.training.run import NotModelled as NotModelled
 from topoopt.measurements.training.run import Run as Run
 from topoopt.measurements.training.run import Runs as Runs
 from topoopt.measurements.training.run import read_runs as read_runs
+from topoopt.measurements.training.run import timed as timed
 from topoopt.measurements.training.software_stack import run_attention as run_attention
 from topoopt.measurements.training.software_stack import run_framework as run_framework

@@ -1,16 +1,16 @@
-"""The noun CalibrationFit: a calibration that was fitted to a table of runs, and how far it is off."""
+"""A calibration of training fitted to the runs of a table: which of them, from where, and what it was made of."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import find_accelerator
-from topoopt.measurements.training.fit import FEWEST_RUNS, Error, Fit, Weights, calibrate, timed_runs
-from topoopt.measurements.training.run import Run, Runs, read_runs
+from topoopt.measurements.fit import CalibrationFit
+from topoopt.measurements.score import Errors
+from topoopt.measurements.training.fit import FEWEST_RUNS, Fit, Weights, calibrate, parameters_of, timed_runs
+from topoopt.measurements.training.run import Run, Runs, read_runs, timed
 from topoopt.transformers import ATTENTIONS, Calibration, are_alike, starting_calibration
 
 
@@ -56,81 +56,7 @@ class FitRules:
                 )
 
 
-@shows_itself
-@dataclass(frozen=True, eq=False)
-class CalibrationFit:
-    """A calibration, the runs that it was fitted to, and its errors.
-
-    Attributes
-    ----------
-    runs_file : str
-    runs : Runs
-        All of the table.
-    fitted_runs : tuple of Run
-        Those that it was fitted to.
-    start : Calibration
-    fit : Fit
-        Its calibration says what it was made of, and by which command.
-    """
-
-    runs_file: str
-    runs: Runs
-    fitted_runs: tuple[Run, ...]
-    start: Calibration
-    fit: Fit
-
-    @property
-    def calibration(self) -> Calibration:
-        """What was fitted."""
-        return self.fit.calibration
-
-    @property
-    def errors(self) -> Mapping[str, Mapping[str, Error]]:
-        """Errors by data set, for each of :data:`~topoopt.measurements.training.ERROR_KINDS`."""
-        return self.fit.errors
-
-    @property
-    def other_runs(self) -> dict[str, int]:
-        """How many runs of other accelerators the table has."""
-        places = {run.place for run in self.fitted_runs}
-        return dict(Counter(run.system.accelerator for run in self.runs.timed if run.place not in places))
-
-    def to_frame(self) -> Frame:
-        """Return the errors as a pandas table, a row for each data set and kind of error.
-
-        Raises
-        ------
-        InvalidInput
-            If pandas is not installed.
-        """
-        return frame(
-            {"dataset": name, "errors": kind, **asdict(error)}
-            for kind, errors in self.errors.items()
-            for name, error in errors.items()
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
-        calibration = self.calibration
-        return {
-            "runs_file": self.runs_file,
-            "runs": len(self.fitted_runs),
-            "other_runs": self.other_runs,
-            "not_modelled": [{"id": row.name, "reason": row.reason} for row in self.runs.not_modelled],
-            "accelerator": calibration.accelerator,
-            "started_from": self.start.provenance["started_from"],
-            "strength": self.fit.strength,
-            "attention": calibration.attention,
-            "parameters": calibration.parameters(),
-            **{
-                kind: {name: asdict(one) for name, one in errors.items()}
-                for kind, errors in self.errors.items()
-            },
-            "provenance": dict(calibration.provenance),
-        }
-
-
-def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit:
+def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit[Calibration]:
     """Fit a calibration to the runs of a CSV file, and measure it on runs that it has not seen.
 
     Raises
@@ -139,32 +65,44 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit:
         If the file is no table of runs, or has too few of the accelerators.
     """
     runs = read_runs(path)
-    name, fitted_runs = _runs_to_fit(runs, rules.accelerators, path)
-    known = {run.dataset for run in fitted_runs}
+    name, fitted_runs = runs_to_fit(runs, rules.accelerators, path)
+    known = {run.row.dataset for run in fitted_runs}
     for dataset in rules.weights or {}:
         check_known("weight", dataset, known)
     start = starting_calibration(rules.start or name, name, rules.attention)
     fit = calibrate(timed_runs(fitted_runs), start, Weights(rules.weights or {}), rules.seed, rules.strength)
-    return CalibrationFit(path, runs, fitted_runs, start, _with_provenance(fit, path, rules))
+    calibration = replace(fit.calibration, provenance=_provenance(fit, path, rules))
+    rows = {run.row for run in fitted_runs}
+    about = {
+        "other_runs": dict(Counter(run.system.accelerator for run in timed(runs) if run.row not in rows)),
+        "accelerator": calibration.accelerator,
+        "started_from": start.provenance["started_from"],
+        "strength": fit.strength,
+        "attention": calibration.attention,
+        "parameters": calibration.parameters(),
+        "provenance": dict(calibration.provenance),
+    }
+    constants = parameters_of(start, calibration)
+    return CalibrationFit(path, len(rows), calibration, constants, fit.errors, about, runs.not_scored)
 
 
-def _runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
+def runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
     """Return the accelerator that is calibrated, and its timed runs.
 
     Left out are those of adapters, which judge, and those of models with a recurrence where there are others: nothing
     that is fitted is about its kernels, whose times would go into the others'.
     """
-    whole = [run for run in runs.timed if run.configuration.adapter_rank == 0]
-    timed = [run for run in whole if not run.model.recurrent_layers] or whole
-    counts = Counter(run.system.accelerator for run in timed)
+    whole = [run for run in timed(runs) if run.configuration.adapter_rank == 0]
+    found = [run for run in whole if not run.model.recurrent_layers] or whole
+    counts = Counter(run.system.accelerator for run in found)
     if not counts:
-        why = f"; the first is not modelled: {runs.not_modelled[0].reason}" if runs.not_modelled else ""
+        why = f"; the first is not modelled: {runs.not_scored[0].reason}" if runs.not_scored else ""
         raise InvalidInput(f"{place}: no run with a time{why}")
     known = sorted(counts)
     if not accelerators:
         most = max(known, key=lambda name: counts[name])
-        alike = tuple(run for run in timed if are_alike(run.system.accelerator, most))
-        if len(alike) <= FEWEST_RUNS < len(timed):
+        alike = tuple(run for run in found if are_alike(run.system.accelerator, most))
+        if len(alike) <= FEWEST_RUNS < len(found):
             listed = ", ".join(f"{counts[name]} of {name}" for name in known)
             raise InvalidInput(
                 f"{place}: needs {FEWEST_RUNS + 1} runs with a time on one accelerator or its relatives; it has "
@@ -172,7 +110,7 @@ def _runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[s
             )
         return most, alike
     names = [find_accelerator(word).name for word in accelerators]
-    of_these = tuple(run for run in timed if run.system.accelerator in names)
+    of_these = tuple(run for run in found if run.system.accelerator in names)
     if not of_these:
         raise InvalidInput(
             f"accelerator: no timed run of {', '.join(names)} in {place}; it has {', '.join(known)}"
@@ -180,8 +118,8 @@ def _runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[s
     return names[0], of_these
 
 
-def _with_provenance(fit: Fit, path: str, rules: FitRules) -> Fit:
-    """Return the fit with a calibration that says what it was made of, and by which command."""
+def _provenance(fit: Fit, path: str, rules: FitRules) -> dict[str, str]:
+    """Return what a calibration was made of, and by which command."""
     words = {
         "accelerator": [",".join(rules.accelerators)] if rules.accelerators else [],
         "start": [rules.start] if rules.start else [],
@@ -190,7 +128,7 @@ def _with_provenance(fit: Fit, path: str, rules: FitRules) -> Fit:
         "strength": [f"{fit.strength:g}"],
     }
     flags = [f"--{word} {value}" for word, values in words.items() for value in values]
-    made_of = {
+    return {
         **fit.calibration.provenance,
         "command": " ".join(["topoopt llm calibrate", Path(path).name, *flags]),
         "runs": ", ".join(
@@ -200,8 +138,7 @@ def _with_provenance(fit: Fit, path: str, rules: FitRules) -> Fit:
         "mape_percent_held_out": _listed(fit.errors["cross_validated"]),
         "mape_percent_size_held_out": _listed(fit.errors["leave_one_size_out"]),
     }
-    return replace(fit, calibration=replace(fit.calibration, provenance=made_of))
 
 
-def _listed(errors: Mapping[str, Error]) -> str:
+def _listed(errors: Errors) -> str:
     return ", ".join(f"{name} {error.mape_percent:.1f}" for name, error in errors.items()) or "too few runs"

@@ -18,17 +18,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.measurements.training.cells import (
-    SIZED,
-    WORDS,
-    Row,
-    is_hybrid_shard,
-    meaning,
-    number,
-    switched_on,
-    text,
-    whole,
-)
+from topoopt.measurements.cells import SIZED, Row, number, text, whole
+from topoopt.measurements.training.cells import WORDS, is_hybrid_shard, meaning, switched_on
 from topoopt.schema.files import packaged_rows
 from topoopt.transformers import System
 

@@ -5,7 +5,8 @@ import re
 
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
-from topoopt.measurements.training.cells import Row, meaning, number, size_bytes, text
+from topoopt.measurements.cells import Row, number, text
+from topoopt.measurements.training.cells import meaning, size_bytes
 from topoopt.transformers import (
     FLOPS_DEFINITIONS,
     Configuration,

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.measurements.training.cells import Row, number, switched_on, text, whole
+from topoopt.measurements.cells import Row, number, text, whole
+from topoopt.measurements.training.cells import switched_on
 from topoopt.workloads.transformer import (
     Shapes,
     TransformerModel,

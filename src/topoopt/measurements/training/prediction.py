@@ -11,9 +11,12 @@ import numpy as np
 
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import TopoOptError
-from topoopt.measurements.training.cells import Row, meaning, text
-from topoopt.measurements.training.fit import Error, dataset_errors, timed_runs
-from topoopt.measurements.training.run import NotModelled, Run, Runs
+from topoopt.measurements.cells import Row, text
+from topoopt.measurements.run_table import NotScored
+from topoopt.measurements.score import Errors, errors_by, percent_off
+from topoopt.measurements.training.cells import meaning
+from topoopt.measurements.training.fit import timed_runs
+from topoopt.measurements.training.run import Run, Runs
 from topoopt.measurements.training.software_stack import run_attention, run_framework
 from topoopt.transformers import (
     RECOMPUTATIONS,
@@ -61,13 +64,13 @@ class Prediction:
     @property
     def error_percent(self) -> float:
         """By how much the time is off; NaN where none was measured."""
-        return 100 * (self.iteration_time_s / self.run.measured_s - 1)
+        return percent_off(self.iteration_time_s, self.run.measured_s)
 
     @property
     def memory_error_percent(self) -> float:
         """By how much the memory is off the measured peak; NaN where none was measured."""
         measured = self.run.peak_memory_bytes or math.nan
-        return 100 * (self.peak_bytes / measured - 1)
+        return percent_off(self.peak_bytes, measured)
 
 
 def _percent(value: float) -> str | None:
@@ -85,7 +88,7 @@ PREDICTED: Mapping[str, Callable[[Prediction], Any]] = {
     "memory_error_percent": lambda one: _percent(one.memory_error_percent),
     "predicted_fits": lambda one: int(one.fits),
     "calibration": lambda one: one.calibration,
-    "not_modelled": lambda one: None,
+    "not_scored": lambda one: None,
 }
 """Columns that are added to the table, and their cells."""
 
@@ -97,35 +100,51 @@ class PredictedRuns:
 
     Attributes
     ----------
-    runs_file : str
-    errors : mapping from a data set to Error
-        Of the runs that have a time; ``all`` is every run.
-    memory_errors : mapping from a data set to Error
-        Of the runs that have a peak of memory.
+    not_scored : tuple of NotScored
+        Rows that cannot be modelled, or for whose accelerator there is no calibration.
     """
 
-    runs_file: str
     runs: Runs
     predictions: tuple[Prediction, ...]
-    not_modelled: tuple[NotModelled, ...]
-    errors: Mapping[str, Error]
-    memory_errors: Mapping[str, Error]
+    not_scored: tuple[NotScored, ...]
+
+    @property
+    def runs_file(self) -> str:
+        """The file of the table."""
+        return self.runs.table.path
+
+    @property
+    def errors(self) -> Errors:
+        """Errors of the iteration time by data set, of the runs that have one; ``all`` is every run."""
+        off = [(one.run.row.dataset, one.error_percent) for one in self.predictions if one.run.time_from]
+        return errors_by(off, total=True)
+
+    @property
+    def memory_errors(self) -> Errors:
+        """Errors of the peak memory by data set, of the runs that have one; ``all`` is every run."""
+        ran = [one for one in self.predictions if one.run.peak_memory_bytes]
+        return errors_by([(one.run.row.dataset, one.memory_error_percent) for one in ran], total=True)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table, and those of :data:`PREDICTED`."""
-        return (*(column for column in self.runs.columns if column not in PREDICTED), *PREDICTED)
+        return (*(column for column in self.runs.table.headings if column not in PREDICTED), *PREDICTED)
+
+    @property
+    def unknown_columns(self) -> tuple[str, ...]:
+        """Headings that nothing is read from; a table that was written with predictions may be read again."""
+        return tuple(column for column in self.runs.table.unknown_columns if column not in PREDICTED)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the rows of the table as they were, with predictions, or with the reason why there are none."""
-        made = {one.run.place: one for one in self.predictions}
-        reasons = {row.place: row.reason for row in self.not_modelled}
-        for place, row in enumerate(self.runs.rows):
-            own = {column: row.get(column, "") for column in self.columns}
-            if place in made:
-                yield {**own, **{column: cell(made[place]) for column, cell in PREDICTED.items()}}
+        made = {one.run.row: one for one in self.predictions}
+        reasons = {one.row: one.reason for one in self.not_scored}
+        for row in self.runs.table.rows:
+            own = {column: row.cells.get(column, "") for column in self.columns}
+            if row in made:
+                yield {**own, **{column: cell(made[row]) for column, cell in PREDICTED.items()}}
             else:
-                yield {**own, **dict.fromkeys(PREDICTED), "not_modelled": reasons.get(place, "")}
+                yield {**own, **dict.fromkeys(PREDICTED), "not_scored": reasons.get(row, "")}
 
     def to_frame(self) -> Frame:
         """Return the table with predictions as a pandas table.
@@ -143,12 +162,12 @@ class PredictedRuns:
         others = [one for one in self.predictions if not one.run.out_of_memory]
         return {
             "runs_file": self.runs_file,
-            "rows": len(self.runs.rows),
+            "rows": len(self.runs.table.rows),
             "modelled": len(self.predictions),
             "rows_by_calibration": dict(Counter(one.calibration for one in self.predictions)),
             "times_from": dict(Counter(one.run.time_from for one in self.predictions if one.run.time_from)),
             "without_time": sum(math.isnan(one.run.measured_s) for one in others),
-            "unknown_columns": [column for column in self.runs.unknown_columns if column not in PREDICTED],
+            "unknown_columns": list(self.unknown_columns),
             "mape_by_dataset": {name: error.mape_percent for name, error in self.errors.items()},
             "bias_by_dataset": {name: error.bias_percent for name, error in self.errors.items()},
             "runs_by_dataset": {name: error.runs for name, error in self.errors.items()},
@@ -160,13 +179,11 @@ class PredictedRuns:
                 "other_runs": len(others),
                 "other_runs_predicted_to_fit": sum(one.fits for one in others),
             },
-            "not_modelled": [
-                {"id": row.name, "dataset": row.dataset, "reason": row.reason} for row in self.not_modelled
-            ],
+            "not_scored": [row.to_json() for row in self.not_scored],
         }
 
 
-def predict_runs(runs: Runs, calibration: Calibration | None = None, runs_file: str = "") -> PredictedRuns:
+def predict_runs(runs: Runs, calibration: Calibration | None = None) -> PredictedRuns:
     """Return the predictions for all runs that can be modelled.
 
     Parameters
@@ -176,29 +193,27 @@ def predict_runs(runs: Runs, calibration: Calibration | None = None, runs_file: 
         with None.
     """
     groups: dict[str, list[Run]] = defaultdict(list)
-    for run in runs.modelled:
+    for run in runs.runs:
         groups[run.system.accelerator].append(run)
-    predictions, others = [], list(runs.not_modelled)
+    predictions, others = [], list(runs.not_scored)
     for accelerator, members in groups.items():
         try:
             alike = calibration is not None and are_alike(accelerator, calibration.accelerator)
             law = calibration if calibration is not None and alike else find_calibration(accelerator)
         except TopoOptError as error:
-            others += [NotModelled(run.place, run.name, run.dataset, str(error)) for run in members]
+            others += [NotScored(run.row, str(error)) for run in members]
             continue
-        predictions += _predicted(members, law, runs)
-    predictions.sort(key=lambda one: one.run.place)
-    others.sort(key=lambda one: one.place)
-    return PredictedRuns(
-        runs_file, runs, tuple(predictions), tuple(others), _errors(predictions), _memory_errors(predictions)
-    )
+        predictions += _predicted(members, law)
+    predictions.sort(key=lambda one: one.run.row.place)
+    others.sort(key=lambda one: one.row.place)
+    return PredictedRuns(runs, tuple(predictions), tuple(others))
 
 
-def _predicted(members: list[Run], calibration: Calibration, runs: Runs) -> list[Prediction]:
+def _predicted(members: list[Run], calibration: Calibration) -> list[Prediction]:
     times = timed_runs(members).times(calibration)
     made = []
     for index, run in enumerate(members):
-        memory = run_memory(run, runs.rows[run.place])
+        memory = run_memory(run)
         row = times.row(index)
         made.append(
             Prediction(
@@ -211,53 +226,32 @@ def _predicted(members: list[Run], calibration: Calibration, runs: Runs) -> list
                 float(times.model_flops[index]) / row["iteration_time_s"],
                 float(memory.total[0]),
                 bool(memory.fits[0]),
-                measured_bytes(run, memory, runs.rows[run.place]),
+                measured_bytes(run, memory),
             )
         )
     return made
 
 
-def _errors(predictions: list[Prediction]) -> Mapping[str, Error]:
-    timed = [one for one in predictions if not np.isnan(one.run.measured_s)]
-    if not timed:
-        return {}
-    measured = timed_runs([one.run for one in timed])
-    return dataset_errors(measured, np.array([one.iteration_time_s for one in timed]))
-
-
-def _memory_errors(predictions: list[Prediction]) -> Mapping[str, Error]:
-    groups: dict[str, list[float]] = defaultdict(list)
-    for one in predictions:
-        if not math.isnan(one.memory_error_percent) and not one.run.out_of_memory:
-            groups[one.run.dataset].append(one.memory_error_percent)
-    everything = {**groups, "all": [error for part in groups.values() for error in part]}
-    return {
-        name: Error(len(part), float(np.abs(part).mean()), float(np.mean(part)))
-        for name, part in everything.items()
-        if part
-    }
-
-
-def run_memory(run: Run, row: Row) -> MemoryColumns:
+def run_memory(run: Run) -> MemoryColumns:
     """Return the memory of a run, one row.
 
     Where the row does not say what was computed again, it is what needs least.
     """
-    ways = [run.configuration.recompute] if text(row, "recompute") else RECOMPUTATIONS
+    ways = [run.configuration.recompute] if text(run.row.cells, "recompute") else RECOMPUTATIONS
     table = configuration_table([replace(run.configuration, recompute=how) for how in ways])
-    return _least(memory(run.model, table, *_stack(run, row)))
+    return _least(memory(run.model, table, *_stack(run)))
 
 
-def measured_bytes(run: Run, needed: MemoryColumns, row: Row) -> float:
+def measured_bytes(run: Run, needed: MemoryColumns) -> float:
     """Return what a measurement of a run, whose fullest accelerator is given, would show by the row's ``mem_def``."""
-    if run.configuration.pp > 1 and re.search(FIRST_STAGE, text(row, "mem_def").lower()):
-        common = common_of(run.model, configuration_table([run.configuration]), *_stack(run, row))
+    if run.configuration.pp > 1 and re.search(FIRST_STAGE, text(run.row.cells, "mem_def").lower()):
+        common = common_of(run.model, configuration_table([run.configuration]), *_stack(run))
         needed = stage_memory(common, np.zeros(1, np.int64))
-    return counted_bytes(needed, row)
+    return counted_bytes(needed, run.row.cells)
 
 
-def _stack(run: Run, row: Row) -> tuple[str, str, str]:
-    return run.system.accelerator, run_attention(row), run_framework(row)
+def _stack(run: Run) -> tuple[str, str, str]:
+    return run.system.accelerator, run_attention(run.row.cells), run_framework(run.row.cells)
 
 
 def _least(needed: MemoryColumns) -> MemoryColumns:

@@ -7,18 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from topoopt.base.errors import InvalidInput, TopoOptError
+from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
+from topoopt.measurements.cells import Row, degree, number, text, whole
+from topoopt.measurements.run_table import (
+    MeasuredRuns,
+    RunColumns,
+    RunTable,
+    TableRow,
+    read_run_table,
+    table_rows,
+)
 from topoopt.measurements.training.cells import (
-    Row,
-    degree,
-    number,
     out_of_memory,
     precision,
     recomputation,
     switched_on,
-    text,
-    whole,
     with_cells,
     zero_stage,
 )
@@ -31,7 +35,6 @@ from topoopt.measurements.training.software_stack import (
     written_gathers,
     written_unfused,
 )
-from topoopt.measurements.training.table import columns_of, read_run_table
 from topoopt.transformers import (
     LARGEST_SERVER,
     Configuration,
@@ -45,6 +48,12 @@ from topoopt.transformers import (
     written_accelerator,
 )
 from topoopt.workloads.transformer import TransformerModel
+
+COLUMNS = RunColumns(
+    "measurements.training",
+    ("gpus", "gpu", "gbs"),
+    {"gpus": ("nodes",), "gbs": ("gbs_tokens", "grad_accum", "local_batch")},
+)
 
 NETWORK_BANDWIDTH_BPS = 100e9
 """Per accelerator, where neither the row nor the catalogue knows."""
@@ -66,8 +75,7 @@ class Run:
 
     Attributes
     ----------
-    place : int
-        Row of the table, from 0.
+    row : TableRow
     measured_s : float
         Time of an iteration; NaN where none was published, or where the run was out of memory.
     attention : str
@@ -82,9 +90,7 @@ class Run:
         Parts of a layer that ran operation by operation, and how ZeRO-3 gathered; nothing as above.
     """
 
-    place: int
-    name: str
-    dataset: str
+    row: TableRow
     model: TransformerModel
     configuration: Configuration
     system: System
@@ -97,35 +103,12 @@ class Run:
     gathers: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NotModelled:
-    """A row that cannot be modelled, and why."""
-
-    place: int
-    name: str
-    dataset: str
-    reason: str
+Runs = MeasuredRuns[Run]
 
 
-@dataclass(frozen=True)
-class Runs:
-    """A table of runs: its rows as written, those that can be modelled, and the others."""
-
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
-    modelled: tuple[Run, ...]
-    not_modelled: tuple[NotModelled, ...]
-
-    @property
-    def timed(self) -> tuple[Run, ...]:
-        """Runs with a measured time."""
-        return tuple(run for run in self.modelled if not math.isnan(run.measured_s))
-
-    @property
-    def unknown_columns(self) -> tuple[str, ...]:
-        """Headings that nothing is read from."""
-        read = columns_of(self.columns)
-        return tuple(column for column, name in zip(self.columns, read, strict=True) if not name)
+def timed(runs: Runs) -> tuple[Run, ...]:
+    """Return the runs with a measured time."""
+    return tuple(run for run in runs.runs if not math.isnan(run.measured_s))
 
 
 def read_runs(path: str | Path) -> Runs:
@@ -140,23 +123,16 @@ def read_runs(path: str | Path) -> Runs:
     InvalidInput
         If the file is not such a table. A row that cannot be modelled is no error; it is listed with the reason.
     """
-    return runs_of(*read_run_table(path))
+    return read_run_table(path, COLUMNS).read(_run)
 
 
-def runs_of(columns: Sequence[str], rows: Sequence[Row]) -> Runs:
+def runs_of(rows: Sequence[Row]) -> Runs:
     """Return the runs of rows that are already read."""
-    modelled, others = [], []
-    for place, row in enumerate(rows):
-        name, dataset = text(row, "id") or f"row {place + 1}", text(row, "dataset") or "runs"
-        try:
-            modelled.append(_run(place, name, dataset, row))
-        except TopoOptError as error:
-            others.append(NotModelled(place, name, dataset, str(error)))
-    return Runs(tuple(columns), tuple(rows), tuple(modelled), tuple(others))
+    return RunTable("", tuple(rows[0]), table_rows(rows)).read(_run)
 
 
-def _run(place: int, name: str, dataset: str, cells: Row) -> Run:
-    row = with_cells(cells)
+def _run(table_row: TableRow) -> Run:
+    row = with_cells(table_row.cells)
     framework = run_framework(row)  # whose name is looked up before anything is predicted
     model = run_model(row)
     accelerators = whole(row, "gpus")
@@ -172,7 +148,7 @@ def _run(place: int, name: str, dataset: str, cells: Row) -> Run:
         written_unfused(row),
         written_gathers(row),
     )
-    return Run(place, name, dataset, model, configuration, system, seconds, oom, *how)
+    return Run(table_row, model, configuration, system, seconds, oom, *how)
 
 
 def run_system(row: Row, accelerators: int) -> System:

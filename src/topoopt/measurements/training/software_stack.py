@@ -3,7 +3,8 @@
 import re
 
 from topoopt.base.errors import check_known, unknown_name
-from topoopt.measurements.training.cells import Row, meaning, switched_on, text, zero_stage
+from topoopt.measurements.cells import Row, text
+from topoopt.measurements.training.cells import meaning, switched_on, zero_stage
 from topoopt.transformers import ATTENTION_KERNELS, FRAMEWORKS, GATHERS, find_framework, unfused_bits
 
 ATTENTION_COLUMNS = ("attention", "attention_kernel", "attn", "kernel", "flash_attention", "flash_attn")

@@ -52,7 +52,7 @@ def test_estimates_and_searches_take_its_time(name: str) -> None:
 def test_tables_of_runs_take_the_same_words() -> None:
     row = {"model": "llama2-7b", "gpus": "16", "gpu": "A100", "tp": "4", "pp": "2", "gbs": "32"}
     for name in APART:
-        [run] = runs_of((*row, "framework"), [{**row, "framework": name}]).modelled
+        [run] = runs_of([{**row, "framework": name}]).runs
         assert run.unfused == FRAMEWORKS[name].unfused
 
 

@@ -35,7 +35,7 @@ def test_every_run_of_a_table(printed: Printed) -> None:
     found = topoopt.llm.estimate_runs(RUNS)
     assert printed("llm", "estimate", "--runs", RUNS) == as_json(found.to_json())
     table = found.to_frame()
-    assert len(table) == len(found.runs.rows)
+    assert len(table) == len(found.runs.table.rows)
     assert list(table.columns) == list(found.columns)
 
 

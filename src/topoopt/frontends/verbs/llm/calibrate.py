@@ -4,8 +4,10 @@ import os
 from collections.abc import Mapping, Sequence
 
 from topoopt.base.errors import InvalidInput
-from topoopt.measurements.training import CalibrationFit, FitRules, fit_to_runs
+from topoopt.measurements import CalibrationFit
+from topoopt.measurements.training import FitRules, fit_to_runs
 from topoopt.schema.words import checked_arguments
+from topoopt.transformers import Calibration
 
 
 @checked_arguments
@@ -18,7 +20,7 @@ def calibrate(
     weight: Mapping[str, float] | None = None,
     strength: float | None = None,
     seed: int = 0,
-) -> CalibrationFit:
+) -> CalibrationFit[Calibration]:
     """Fit a calibration to measured step times, and say how far it is off on runs that it has not seen.
 
     A handful of runs is enough: what they have no say in stays as it starts.

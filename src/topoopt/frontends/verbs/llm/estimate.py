@@ -95,4 +95,4 @@ def estimate_runs(
         If a file cannot be read.
     """
     named = None if calibration is None else named_calibration(os.fspath(calibration))
-    return predict_runs(read_runs(os.fspath(runs)), named, os.fspath(runs))
+    return predict_runs(read_runs(os.fspath(runs)), named)

@@ -1,0 +1,186 @@
+"""Fits of constants to measured runs: one search, one cross-validation, one answer, for every kind of runs.
+
+Robust least squares on the misses of a law, with every constant held back to where it starts: a handful of runs moves
+only what they have a say in.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.arrays import Floats, Ints
+from topoopt.measurements.run_table import NotScored
+from topoopt.measurements.score import Errors, errors_json
+from topoopt.transformers import Bounds
+
+LawT = TypeVar("LawT")
+CalibrationT = TypeVar("CalibrationT")
+ROBUST_FROM = 1.5
+"""Misses beyond so many times their spread count linearly: published tables have misprints and odd days."""
+NOTHING = 1e-9
+"""Smaller values are none: where a share ends at its lower bound, the search stops just above."""
+BEGINNINGS = 4
+"""Points around the start at which a fit begins, too."""
+FOLDS = 10
+ERROR_KINDS = {
+    "before": "start",
+    "in_sample": "in sample",
+    "cross_validated": "held out",
+    "leave_one_size_out": "size held out",
+    "leave_one_stack_out": "stack held out",
+}
+"""Errors of a start, of the fit, on runs that it has not seen, on sizes of models or stacks that it has not seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant of a law: where a fit starts and is held back to, its bounds, and what it came to."""
+
+    name: str
+    bounds: Bounds
+    start: float
+    value: float
+
+    @property
+    def source(self) -> str:
+        """Whether the value is ``fitted``, or that of the ``start``, for the runs have no say in it."""
+        return "start" if self.value == self.start else "fitted"
+
+    def position(self, value: float) -> float:
+        """Return a value on the scale on which it is looked for: the logarithm, a share as it is."""
+        return value if self.bounds.is_share else float(np.log(value))
+
+    def at(self, position: float) -> float:
+        """Return the value of a position, inside the bounds."""
+        value, bounds = position if self.bounds.is_share else np.exp(position), self.bounds
+        return float(np.clip(value, bounds.low, bounds.high)) if value > NOTHING else bounds.low
+
+
+Values = Mapping[str, float]
+
+
+def fit_constants(
+    constants: Sequence[Constant],
+    misses: Callable[[Values], Floats],
+    strength: float = 1.0,
+    guess: Values | None = None,
+) -> dict[str, float]:
+    """Return the values under which a law misses least, near where the constants start.
+
+    The search begins at the start, and at :data:`BEGINNINGS` points around it that are the same every time, for there
+    are several places where no small step is better; at ``guess`` alone, if there is one, which is over sooner.
+
+    Parameters
+    ----------
+    misses
+        From values to the misses of runs, over their spread.
+    strength
+        How strongly constants are held back to their start; 1 is the spread of their bounds.
+    """
+    origin = np.array([one.position(one.start) for one in constants])
+    low = np.array([one.position(one.bounds.low) for one in constants])
+    high = np.array([one.position(one.bounds.high) for one in constants])
+    spread = np.array([one.bounds.spread for one in constants])
+
+    def values(vector: Floats) -> dict[str, float]:
+        return {one.name: one.at(place) for one, place in zip(constants, vector.tolist(), strict=True)}
+
+    def residuals(vector: Floats) -> Floats:
+        return np.concatenate([misses(values(vector)), strength * (vector - origin) / spread])
+
+    around = np.random.default_rng(0).normal(size=(BEGINNINGS, len(origin)))
+    beginnings = [origin, *(origin + around * spread)]
+    if guess is not None:
+        beginnings = [np.array([one.position(guess[one.name]) for one in constants])]
+    from scipy.optimize import least_squares  # noqa: PLC0415 - takes half a second to import
+
+    solutions = [
+        least_squares(
+            residuals,
+            np.clip(begin, low + 1e-6 * spread, high - 1e-6 * spread),
+            bounds=(low, high),
+            loss="soft_l1",
+            f_scale=ROBUST_FROM,
+            x_scale=spread,
+            max_nfev=100,
+        )
+        for begin in beginnings
+    ]
+    best = min(solutions, key=lambda one: float(one.cost))
+    has_say = np.any(np.abs(np.asarray(best.jac)[: -len(constants)]) > NOTHING, axis=0)
+    return {
+        one.name: value if said else one.start
+        for one, value, said in zip(constants, values(best.x).values(), has_say, strict=True)
+    }
+
+
+def random_parts(runs: int, seed: int) -> Ints:
+    """Return the part of each run, numbered, of :data:`FOLDS` or as many as there are runs."""
+    parts = np.empty(runs, np.int64)
+    parts[np.random.default_rng(seed).permutation(runs)] = np.arange(runs) % FOLDS
+    return parts
+
+
+def held_out(parts: Ints, fit: Callable[[Ints], LawT], predict: Callable[[LawT, Ints], Floats]) -> Floats:
+    """Return what is predicted of each run by a law that was fitted to the runs of all other parts."""
+    found = np.empty(len(parts))
+    for part in np.unique(parts):
+        own = np.flatnonzero(parts == part)
+        found[own] = predict(fit(np.flatnonzero(parts != part)), own)
+    return found
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False)
+class CalibrationFit(Generic[CalibrationT]):
+    """A calibration that was fitted to a table of runs, and how far it is off.
+
+    Attributes
+    ----------
+    runs_file : str
+    runs : int
+        Runs that it was fitted to.
+    calibration : Calibration or ServingCalibration
+    constants : tuple of Constant
+    errors : mapping
+        For kinds of :data:`ERROR_KINDS` the errors by group: data sets, or quantities. Empty where the runs beside
+        those held out are too few for a fit.
+    about : mapping
+        What else is told of the fit, as plain values.
+    not_scored : tuple of NotScored
+    """
+
+    runs_file: str
+    runs: int
+    calibration: CalibrationT
+    constants: tuple[Constant, ...]
+    errors: Mapping[str, Errors]
+    about: Mapping[str, Any]
+    not_scored: tuple[NotScored, ...]
+
+    def to_frame(self) -> Frame:
+        """Return the errors as a pandas table, a row for each group and kind of error.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is not installed.
+        """
+        return frame(
+            {"dataset": name, "errors": kind, **error.to_json()}
+            for kind, errors in self.errors.items()
+            for name, error in errors.items()
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        return {
+            "runs_file": self.runs_file,
+            "runs": self.runs,
+            **self.about,
+            **{kind: errors_json(errors) for kind, errors in self.errors.items()},
+            "not_scored": [row.to_json() for row in self.not_scored],
+        }
