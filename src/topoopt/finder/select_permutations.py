@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints32
+from topoopt.base.arrays import Floats, Ints32, first_least
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.finder.totient_perms import totient_perms
 from topoopt.routing import coin_change_mod
@@ -289,9 +289,12 @@ def fit_demand(
     distances = np.flatnonzero(hops > 1)  # what is not direct
     blocks = np.array_split(units, 1 + len(units) * size // _ENTRIES_AT_ONCE)
     extra = np.concatenate(
-        [demand_bytes[block[:, None] * distances % size] @ (hops[distances] - 1.0) for block in blocks]
+        [
+            (demand_bytes[block[:, None] * distances % size] * (hops[distances] - 1.0)).sum(axis=1)
+            for block in blocks
+        ]
     )
-    best = int(np.argmin(extra))
+    best = first_least(extra)
     if extra[best] >= extra[0] * (1 - 1e-9):
         return strides
     turned = np.array(strides) * units[best] % size

@@ -229,13 +229,13 @@ def _by_columns(topology: Topology, demand: Floats, before: Floats, rate: Floats
     upper, lower = np.inf, float((before / rate).max())
     for _ in range(_MOST_TREES):
         column = _class_bytes(topology, demand, price)
-        lower = max(lower, float((column + before) @ price / (rate @ price)))
+        lower = max(lower, float(((column + before) * price).sum() / (rate * price).sum()))
         columns.append(column)
         upper, dual = _best_mix(np.array(columns).T, before, rate)
         if lower >= upper * (1 - _CLOSE):
             break
         # Halfway to the new prices: the pure ones swing between the offsets. The floor forbids free links.
-        price = 0.5 * price / (rate @ price) + 0.5 * dual + 1e-9
+        price = 0.5 * price / (rate * price).sum() + 0.5 * dual + 1e-9
     return upper, lower
 
 

@@ -25,13 +25,12 @@ sharpness : float64 (sweeps,)    exponent of the fullest resource's price
 price : float64 (resources,)     room to work in; so are ``best_load`` and ``best_weight``
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32
-from topoopt.base.kernel import compiled, concurrent_entry, entry, spliced, stamp, stamped
+from topoopt.base.kernel import compiled, concurrent_entry, entry, exp, spliced, stamp, stamped
 
 
 class Options(NamedTuple):
@@ -86,7 +85,7 @@ def shift_path_weights(
             break
         slope = sharpness[sweep] / peak
         for r in range(len(load)):
-            price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
+            price[r] = exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
         _sweep(s, load, weight, price, slope, peak)
         peak = highest(load, capacity)
         if peak < best:
@@ -132,10 +131,11 @@ def _sweep(s: Steps, load: Floats, weight: Floats, price: Floats, slope: float, 
             for e in range(step_first[path], step_first[path + 1]):
                 r = link[e]
                 load[r] += signed
-                price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
+                price[r] = exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
 
 
 @entry
+@stamped(STAMP)
 def shift_weights(
     o: Options,
     load: Floats,
@@ -159,7 +159,7 @@ def shift_weights(
             break
         slope = sharpness[sweep] / peak
         for r in range(len(load)):
-            price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
+            price[r] = exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
         _option_weights_kernel_sweep(o, load, weight, price, slope, peak)
         peak = highest(load, capacity)
         if peak < best:
@@ -210,7 +210,7 @@ def _option_weights_kernel_sweep(
             for e in range(entry_first[option], entry_first[option + 1]):
                 r = resource[e]
                 load[r] += signed * amount[e]
-                price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
+                price[r] = exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
 
 
 @compiled

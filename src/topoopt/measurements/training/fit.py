@@ -25,6 +25,7 @@ from topoopt.transformers import (
     Shapes,
     StepTimes,
     configuration_table,
+    rounded,
     stacked_machines,
     stacked_shapes,
     step_times,
@@ -117,7 +118,8 @@ def fit(
 
     The search begins at ``start``, and at :data:`BEGINNINGS` points around it that are the same every time, for there
     are several places where no small step is better; at ``guess`` alone, if there is one, which is over sooner.
-    Parameters in which the runs have no say stay as they are in ``start``.
+    Parameters in which the runs have no say stay as they are in ``start``. The others are rounded as in a file: where
+    the search stops, and on which processor, shows in further digits.
 
     Raises
     ------
@@ -153,7 +155,9 @@ def fit(
     ]
     best = min(solutions, key=lambda one: float(one.cost))
     has_say = np.any(np.abs(np.asarray(best.jac)[: len(runs)]) > NOTHING, axis=0)
-    return _from_vector(np.where(has_say, best.x, origin), start)
+    fitted = _from_vector(best.x, start).parameters()
+    said = {name: rounded(fitted[name]) for name, says in zip(PARAMETERS, has_say, strict=True) if says}
+    return start.with_parameters(said)
 
 
 def _beginnings(origin: Floats, spread: Floats, guess: Calibration | None) -> list[Floats]:
