@@ -289,10 +289,7 @@ def fit_demand(
     distances = np.flatnonzero(hops > 1)  # what is not direct
     blocks = np.array_split(units, 1 + len(units) * size // _ENTRIES_AT_ONCE)
     extra = np.concatenate(
-        [
-            (demand_bytes[block[:, None] * distances % size] * (hops[distances] - 1.0)).sum(axis=1)
-            for block in blocks
-        ]
+        [demand_bytes[block[:, None] * distances % size] @ (hops[distances] - 1.0) for block in blocks]
     )
     best = first_least(extra)
     if extra[best] >= extra[0] * (1 - 1e-9):

@@ -259,9 +259,7 @@ def placed(wiring: DirectWiring, traffic: Traffic, seed: int) -> DirectWiring:
         return wiring
     src, dst, size_bytes = demand
     place = _annealed(traffic.servers, src, dst, size_bytes, hops, seed)
-    before, after = (
-        float((size_bytes * hops[at[src], at[dst]]).sum()) for at in (np.arange(len(place)), place)
-    )
+    before, after = (float(size_bytes @ hops[at[src], at[dst]]) for at in (np.arange(len(place)), place))
     if after > before * (1 - _WORTH):
         return wiring
     rank = np.argsort(place, kind="stable")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.base.arrays import Floats, Ints, Ints32
-from topoopt.base.kernel import compiled, entry, log, mix, stamp, stamped
+from topoopt.base.kernel import compiled, entry, mix, stamp, stamped
 
 STAMP = stamp([])
 
@@ -42,7 +42,7 @@ def anneal_places(
             continue
         worse = _moved(first, other, there, back, hops, place, a, b)
         worse += _moved(first, other, there, back, hops, place, b, a)
-        if worse <= -hot * log(_uniform(state)):
+        if worse <= -hot * np.log(_uniform(state)):
             place[a], place[b] = place[b], place[a]
             gained -= worse
     return gained

@@ -9,7 +9,6 @@ from scipy.optimize import linprog
 
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import InvalidInput
-from topoopt.base.kernel import geometric
 from topoopt.routing.coin_change import ranges
 from topoopt.routing.pair_links import steps_of_paths
 from topoopt.routing.path_weights_kernel import Steps, shift_path_weights
@@ -205,7 +204,7 @@ def _lowest_weights(case: _Case) -> Floats:
         return _path_lp(pair_of, path_of, steps.link, amount, steps.capacity, case.before)
     sweeps = int(np.clip(_STEPS_LOOKED_AT / max(len(steps.link), 1), _LEAST_SWEEPS, _MOST_SWEEPS))
     weight = case.paths.weight.copy()
-    case.shifted(weight, geometric(*_SHARPNESS, sweeps))
+    case.shifted(weight, np.geomspace(*_SHARPNESS, sweeps).round(9))
     return weight
 
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import InvalidInput, NoRoute
-from topoopt.base.kernel import geometric
 from topoopt.routing.coin_routes_kernel import coin_multisets
 from topoopt.routing.path_weights_kernel import Options, shift_weights
 from topoopt.topologies import tree_of_rows
@@ -229,7 +228,7 @@ def bandwidth_tax(ratio: float, average_hops: float) -> float:
 # More multisets enter the balancing than may be used: the heaviest stay.
 _CANDIDATES = 8
 # Exponents of the price of the fullest class: soft first, then close to the true maximum.
-_SHARPNESS = geometric(4.0, 4000.0, 40)
+_SHARPNESS = np.geomspace(4.0, 4000.0, 40).round(9)
 _NEGLIGIBLE = 1e-6
 
 

@@ -229,7 +229,7 @@ def _by_columns(topology: Topology, demand: Floats, before: Floats, rate: Floats
     upper, lower = np.inf, float((before / rate).max())
     for _ in range(_MOST_TREES):
         column = _class_bytes(topology, demand, price)
-        lower = max(lower, float(((column + before) * price).sum() / (rate * price).sum()))
+        lower = max(lower, float((column + before) @ price / (rate @ price)))
         columns.append(column)
         upper, dual = _best_mix(np.array(columns).T, before, rate)
         if lower >= upper * (1 - _CLOSE):

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.base.kernel import geometric
 from topoopt.routing.rerouting_kernel import Graph, demand_distance, price_links, reroute_sources, tree_loads
 from topoopt.topologies import Topology
 
@@ -94,7 +93,7 @@ def improved_max_load(
         sharp = _SHARP[turn] if turn < len(_SHARP) else sharpest
         price_links(load, case.speed, sharp, length)
         trees = _tree_loads(case, length)
-        bound = float((trees * length).sum() / (case.speed * length).sum())
+        bound = float(trees @ length / (case.speed @ length))
         if turn < len(_SHARP) and bound > highest:
             sharpest, highest = sharp, bound
         if turn >= len(_SHARP):
@@ -105,7 +104,7 @@ def improved_max_load(
 
 def _towards(case: _Case, load: Floats, trees: Floats) -> Floats:
     """Return the loads moved towards those of trees as far as the fullest link becomes emptiest, or a little."""
-    steps = np.concatenate(([0.01], geometric(0.02, 0.5, 12)))
+    steps = np.concatenate(([0.01], np.geomspace(0.02, 0.5, 12).round(9)))
     peaks = [case.peak(load + step * (trees - load)) for step in steps]
     return np.asarray(load + steps[int(np.argmin(peaks))] * (trees - load), np.float64)
 
@@ -139,12 +138,12 @@ def _sweep(case: _Case, flow: Floats, load: Floats, sweeps: int, lower: float) -
     speed, best = case.speed, case.peak(load)
     graph, room = graph_of(case.topology), np.empty((2, len(speed)))
     mean_length, length = np.zeros(len(speed)), np.empty(len(speed))
-    for sweep, sharp in enumerate(geometric(10.0, 1000.0, max(sweeps, 8)).tolist()):
+    for sweep, sharp in enumerate(np.geomspace(10.0, 1000.0, max(sweeps, 8)).round(9).tolist()):
         reroute_sources(graph, case.demand, speed, flow, load, sharp, *room)
         best = min(best, case.peak(load))
         price_links(load, speed, sharp, length)
         # Prices swing; their running mean is usually the better dual.
-        mean_length = 0.9 * mean_length + 0.1 * length / (length * speed).sum()
+        mean_length = 0.9 * mean_length + 0.1 * length / (length @ speed)
         if sweep % _BOUND_EVERY == _BOUND_EVERY - 1:
             lower = max(lower, _length_bound(case, length), _length_bound(case, mean_length))
             if lower >= best * (1 - _CLOSE):
@@ -168,7 +167,7 @@ def _first_trees(case: _Case, keep: bool) -> tuple[Floats, Floats]:
 
 def _length_bound(case: _Case, length: Floats) -> float:
     travelled = demand_distance(graph_of(case.topology), case.demand, length)
-    return float((travelled + (case.background * length).sum()) / (case.speed * length).sum())
+    return float((travelled + case.background @ length) / (case.speed @ length))
 
 
 def _cut_bound(case: _Case) -> float:

@@ -12,7 +12,6 @@ flow : float64 (servers, links)  bytes that each source puts on each link
 queue, mark : int32 (nodes,)     room to work in, as are ``through`` (nodes,), ``price`` and ``new`` (links,)
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy as np
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.kernel import compiled, concurrent_entry, exp, stamp, stamped
 
-STAMP = stamp([Path(__file__)])
+STAMP = stamp([])
 
 
 class Graph(NamedTuple):

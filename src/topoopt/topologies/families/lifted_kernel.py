@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topoopt.base.arrays import Ints, Words
-from topoopt.base.kernel import compiled, entry, log, mix, stamp, stamped
+from topoopt.base.kernel import compiled, entry, mix, stamp, stamped
 
 STAMP = stamp([])
 
@@ -92,7 +92,7 @@ def anneal(
             if not _move(lift, reach.state, c, group):
                 continue
             _lay(lift, c, group, duplex)
-        threshold = total - hot * log(_uniform(reach.state))
+        threshold = total - hot * np.log(_uniform(reach.state))
         hops, asked = _total_hops(lift.near, lift.shift, reach.old, reach.new, group, int(threshold))
         work += asked
         if hops < 0:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.base.kernel import compiled, cos, drop_top, entry, inlined, log, mix, push, stamp, stamped
+from topoopt.base.kernel import compiled, drop_top, entry, inlined, mix, push, stamp, stamped
 from topoopt.clusters.interleave.periodic.periodic_state import (
     COMMUNICATION,
     ENDED,
@@ -289,5 +289,5 @@ def _scale(noise: float, seed: int, job: int, number: int) -> float:
     word = mix(mix(mix(np.uint64(seed)) + np.uint64(job)) + np.uint64(number))
     first = (float(word >> np.uint64(11)) + 0.5) * (1.0 / 9007199254740992.0)
     second = float(mix(word) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-    normal = np.sqrt(-2.0 * log(first)) * cos(2.0 * np.pi * second)
+    normal = np.sqrt(-2.0 * np.log(first)) * np.cos(2.0 * np.pi * second)
     return max(0.0, float(1.0 + noise * normal))

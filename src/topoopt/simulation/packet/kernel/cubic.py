@@ -5,7 +5,7 @@ which it was cut. Below what Reno would have, it is that. Of a connection with a
 counts so many times for the cubic function, and so does each acknowledgment for Reno's.
 """
 
-from topoopt.base.kernel import cbrt, compiled, inlined
+from topoopt.base.kernel import compiled, inlined
 from topoopt.simulation.packet.kernel.law import Law
 from topoopt.simulation.packet.kernel.layout import C_OWN, OWN, State, Window
 from topoopt.simulation.packet.kernel.reno import HOLD, LEAST_SSTHRESH, hold_window, slow_start
@@ -68,7 +68,7 @@ def _begin_epoch(s: State, flow: int, now: int) -> None:
     w[flow, EPOCH] = float(now)
     w[flow, AGED_AT] = float(now)
     w[flow, ORIGIN] = max(w[flow, LARGEST], w[flow, Window.CWND])
-    w[flow, RISE] = cbrt((w[flow, ORIGIN] - w[flow, Window.CWND]) / s.constant[SCALE])
+    w[flow, RISE] = ((w[flow, ORIGIN] - w[flow, Window.CWND]) / s.constant[SCALE]) ** (1.0 / 3.0)
     w[flow, FRIENDLY] = w[flow, Window.CWND]
 
 
