@@ -298,7 +298,7 @@ def lockstep(graph: TaskGraph) -> Lockstep:
     finish_s = compute_finish_s(graph)
     color, device_color = _refined(graph, finish_s)
     _, first_task, step = np.unique(color, return_index=True, return_inverse=True)
-    order = np.argsort(first_task)
+    order = np.argsort(first_task, kind="stable")
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     step, first_task = number[step], first_task[order]

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, diags_array, eye_array, hstack, kron, vstack
 
-from topoopt.base.arrays import Flags, Floats, Ints
+from topoopt.base.arrays import Flags, Floats, Ints, first_least
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
 from topoopt.routing import SATURATED
 
@@ -168,7 +168,7 @@ def _descend(demand: Demand, circuits: Circuits, ports: int, per_byte: float) ->
     while True:
         others = _neighbors(circuits, ports)
         worth = _worth(demand, others, per_byte)
-        chosen = int(worth.argmin())
+        chosen = first_least(worth)
         if worth[chosen] >= best * (1 - 1e-9):
             return circuits
         circuits, best = others[chosen], float(worth[chosen])

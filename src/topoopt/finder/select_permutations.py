@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints32
+from topoopt.base.arrays import Floats, Ints32, first_least
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.finder.totient_perms import totient_perms
 from topoopt.routing import coin_change_mod
@@ -291,7 +291,7 @@ def fit_demand(
     extra = np.concatenate(
         [demand_bytes[block[:, None] * distances % size] @ (hops[distances] - 1.0) for block in blocks]
     )
-    best = int(np.argmin(extra))
+    best = first_least(extra)
     if extra[best] >= extra[0] * (1 - 1e-9):
         return strides
     turned = np.array(strides) * units[best] % size

@@ -262,7 +262,7 @@ def placed(wiring: DirectWiring, traffic: Traffic, seed: int) -> DirectWiring:
     before, after = (float(size_bytes @ hops[at[src], at[dst]]) for at in (np.arange(len(place)), place))
     if after > before * (1 - _WORTH):
         return wiring
-    rank = np.argsort(place)
+    rank = np.argsort(place, kind="stable")
     tail, head = wiring.arcs
     made = wiring_of_arcs(
         wiring.family,

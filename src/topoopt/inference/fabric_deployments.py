@@ -168,7 +168,7 @@ def split_rates(
     copies, (ttft_s, tpot_s) = parallelism.attention_data, objectives_s
     prompt_s = table.prefill_s(load.prompt_tokens * copies, copies)
     stage_s = prompt_s / table.stages
-    batches = np.unique(np.geomspace(1, places, 64).astype(np.int64))
+    batches = np.unique(np.geomspace(1, places, 64).round(9).astype(np.int64))
     looked_at = batches.astype(np.float64) * (1 + settings.drafted_tokens)
     step_s = (
         table.at(looked_at, table.base_s)

@@ -14,7 +14,7 @@ from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
 from topoopt.measurements.run_table import NotScored
 from topoopt.measurements.score import Errors, errors_json
-from topoopt.transformers import Bounds
+from topoopt.transformers import Bounds, rounded
 
 LawT = TypeVar("LawT")
 CalibrationT = TypeVar("CalibrationT")
@@ -68,7 +68,9 @@ def fit_constants(
     strength: float = 1.0,
     guess: Values | None = None,
 ) -> dict[str, float]:
-    """Return the values under which a law misses least, near where the constants start.
+    """Return the values under which a law misses least, near where the constants start, rounded as in a file.
+
+    Where the search stops, and on which processor, shows in further digits.
 
     The search begins at the start, and at :data:`BEGINNINGS` points around it that are the same every time, for there
     are several places where no small step is better; at ``guess`` alone, if there is one, which is over sooner.
@@ -112,7 +114,7 @@ def fit_constants(
     best = min(solutions, key=lambda one: float(one.cost))
     has_say = np.any(np.abs(np.asarray(best.jac)[: -len(constants)]) > NOTHING, axis=0)
     return {
-        one.name: value if said else one.start
+        one.name: rounded(value) if said else one.start
         for one, value, said in zip(constants, values(best.x).values(), has_say, strict=True)
     }
 

@@ -205,7 +205,7 @@ def _lowest_weights(case: _Case) -> Floats:
         return _path_lp(pair_of, path_of, steps.resource, amount, steps.capacity, case.before)
     sweeps = int(np.clip(_STEPS_LOOKED_AT / max(len(steps.resource), 1), _LEAST_SWEEPS, _MOST_SWEEPS))
     weight = case.paths.weight.copy()
-    case.shifted(weight, np.geomspace(*_SHARPNESS, sweeps))
+    case.shifted(weight, np.geomspace(*_SHARPNESS, sweeps).round(9))
     return weight
 
 

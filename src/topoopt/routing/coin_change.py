@@ -228,7 +228,7 @@ def bandwidth_tax(ratio: float, average_hops: float) -> float:
 # More multisets enter the balancing than may be used: the heaviest stay.
 _CANDIDATES = 8
 # Exponents of the price of the fullest class: soft first, then close to the true maximum.
-_SHARPNESS = np.geomspace(4.0, 4000.0, 40)
+_SHARPNESS = np.geomspace(4.0, 4000.0, 40).round(9)
 _NEGLIGIBLE = 1e-6
 
 

@@ -235,7 +235,7 @@ def _by_columns(topology: Topology, demand: Floats, before: Floats, rate: Floats
         if lower >= upper * (1 - _CLOSE):
             break
         # Halfway to the new prices: the pure ones swing between the offsets. The floor forbids free links.
-        price = 0.5 * price / (rate @ price) + 0.5 * dual + 1e-9
+        price = 0.5 * price / (rate * price).sum() + 0.5 * dual + 1e-9
     return upper, lower
 
 

@@ -14,7 +14,6 @@ sharpness : float64 (sweeps,)    exponent of the fullest resource's price
 price : float64 (resources,)     room to work in; so are ``best_load`` and ``best_weight``
 """
 
-import math
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -73,7 +72,7 @@ def shift_weights(
             break
         slope = sharpness[sweep] / peak
         for r in range(len(load)):
-            price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
+            price[r] = exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
         _sweep(o, by_entry, load, weight, price, slope, peak)
         peak = highest(load, capacity)
         if peak < best:
@@ -141,7 +140,7 @@ def _sweep(
                     load[r] += signed * amount[group]
                 else:
                     load[r] += signed * amount[e]
-                price[r] = math.exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
+                price[r] = exp(slope * (load[r] / capacity[r] - peak)) / capacity[r]
 
 
 @compiled

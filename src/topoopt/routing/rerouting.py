@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.routing.rerouting_kernel import Graph, demand_distance, reroute_sources, tree_loads
+from topoopt.routing.rerouting_kernel import Graph, demand_distance, price_links, reroute_sources, tree_loads
 from topoopt.topologies import Topology
 
 # One unit of work is a link of a source visited: about 20 ns, so the whole takes about a second.
@@ -86,12 +86,12 @@ def improved_max_load(
     load = loads_s / unit_s * case.speed
     best, lower = case.peak(load), max(_cut_bound(case), _length_bound(case, 1.0 / case.speed))
     rounds = int(np.clip(_WORK_OF_PRICES / (topology.servers * len(topology)), 0, _MOST_ROUNDS))
-    sharpest, highest = _SHARP[0], 0.0
+    sharpest, highest, length = _SHARP[0], 0.0, np.empty(len(load))
     for turn in range(len(_SHARP) + rounds):
         if lower >= best * (1 - _CLOSE_ENOUGH):
             break
         sharp = _SHARP[turn] if turn < len(_SHARP) else sharpest
-        length = (np.exp(sharp * (load / case.speed / case.peak(load) - 1.0)) + 1e-12) / case.speed
+        price_links(load, case.speed, sharp, length)
         trees = _tree_loads(case, length)
         bound = float(trees @ length / (case.speed @ length))
         if turn < len(_SHARP) and bound > highest:
@@ -104,7 +104,7 @@ def improved_max_load(
 
 def _towards(case: _Case, load: Floats, trees: Floats) -> Floats:
     """Return the loads moved towards those of trees as far as the fullest link becomes emptiest, or a little."""
-    steps = np.concatenate(([0.01], np.geomspace(0.02, 0.5, 12)))
+    steps = np.concatenate(([0.01], np.geomspace(0.02, 0.5, 12).round(9)))
     peaks = [case.peak(load + step * (trees - load)) for step in steps]
     return np.asarray(load + steps[int(np.argmin(peaks))] * (trees - load), np.float64)
 
@@ -137,12 +137,11 @@ def graph_of(topology: Topology) -> Graph:
 def _sweep(case: _Case, flow: Floats, load: Floats, sweeps: int, lower: float) -> tuple[float, float]:
     speed, best = case.speed, case.peak(load)
     graph, room = graph_of(case.topology), np.empty((2, len(speed)))
-    mean_length = np.zeros(len(speed))
-    for sweep, sharp in enumerate(np.geomspace(10.0, 1000.0, max(sweeps, 8))):
+    mean_length, length = np.zeros(len(speed)), np.empty(len(speed))
+    for sweep, sharp in enumerate(np.geomspace(10.0, 1000.0, max(sweeps, 8)).round(9).tolist()):
         reroute_sources(graph, case.demand, speed, flow, load, sharp, *room)
-        peak = case.peak(load)
-        best = min(best, peak)
-        length = (np.exp(sharp * (load / speed / peak - 1.0)) + 1e-12) / speed
+        best = min(best, case.peak(load))
+        price_links(load, speed, sharp, length)
         # Prices swing; their running mean is usually the better dual.
         mean_length = 0.9 * mean_length + 0.1 * length / (length @ speed)
         if sweep % _BOUND_EVERY == _BOUND_EVERY - 1:

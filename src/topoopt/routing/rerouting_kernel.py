@@ -12,13 +12,14 @@ flow : float64 (servers, links)  bytes that each source puts on each link
 queue, mark : int32 (nodes,)     room to work in, as are ``through`` (nodes,), ``price`` and ``new`` (links,)
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32
-from topoopt.base.kernel import compiled, concurrent_entry
+from topoopt.base.kernel import compiled, concurrent_entry, exp, stamp, stamped
+
+STAMP = stamp([])
 
 
 class Graph(NamedTuple):
@@ -35,6 +36,7 @@ class Graph(NamedTuple):
 
 
 @concurrent_entry
+@stamped(STAMP)
 def tree_loads(graph: Graph, length: Floats, root: int, demand: Floats, load: Floats) -> None:
     """Fill the bytes on each link when ``demand[v]`` bytes go from the root to node v along its cheapest tree."""
     shortest_tree(
@@ -44,6 +46,7 @@ def tree_loads(graph: Graph, length: Floats, root: int, demand: Floats, load: Fl
 
 
 @concurrent_entry
+@stamped(STAMP)
 def reroute_sources(
     graph: Graph,
     demand: Floats,
@@ -63,13 +66,7 @@ def reroute_sources(
     far, via, queue, mark, through = graph.far, graph.via, graph.queue, graph.mark, graph.through
     links = len(link_dst)
     for s in range(len(demand)):
-        peak = 0.0
-        for e in range(links):
-            peak = max(peak, load[e] / capacity[e])
-        slope = sharp / peak
-        for e in range(links):
-            # The floor keeps lengths positive, so that no tree has a cycle.
-            price[e] = (math.exp(slope * (load[e] / capacity[e] - peak)) + 1e-12) / capacity[e]
+        slope = _price_links(load, capacity, sharp, price)
         shortest_tree(first_link, link_dst, price, s, far, via, queue, mark)
         load_tree(link_src, via, demand[s], new, queue, mark, through)
         gain, bend, jolt = 0.0, 0.0, 0.0
@@ -91,6 +88,27 @@ def reroute_sources(
 
 
 @concurrent_entry
+@stamped(STAMP)
+def price_links(load: Floats, capacity: Floats, sharp: float, price: Floats) -> None:
+    """Fill the price of each link, exponential in its utilisation, ``sharp`` being the exponent of the fullest."""
+    _price_links(load, capacity, sharp, price)
+
+
+@compiled
+def _price_links(load: Floats, capacity: Floats, sharp: float, price: Floats) -> float:
+    """Fill the prices and return how steep they are."""
+    peak = 0.0
+    for e in range(len(load)):
+        peak = max(peak, load[e] / capacity[e])
+    slope = sharp / peak
+    for e in range(len(load)):
+        # The floor keeps lengths positive, so that no tree has a cycle.
+        price[e] = (exp(slope * (load[e] / capacity[e] - peak)) + 1e-12) / capacity[e]
+    return slope
+
+
+@concurrent_entry
+@stamped(STAMP)
 def demand_distance(graph: Graph, demand: Floats, length: Floats) -> float:
     """Return the sum over pairs of bytes times distance, under the lengths."""
     first_link, link_dst, far, via = graph.first_link, graph.link_dst, graph.far, graph.via

@@ -111,6 +111,7 @@ from topoopt.transformers.step_time.calibration import Quality as Quality
 from topoopt.transformers.step_time.calibration import are_alike as are_alike
 from topoopt.transformers.step_time.calibration import calibration_quality as calibration_quality
 from topoopt.transformers.step_time.calibration import peak_rates as peak_rates
+from topoopt.transformers.step_time.calibration import rounded as rounded
 from topoopt.transformers.step_time.calibration import written_accelerator as written_accelerator
 from topoopt.transformers.step_time.case import Case as Case
 from topoopt.transformers.step_time.chunk_times import chunk_times as chunk_times

@@ -15,7 +15,7 @@ from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import find_accelerator
 from topoopt.schema.files import Strict, read_text, validated, write_atomically
 from topoopt.transformers.profiled_calibration import check_profile, profiled_calibration
-from topoopt.transformers.step_time.calibration import PARAMETERS, Calibration, relative_of
+from topoopt.transformers.step_time.calibration import DIGITS, PARAMETERS, Calibration, relative_of
 from topoopt.workloads import read_device_profile
 
 NEUTRAL = "neutral"
@@ -160,7 +160,7 @@ def calibration_text(calibration: Calibration) -> str:
         "[parameters]",
     ]
     for name, value in calibration.parameters().items():
-        lines.append(f"{name} = {value:.4g}  # {PARAMETERS[name].meaning}")
+        lines.append(f"{name} = {value:.{DIGITS}g}  # {PARAMETERS[name].meaning}")
     lines += ["", "[provenance]"]
     lines += [f"{key} = {json.dumps(value)}" for key, value in calibration.provenance.items()]
     return "\n".join(lines) + "\n"

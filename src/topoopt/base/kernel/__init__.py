@@ -8,6 +8,7 @@ from topoopt.base.kernel.compilation import on_compilation as on_compilation
 from topoopt.base.kernel.compilation import shared as shared
 from topoopt.base.kernel.compilation import spliced as spliced
 from topoopt.base.kernel.compilation import vectorized as vectorized
+from topoopt.base.kernel.exponential import exp as exp
 from topoopt.base.kernel.queues import drop_top as drop_top
 from topoopt.base.kernel.queues import enqueue as enqueue
 from topoopt.base.kernel.queues import push as push

@@ -10,14 +10,13 @@ place, rank, best : int64 (servers,)    the server of each rank; the rank on eac
 state : uint64 (1,)                     of the random numbers
 """
 
-from math import exp
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.base.arrays import Ints
-from topoopt.base.kernel import compiled, entry, mix, stamp, stamped
+from topoopt.base.kernel import compiled, entry, exp, mix, stamp, stamped
 
 STAMP = stamp([])
 

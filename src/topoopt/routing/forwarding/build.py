@@ -274,7 +274,7 @@ def without_circles(topology: Topology, flows: PairLinks, dst: Ints) -> tuple[Pa
     link, share = flows.link.astype(np.int64), flows.share.copy()
     key = pair * len(topology) + link
     if (np.diff(key) < 0).any():
-        order = np.argsort(key)
+        order = np.argsort(key, kind="stable")
         link, share = link[order], share[order]
     suspect = np.isin(pair, _not_always_nearer(topology, pair, link, dst))
     circling = _circling(topology, pair[suspect], link[suspect])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.kernel import compiled, entry, spliced, stamp, stamped
+from topoopt.base.kernel import compiled, entry, exp, spliced, stamp, stamped
 from topoopt.search.proposals.arrays import (
     BACKWARD_S,
     CANDIDATES,
@@ -74,7 +74,7 @@ def run_chain(
         if beginning:
             times_s[NOW] = times_s[BEST] = time_s
         slower_ms = (time_s - times_s[NOW]) * 1e3
-        if returning or slower_ms <= 0 or next_random(random) < np.exp(-alpha_per_ms * slower_ms):
+        if returning or slower_ms <= 0 or next_random(random) < exp(-alpha_per_ms * slower_ms):
             times_s[NOW] = time_s
             if time_s < times_s[BEST] * (1 - 1e-12):
                 times_s[BEST] = time_s

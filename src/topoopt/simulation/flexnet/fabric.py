@@ -312,7 +312,7 @@ class _FileRoutes:
         """Return the routes of a file on its topology."""
         rows = flexnet.routes
         key = rows.fromnode.astype(np.int64) * flexnet.nodes + rows.tonode
-        order = np.argsort(key)
+        order = np.argsort(key, kind="stable")
         order = order[np.diff(rows.path_first)[order] > 0]
         owner = owners(rows.path_first)
         chance = rows.chance.astype(np.float64)

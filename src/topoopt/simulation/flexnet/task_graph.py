@@ -320,7 +320,7 @@ def _rows_of(known: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Ints:
     """Return the row of each number in ``known``, -1 where it is not there."""
     if not len(known):
         return np.full(len(numbers), -1, np.int64)
-    order = np.argsort(known)
+    order = np.argsort(known, kind="stable")
     place = order[np.minimum(np.searchsorted(known[order], numbers), len(known) - 1)]
     return np.where(known[place] == numbers, place, -1)
 

@@ -97,7 +97,7 @@ def before_packets(
 
 def _as_numbered(result: SimResult, graph: TaskGraph, order: Ints) -> SimResult:
     """Return a result in the task numbers of a graph, whose task ``order[i]`` is task ``i`` of the result."""
-    place = np.argsort(order)
+    place = np.argsort(order, kind="stable")
     packet = result.packet
     return replace(
         result,

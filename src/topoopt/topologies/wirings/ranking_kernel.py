@@ -17,7 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32
-from topoopt.base.kernel import compiled, entry
+from topoopt.base.kernel import compiled, entry, exp, stamp, stamped
+
+STAMP = stamp([])
 
 
 class Rooms(NamedTuple):
@@ -34,6 +36,7 @@ class Rooms(NamedTuple):
 
 
 @entry
+@stamped(STAMP)
 def fullest_link(near: Ints, shift: Ints, group: int, rooms: Rooms, rounds: int) -> float:
     """Return the load of the fullest link: Frank and Wolfe's method on prices that rise with the load."""
     orbits, fibers = near.shape
@@ -51,7 +54,7 @@ def fullest_link(near: Ints, shift: Ints, group: int, rooms: Rooms, rounds: int)
         sharp = 4.0 + 0.5 * turn
         for o in range(orbits):
             for k in range(fibers):
-                price[o, k] = np.exp(min(sharp * (loads[o, k] / mean - 1.0), 50.0)) + 1e-9
+                price[o, k] = exp(min(sharp * (loads[o, k] / mean - 1.0), 50.0)) + 1e-9
                 aside[o, k] = 0.0
         _route(near, shift, group, rooms, aside)
         step = _best_step(loads, aside, 2.0 / (turn + 2.0))

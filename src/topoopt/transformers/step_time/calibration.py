@@ -32,6 +32,9 @@ class Relative:
     reason: str
 
 
+DIGITS = 4
+"""Digits of a parameter that is fitted or written into a file."""
+
 ATTENTIONS = ("auto", "fused", "eager")
 """How the attention's core runs: fused (FlashAttention), eager (scores in memory), or auto: fused with ZeRO-3."""
 ATTENTIONS_OF_RUNS = (*ATTENTIONS, "flash1", "flash2", "cudnn")
@@ -145,6 +148,19 @@ class Calibration:
 
 
 assert {item.name for item in fields(Calibration)} >= set(PARAMETERS)
+
+
+def rounded(value: float) -> float:
+    """Return a parameter with the digits of a file.
+
+    Examples
+    --------
+    >>> rounded(0.123456), rounded(1234567.0)
+    (0.1235, 1235000.0)
+    """
+    return float(f"{value:.{DIGITS}g}")
+
+
 GRADES = ("measured", "rough", "guess")
 """Of the quality of a calibration, the best first."""
 ROUGH_PERCENT, GUESS_PERCENT = 10.0, 20.0
