@@ -20,8 +20,8 @@ from topoopt.schema.words import described
 LAZY = "topoopt.base.lazy_face"
 """What makes a face lazy; the face does not hand it on."""
 
-NOT_ROOMS = frozenset({"__main__", "frontends.cli", "frontends.verbs"})
-"""How the program is started; the command line, which has help and no callers; what the front door hands on."""
+NOT_ROOMS = frozenset({"__main__", "frontends.verbs"})
+"""How the program is started; what the front door hands on."""
 VERB_FILES = ("topoopt.frontends.verbs.", "topoopt.plugins.")
 """Modules whose functions are verbs, where the front door offers them."""
 FRONT = "front-door"

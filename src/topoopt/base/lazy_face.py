@@ -45,13 +45,8 @@ class LazyFace(ModuleType):
 def hand_on_lazily(package: str, *, plugins: bool = False) -> tuple[str, ...]:
     """Make a package's face lazy, and return the names that it hands on, in order.
 
-    The face calls this in its last line, with its own name.
-
-    Parameters
-    ----------
-    plugins
-        Whether plug-ins add names, those of topoopt itself among them: what the face names of these is for type
-        checkers.
+    The face calls this in its last line, with its own name. If plug-ins add names, those of ``topoopt.plugins`` under
+    ``TYPE_CHECKING`` are for type checkers alone.
     """
     face = sys.modules[package]
     assert face.__spec__ is not None

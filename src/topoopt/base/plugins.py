@@ -4,7 +4,6 @@ The plug-ins of topoopt's own distribution stand in :data:`OWN`, too, so that a 
 installed. They are texts: no package below imports a plug-in.
 """
 
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 VERBS, PAGES, ACCELERATORS = "topoopt.verbs", "topoopt.pages", "topoopt.accelerators"
 DISTRIBUTION = "topoopt"
+ENTRY_POINTS = "*.dist-info/entry_points.txt"
 OWN: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         VERBS: {
@@ -80,23 +80,12 @@ class EntryPoint:
     def __str__(self) -> str:
         return f"plug-in {self.distribution}: entry point {self.group}: {self.name} = {self.place}"
 
-    @property
-    def package(self) -> str:
-        """Name of the package that holds the place."""
-        return self.place.partition(":")[0].partition(".")[0]
-
     def error(self, problem: str) -> InvalidInput:
         """Return the error for an entry point that cannot be used."""
         return InvalidInput(f"{self}: {problem}; update or uninstall {self.distribution}")
 
     def load(self) -> Any:
-        """Import the place and return what it holds.
-
-        Raises
-        ------
-        InvalidInput
-            If that fails, whatever the module raises.
-        """
+        """Return what is at the place; an :class:`InvalidInput` if that fails, whatever a module raises."""
         module, _, name = self.place.partition(":")
         try:
             return getattr(import_module(module), name) if name else import_module(module)
@@ -104,13 +93,7 @@ class EntryPoint:
             raise self.error(f"{type(error).__name__}: {error}") from error
 
     def verb(self) -> PluginVerb:
-        """Return the verb that an entry point of the group ``topoopt.verbs`` names.
-
-        Raises
-        ------
-        InvalidInput
-            If it cannot be imported, or is something else.
-        """
+        """Return what an entry point of the group ``topoopt.verbs`` names, or refuse it as :meth:`load` does."""
         verb = self.load()
         if not isinstance(verb, PluginVerb):
             raise self.error(f"expected a PluginVerb, got {type(verb).__name__}")
@@ -132,15 +115,7 @@ def entry_points(group: str) -> tuple[EntryPoint, ...]:
 
 
 def plugin_name(name: str) -> Any:
-    """Return what plug-ins add to ``import topoopt`` by a name.
-
-    Raises
-    ------
-    AttributeError
-        If none adds it.
-    InvalidInput
-        If its plug-in cannot be imported, or two add it.
-    """
+    """Return what a plug-in adds to ``import topoopt`` by a name; an :class:`AttributeError` if none does."""
     found = []
     for one in () if name.startswith("_") else entry_points(VERBS):
         try:
@@ -165,19 +140,8 @@ def _distributions() -> Mapping[str, "Distribution"]:
     Importing importlib.metadata takes nearly half as long as ``topoopt --help``: only where there is such a file.
     """
     found: dict[str, Distribution] = {}
-    for folder in sys.path:
-        try:
-            names = sorted(name for name in os.listdir(folder or ".") if name.endswith(".dist-info"))
-        except OSError:  # not a folder
-            continue
-        for name in names:
-            distribution, info = name.partition("-")[0], Path(folder, name)
-            if distribution in (DISTRIBUTION, *found):
-                continue
-            try:
-                content = (info / "entry_points.txt").read_bytes()
-            except OSError:  # it has none
-                continue
-            if b"[topoopt." in content:
-                found[distribution] = import_module("importlib.metadata").Distribution.at(info)
+    for file in (file for folder in sys.path for file in sorted(Path(folder).glob(ENTRY_POINTS))):
+        name = file.parent.name.partition("-")[0]
+        if name not in (DISTRIBUTION, *found) and b"[topoopt." in file.read_bytes():
+            found[name] = import_module("importlib.metadata").Distribution.at(file.parent)
     return found

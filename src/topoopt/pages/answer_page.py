@@ -69,9 +69,7 @@ def page_of(answer: Any) -> Page:
         page: Page = getattr(import_module(f"topoopt.pages.{file}"), function)(answer)
         return page
     for one in plugins.entry_points(plugins.PAGES):
-        if (
-            one.name == name and one.package == package
-        ):  # the page of another package's answer of that name is not it
+        if (one.name, one.place.split(":")[0].split(".")[0]) == (name, package):  # else a namesake's
             page = one.load()(answer)
             return page
     raise InvalidInput(f"{name}: not an answer of a verb, nor the file of one")

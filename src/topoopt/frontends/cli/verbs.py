@@ -148,13 +148,7 @@ def completed(table: Mapping[str, str]) -> tuple[Mapping[str, str], Commands]:
 
 
 def load(package: str, name: str, commands: Commands | None = None) -> Any:
-    """Return the verb or the group of verbs of a package or a plug-in.
-
-    Raises
-    ------
-    InvalidInput
-        If its plug-in cannot be used.
-    """
+    """Return the verb or the group of verbs of a package, or of a plug-in, which may be unusable."""
     word = name.replace("-", "_")
     place = (commands or {}).get(name)
     if isinstance(place, InvalidInput):
