@@ -215,3 +215,8 @@ def test_a_page_belongs_to_the_answer_of_its_own_package(site: Path) -> None:
     assert topoopt.page_of(made.Plan()).kind == "a"
     with pytest.raises(InvalidInput, match=r"^Thing: not an answer of a verb"):
         topoopt.page_of(type("Thing", (), {"__module__": "paged_made"})())
+
+
+def test_older_metadata_of_topoopt_itself_is_not_asked(site: Path) -> None:
+    install(site, "topoopt", VERBS, {"export": "gone:EXPORT", "old": "gone:OLD"}, {})
+    assert completed(OWN_VERBS)[0] == program.VERBS
