@@ -20,8 +20,10 @@ from topoopt.schema.words import described
 LAZY = "topoopt.base.lazy_face"
 """What makes a face lazy; the face does not hand it on."""
 
-NOT_ROOMS = frozenset({"__main__", "frontends.cli", "frontends.verbs"})
-"""How the program is started; the command line, which has help and no callers; what the front door hands on."""
+NOT_ROOMS = frozenset({"__main__", "frontends.verbs"})
+"""How the program is started; what the front door hands on."""
+VERB_FILES = ("topoopt.frontends.verbs.", "topoopt.plugins.")
+"""Modules whose functions are verbs, where the front door offers them."""
 FRONT = "front-door"
 KINDS = {"table": "Tables and constants", "noun": "Nouns", "verb": "Verbs"}
 """Kinds of public names in the order of a page, and their headings; the words are those of the page of the design."""
@@ -134,7 +136,7 @@ def _handed_on(face: Path) -> dict[str, tuple[str, Path]]:
         ):
             assert node.module is not None
             file = Path(str(importlib.import_module(node.module).__file__))
-            for alias in node.names:
+            for alias in node.names if file != face else ():  # else folders of its own
                 found[alias.asname or alias.name] = _origin(alias.name, node.module, file)
     return found
 
@@ -192,7 +194,7 @@ def _offered() -> dict[str, Any]:
 
 
 def _is_own(value: object) -> bool:
-    return inspect.isfunction(value) and value.__module__.startswith("topoopt.frontends.verbs.")
+    return inspect.isfunction(value) and value.__module__.startswith(VERB_FILES)
 
 
 def _index() -> Iterator[str]:

@@ -33,8 +33,6 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.frontends.verbs import collective as collective
     from topoopt.frontends.verbs import compare as compare
     from topoopt.frontends.verbs import cost as cost
-    from topoopt.frontends.verbs import export as export
-    from topoopt.frontends.verbs import export_formats as export_formats
     from topoopt.frontends.verbs import fail as fail
     from topoopt.frontends.verbs import finetune as finetune
     from topoopt.frontends.verbs import hardware as hardware
@@ -44,11 +42,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.frontends.verbs import models as models
     from topoopt.frontends.verbs import phases as phases
     from topoopt.frontends.verbs import plan as plan
-    from topoopt.frontends.verbs import profile as profile
-    from topoopt.frontends.verbs import profile_subject as profile_subject
     from topoopt.frontends.verbs import report as report
-    from topoopt.frontends.verbs import reproduce as reproduce
-    from topoopt.frontends.verbs import reproducible as reproducible
     from topoopt.frontends.verbs import results as results
     from topoopt.frontends.verbs import results_chart as results_chart
     from topoopt.frontends.verbs import rewire as rewire
@@ -61,7 +55,6 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.frontends.verbs import studio as studio
     from topoopt.frontends.verbs import studio_answer as studio_answer
     from topoopt.frontends.verbs import sweep as sweep
-    from topoopt.frontends.verbs import testbed as testbed
     from topoopt.frontends.verbs import topology as topology
     from topoopt.frontends.verbs import traffic as traffic
     from topoopt.frontends.verbs import verify as verify
@@ -94,14 +87,6 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.plans import write_plan as write_plan
     from topoopt.plans.inventory import Inventory as Inventory
     from topoopt.plans.inventory import RewiringAnswer as RewiringAnswer
-    from topoopt.plugins.exports import ExportAnswer as ExportAnswer
-    from topoopt.plugins.exports import ExportFormats as ExportFormats
-    from topoopt.plugins.papers import Figure as Figure
-    from topoopt.plugins.papers import figure_page as figure_page
-    from topoopt.plugins.papers import overview_page as overview_page
-    from topoopt.plugins.papers import write_figures_page as write_figures_page
-    from topoopt.plugins.testbeds import TestbedRun as TestbedRun
-    from topoopt.plugins.testbeds import TestbedsAnswer as TestbedsAnswer
     from topoopt.pricing import CostComparison as CostComparison
     from topoopt.reinforcement import RlRuns as RlRuns
     from topoopt.reinforcement import RlStep as RlStep
@@ -123,4 +108,21 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.workloads import traffic_from_matrix as traffic_from_matrix
     from topoopt.workloads.transformer import TransformerModel as TransformerModel
 
-__all__ = ("__version__", *hand_on_lazily(__name__))  # noqa: PLE0604 - the names above
+if TYPE_CHECKING:  # the types of what plug-ins of this distribution add; they are found by their entry points
+    from topoopt.plugins.exports import ExportAnswer as ExportAnswer
+    from topoopt.plugins.exports import ExportFormats as ExportFormats
+    from topoopt.plugins.exports import export as export
+    from topoopt.plugins.exports import export_formats as export_formats
+    from topoopt.plugins.papers import Figure as Figure
+    from topoopt.plugins.papers import figure_page as figure_page
+    from topoopt.plugins.papers import overview_page as overview_page
+    from topoopt.plugins.papers import reproduce as reproduce
+    from topoopt.plugins.papers import reproducible as reproducible
+    from topoopt.plugins.papers import write_figures_page as write_figures_page
+    from topoopt.plugins.profiling import profile as profile
+    from topoopt.plugins.profiling import profile_subject as profile_subject
+    from topoopt.plugins.testbeds import TestbedRun as TestbedRun
+    from topoopt.plugins.testbeds import TestbedsAnswer as TestbedsAnswer
+    from topoopt.plugins.testbeds import testbed as testbed
+
+__all__ = ("__version__", *hand_on_lazily(__name__, plugins=True))  # noqa: PLE0604 - the names above

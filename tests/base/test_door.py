@@ -6,20 +6,25 @@ from typing import get_type_hints
 import pytest
 
 import topoopt
+from topoopt.base import plugins
 from topoopt.base.answers import shows_itself
 from topoopt.pages.answer_page import PAGES
 
+ALL_PAGES = {name: f"topoopt.pages.{place.replace('.', ':')}" for name, place in PAGES.items()} | dict(
+    plugins.OWN[plugins.PAGES]
+)
+
 
 def described_by(place: str) -> type:
-    """The kind of answer that a function of report/ takes."""
-    file, function = place.split(".")
-    page = getattr(import_module(f"topoopt.pages.{file}"), function)
+    """The kind of answer that a page is of."""
+    module, _, function = place.partition(":")
+    page = getattr(import_module(module), function)
     kind = next(iter(get_type_hints(page).values()))
     assert isinstance(kind, type)
     return kind
 
 
-@pytest.mark.parametrize(("answer", "place"), PAGES.items(), ids=list(PAGES))
+@pytest.mark.parametrize(("answer", "place"), ALL_PAGES.items(), ids=list(ALL_PAGES))
 def test_an_answer_with_a_page_shows_it(answer: str, place: str) -> None:
     kind = described_by(place)
     assert kind.__name__ == answer

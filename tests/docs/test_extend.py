@@ -3,7 +3,8 @@
 On a page a block of Python whose first line is ``# src/...`` is a new file. A ``diff`` block after ``+++ src/...`` puts
 its ``+`` lines below the line before them, which must be there; an ellipsis is any lines. A ``pycon`` block is a
 session, a ``console`` block holds commands; both meet the changed source. A comment ``<!-- after: page.md -->`` puts
-another page first.
+another page first. A distribution of its own has files ``# topoopt-.../...``, and ``pip install ./topoopt-...`` in a
+``sh`` block installs it.
 """
 
 import os
@@ -11,6 +12,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +24,11 @@ from tests.docs.test_examples import same, shown_in
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs" / "extend").glob("*.md"))
-BLOCK = re.compile(r"^```(?P<kind>python|diff|pycon|console)\n(?P<body>.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(?P<kind>python|toml|diff|sh|pycon|console)\n(?P<body>.*?)^```", re.MULTILINE | re.DOTALL
+)
 LONGEST_S = 600
+INSTALLED = "site-packages"
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Block:
     @property
     def place(self) -> str:
         """The file that a block makes or changes, empty for a session or commands."""
-        head = re.match(r"(?:# |\+\+\+ )(src/\S+)\n", self.body)
+        head = re.match(r"(?:# |\+\+\+ )((?:src|topoopt-\w+)/\S+)\n", self.body)
         return head[1] if head else ""
 
     @property
@@ -67,7 +73,8 @@ def patched(text: str, block: Block) -> str:
 
 
 def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    surroundings = {"PYTHONPATH": str(folder / "src"), "COLUMNS": "110", "NO_COLOR": "1", "TERM": "dumb"}
+    places = os.pathsep.join((str(folder / "src"), str(folder / INSTALLED)))
+    surroundings = {"PYTHONPATH": places, "COLUMNS": "110", "NO_COLOR": "1", "TERM": "dumb"}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -94,9 +101,43 @@ def carry_out(block: Block, folder: Path) -> None:
     elif block.kind == "diff":
         path = folder / block.place
         path.write_text(patched(path.read_text(encoding="utf-8"), block), encoding="utf-8")
+    elif block.kind == "sh":
+        command = block.body.split()
+        assert command[:2] == ["pip", "install"]
+        wheel = wheel_of(folder / command[2])
+        done = run(
+            ["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", INSTALLED, str(wheel)],
+            folder,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
     elif block.place:
         assert not (folder / block.place).exists(), f"{block.place} is there already"
+        (folder / block.place).parent.mkdir(parents=True, exist_ok=True)
         (folder / block.place).write_text("\n".join(block.lines) + "\n", encoding="utf-8")
+
+
+def wheel_of(distribution: Path) -> Path:
+    """Return a wheel of a distribution of Python files, as its build backend would make it, without one."""
+    project = tomllib.loads((distribution / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    name, version = project["name"].replace("-", "_"), project["version"]
+    info = f"{name}-{version}.dist-info"
+    groups = project["entry-points"].items()
+    files = {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": "\n".join(
+            f"[{group}]\n" + "".join(f"{key} = {place}\n" for key, place in entries.items())
+            for group, entries in groups
+        ),
+    }
+    for path in sorted((distribution / name).rglob("*.*")):
+        files[str(path.relative_to(distribution))] = path.read_text(encoding="utf-8")
+    files[f"{info}/RECORD"] = "".join(f"{file},,\n" for file in [*files, f"{info}/RECORD"])
+    wheel = distribution / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for file, text in files.items():
+            archive.writestr(file, text)
+    return wheel
 
 
 def pages() -> list[Any]:

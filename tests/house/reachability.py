@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from topoopt.base import plugins
 from topoopt.pages.answer_page import PAGES
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -163,7 +164,33 @@ def reached() -> frozenset[Place]:
         for folder in [module.rpartition(".")[0]]
         if folder in DECLARED
     ]
-    return reached_from([*own, *pages, *declared, *(place for place in handed_on if place is not None)])
+    return reached_from(
+        [*own, *pages, *declared, *_registered(), *(place for place in handed_on if place is not None)]
+    )
+
+
+def _registered() -> Iterator[Place]:
+    """Yield what the entry points of topoopt name, and what the verbs among it do."""
+    for entries in plugins.OWN.values():
+        for text in entries.values():
+            module, _, name = text.partition(":")
+            yield module, name
+    for one in plugins.entry_points(plugins.VERBS):
+        if one.distribution == plugins.DISTRIBUTION:
+            verb = one.verb()
+            command, _, _ = verb.command.partition(":")
+            yield from ((command, name) for name in modules()[command].uses)
+            yield from _names_of(verb.library, verb.names)
+
+
+def _names_of(module: str, names: Iterable[str]) -> Iterator[Place]:
+    """Yield where names of a face are defined; of a folder among them, all that it hands on."""
+    for name in names:
+        place = resolve(module, name)
+        assert place is not None, f"{module} has no {name}"
+        yield place
+        if not place[1]:
+            yield from _names_of(place[0], modules()[place[0]].imports)
 
 
 def reached_from(places: Iterable[Place]) -> frozenset[Place]:

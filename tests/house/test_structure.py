@@ -111,7 +111,7 @@ def importers() -> dict[str, set[str]]:
 def measured() -> Figures:
     lines = {path: code_and_import_lines(path, tree) for path, tree in trees().items()}
     code = sum(count for count, _ in lines.values())
-    core = sum(count for path, (count, _) in lines.items() if "plugins" not in path.parts)
+    core = sum(count for path, (count, _) in lines.items() if path.relative_to(PACKAGE).parts[0] != "plugins")
     files = [module_of(path) for path in trees() if path.name != "__init__.py"]
     users = importers()
     alone = sum(len(users[name] - {name}) == 1 for name in files)

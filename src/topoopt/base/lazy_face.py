@@ -20,10 +20,15 @@ class LazyFace(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         source = self.__dict__["_sources"].get(name)
-        if source is None:
+        value: Any
+        if source is None and self.__dict__["_plugins"]:
+            from topoopt.base.plugins import plugin_name  # noqa: PLC0415 - most programs use no plug-in
+
+            value = plugin_name(name)
+        elif source is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        if source == self.__name__:  # a module in this folder
-            value: Any = import_module(f"{source}.{name}")
+        elif source == self.__name__:  # a module in this folder
+            value = import_module(f"{source}.{name}")
         else:
             value = getattr(import_module(source), name)
         self.__dict__[name] = value
@@ -34,17 +39,20 @@ class LazyFace(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*self.__dict__["_sources"], "__doc__", "__file__", "__path__"})
+        return sorted({*self.__dict__["__all__"], "__doc__", "__file__", "__path__"})
 
 
-def hand_on_lazily(package: str) -> tuple[str, ...]:
+def hand_on_lazily(package: str, *, plugins: bool = False) -> tuple[str, ...]:
     """Make a package's face lazy, and return the names that it hands on, in order.
 
-    The face calls this in its last line, with its own name.
+    The face calls this in its last line, with its own name. If plug-ins add names, those of ``topoopt.plugins`` under
+    ``TYPE_CHECKING`` are for type checkers alone.
     """
     face = sys.modules[package]
     assert face.__spec__ is not None
     source = face.__spec__.loader.get_source(package)  # type: ignore[union-attr]
-    face.__dict__["_sources"] = {name: module for module, name in _HANDED_ON.findall(source)}
+    names = _HANDED_ON.findall(source)
+    own = {name: module for module, name in names if not (plugins and module.startswith("topoopt.plugins."))}
+    face.__dict__.update(_sources=own, _plugins=plugins)
     face.__class__ = LazyFace
-    return tuple(sorted(face.__dict__["_sources"]))
+    return tuple(sorted(name for _, name in names))

@@ -1,12 +1,15 @@
-"""The nouns Accelerator and AcceleratorServer, and the tables of those that can be bought."""
+"""The nouns Accelerator and AcceleratorServer, and the tables of those that can be bought; plug-ins add to them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import resources
+from typing import Annotated
 
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
+from topoopt.base.plugins import ACCELERATORS, EntryPoint, entry_points
 from topoopt.catalog.tables import Row, read_nouns
-from topoopt.schema.files import packaged_rows
+from topoopt.schema.files import EveryKey, Strict, packaged_rows, parse_toml, validated
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
 """Number formats of the arithmetic. ``fp32`` is without tensor cores, the others are dense (no sparsity)."""
@@ -14,7 +17,7 @@ BYTES_PER_ELEMENT = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "fp4"
 """Bytes that a number occupies in memory and on the wire."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accelerator:
     """One accelerator, with what its maker promises.
 
@@ -41,19 +44,26 @@ class Accelerator:
     """
 
     name: str
-    aliases: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
     architecture: str
     peaks: Mapping[str, float] = field(hash=False)
     memory_bytes: float
     memory_bandwidth_bytes_per_s: float
     scale_up_link: str
-    scale_up_bandwidth_bps: float | None
+    scale_up_bandwidth_bps: float | None = None
     scale_up_domain: str
-    nic_bandwidth_bps: float | None
-    tdp_w: float | None
+    nic_bandwidth_bps: float | None = None
+    tdp_w: float | None = None
     quality: str
     source: str
     note: str = ""
+
+    def __post_init__(self) -> None:
+        for precision in self.peaks:
+            check_known("peaks", precision, PRECISIONS)
+        for rate in (*self.peaks.values(), self.memory_bytes, self.memory_bandwidth_bytes_per_s):
+            if not rate > 0:
+                raise InvalidInput(f"{self.name}: rates and sizes must be positive, got {rate:g}")
 
     def peak_flops(self, precision: str) -> float:
         """Return the dense peak rate in FLOP/s.
@@ -75,10 +85,17 @@ class Accelerator:
         return self.peaks[precision]
 
 
+class _File(Strict):
+    accelerator: Annotated[
+        Accelerator,
+        EveryKey("aliases", "scale_up_bandwidth_bps", "nic_bandwidth_bps", "tdp_w", "note"),
+    ]
+
+
 @cache
 def accelerators() -> tuple[Accelerator, ...]:
-    """Return every accelerator of the catalogue, in its order."""
-    return read_nouns(Accelerator, "accelerators", aliases=_aliases, peaks=_peaks)
+    """Return every accelerator of the catalogue, in its order, and those that plug-ins add."""
+    return tuple(dict.fromkeys(part for part in _by_name().values() if isinstance(part, Accelerator)))
 
 
 def find_accelerator(name: str) -> Accelerator:
@@ -87,7 +104,7 @@ def find_accelerator(name: str) -> Accelerator:
     Raises
     ------
     InvalidInput
-        If there is none, with the nearest names.
+        If there is none, with the nearest names, or if one of a plug-in cannot be used.
 
     Examples
     --------
@@ -95,14 +112,45 @@ def find_accelerator(name: str) -> Accelerator:
     ('H100-SXM5-80GB', ('a100', 'a100-40gb'))
     """
     part = _by_name().get(name.strip().lower())
+    if isinstance(part, InvalidInput):
+        raise part
     if part is None:
+        for one in _by_name().values():
+            if isinstance(one, InvalidInput):  # what could not be read may be what was meant
+                raise one
         raise unknown_name("accelerator", name.lower(), _by_name())
     return part
 
 
 @cache
-def _by_name() -> dict[str, Accelerator]:
-    return {name.lower(): part for part in accelerators() for name in (part.name, *part.aliases)}
+def _by_name() -> Mapping[str, Accelerator | InvalidInput]:
+    """Return the accelerators by their names; an error for a name of two, and by the name of what is not readable."""
+    found: dict[str, Accelerator | InvalidInput] = {}
+    for part in read_nouns(Accelerator, "accelerators", aliases=_aliases, peaks=_peaks):
+        found |= dict.fromkeys(_names(part), part)
+    for one in entry_points(ACCELERATORS):
+        try:
+            for part in _added(one):
+                for name in _names(part):
+                    found[name] = one.error(f"{name} is another accelerator, too") if name in found else part
+        except InvalidInput as error:
+            found[str(one)] = error
+    return found
+
+
+def _names(part: Accelerator) -> list[str]:
+    return [name.lower() for name in (part.name, *part.aliases)]
+
+
+def _added(one: EntryPoint) -> Iterator[Accelerator]:
+    """Yield the accelerators of a plug-in: each is a TOML file in the package that its entry point names."""
+    for file in sorted(resources.files(one.load()).iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".toml"):
+            try:
+                content = parse_toml(file.read_text(encoding="utf-8"), file.name)
+                yield validated(_File, content, file.name).accelerator
+            except (InvalidInput, UnicodeDecodeError) as error:
+                raise one.error(str(error)) from None
 
 
 def _aliases(row: Row) -> tuple[str, ...]:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.llm_traffic_page import draw_rank_traffic as draw_rank_traffic
     from topoopt.pages.llm_traffic_page import picture_format as picture_format
     from topoopt.pages.notebook import notebook_html as notebook_html
+    from topoopt.pages.number_format import counted as counted
     from topoopt.pages.number_format import dollars as dollars
     from topoopt.pages.number_format import listed as listed
+    from topoopt.pages.page import Block as Block
     from topoopt.pages.page import Facts as Facts
     from topoopt.pages.page import Notes as Notes
     from topoopt.pages.page import Page as Page
@@ -41,6 +43,12 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.report_files import write_chart as write_chart
     from topoopt.pages.screen import figure as figure
     from topoopt.pages.sweep_page import lines_chart as lines_chart
+    from topoopt.pages.tables import Column as Column
+    from topoopt.pages.tables import facts as facts
+    from topoopt.pages.tables import joined as joined
+    from topoopt.pages.tables import number as number
+    from topoopt.pages.tables import table as table
+    from topoopt.pages.tables import text as text
     from topoopt.pages.terminal import draw_facts as draw_facts
     from topoopt.pages.terminal import draw_page as draw_page
     from topoopt.pages.terminal import draw_table as draw_table

@@ -1,6 +1,6 @@
 """The page of any answer: one table from the kind of answer to what describes it.
 
-The table names files, so that showing one kind of answer imports nothing that only others need.
+The table names files, so that showing one kind of answer imports nothing that only others need. Plug-ins complete it.
 """
 
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
+from topoopt.base import plugins
 from topoopt.base.errors import InvalidInput
 from topoopt.pages.page import Page
 
@@ -22,8 +23,6 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "ConfigurationSearch": "llm_estimate_page.llm_search_page",
         "CostComparison": "cost_page.cost_page",
         "Estimate": "llm_estimate_page.llm_estimate_page",
-        "ExportAnswer": "deployment_page.export_page",
-        "ExportFormats": "deployment_page.export_formats_page",
         "FailureAnswer": "failure_page.failure_page",
         "FineTuning": "finetuning_page.finetuning_page",
         "HardwareTables": "catalog_page.hardware_page",
@@ -34,7 +33,6 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "Plan": "report.plan_page",
         "PredictedRuns": "measurements_page.training_runs_page",
         "PredictedServing": "measurements_page.serving_runs_page",
-        "ProfileRun": "profile_page.profile_page",
         "RankTraffic": "llm_traffic_page.llm_traffic_page",
         "ResultsAnswer": "sweep_page.results_page",
         "RewiringAnswer": "rewiring_page.rewiring_page",
@@ -44,13 +42,9 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "ServingAnswer": "serving_page.serving_page",
         "SharingComparison": "sharing_page.sharing_page",
         "Simulation": "simulation_page.simulation_page",
-        "Subject": "profile_page.subject_page",
         "SweepAnswer": "sweep_page.sweep_page",
         "SweepPreview": "sweep_page.preview_page",
-        "TestbedRun": "testbed_page.testbed_run_page",
-        "TestbedShare": "testbed_page.testbed_share_page",
-        "TestbedsAnswer": "testbed_page.testbeds_page",
-        "VerificationAnswer": "deployment_page.verification_page",
+        "VerificationAnswer": "verification_page.verification_page",
         "WiringAnswer": "wiring_page.wiring_page",
         "WrittenReport": "report_files.written_report_page",
     }
@@ -64,13 +58,17 @@ def page_of(answer: Any) -> Page:
     Raises
     ------
     InvalidInput
-        If it is no answer of a verb.
+        If it is no answer of a verb, or the plug-in that has its page cannot be imported.
     """
     if isinstance(answer, Page):
         return answer
-    kind = type(answer)
-    if kind.__name__ not in PAGES or not kind.__module__.startswith("topoopt."):
-        raise InvalidInput(f"{kind.__name__}: not an answer of a verb, nor the file of one")
-    file, function = PAGES[kind.__name__].split(".")
-    page: Page = getattr(import_module(f"topoopt.pages.{file}"), function)(answer)
-    return page
+    name, package = type(answer).__name__, type(answer).__module__.split(".")[0]
+    if package == "topoopt" and name in PAGES:
+        file, function = PAGES[name].split(".")
+        page: Page = getattr(import_module(f"topoopt.pages.{file}"), function)(answer)
+        return page
+    for one in plugins.entry_points(plugins.PAGES):
+        if (one.name, one.place.split(":")[0].split(".")[0]) == (name, package):  # else a namesake's
+            page = one.load()(answer)
+            return page
+    raise InvalidInput(f"{name}: not an answer of a verb, nor the file of one")

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32
-from topoopt.base.kernel import compiled, concurrent_entry, stamp, stamped
+from topoopt.base.kernel import compiled, concurrent_entry, exp, stamp, stamped
 
 
 class Options(NamedTuple):

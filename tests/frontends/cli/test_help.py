@@ -22,11 +22,11 @@ from topoopt.frontends.cli.compare import ComparisonWords
 from topoopt.frontends.cli.llm import LLM_VERBS
 from topoopt.frontends.cli.mltcp import MLTCP_VERBS
 from topoopt.frontends.cli.plan import BesideWords
-from topoopt.frontends.cli.program import VERBS
+from topoopt.frontends.cli.program import COMMANDS, VERBS
 from topoopt.frontends.cli.simulate.verb import FidelityWords
-from topoopt.frontends.cli.testbed import TESTBED_VERBS
 from topoopt.frontends.cli.verbs import load
 from topoopt.jobs import DEFAULT_CLUSTER, MEMORY_CHECKS, JobSettings
+from topoopt.plugins.testbeds.command import TESTBED_VERBS
 from topoopt.routing import ROUTING
 from topoopt.schema.words import (
     COLLECTIVE_FORM,
@@ -60,11 +60,11 @@ from topoopt.workloads import COMPUTE_MODES
 from topoopt.workloads.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 
 GROUPS = {
-    "topoopt.frontends.cli": VERBS,
-    "topoopt.frontends.cli.llm": LLM_VERBS,
-    "topoopt.frontends.cli.cluster": CLUSTER_VERBS,
-    "topoopt.frontends.cli.mltcp": MLTCP_VERBS,
-    "topoopt.frontends.cli.testbed": TESTBED_VERBS,
+    "": ("topoopt.frontends.cli", VERBS),
+    "llm": ("topoopt.frontends.cli.llm", LLM_VERBS),
+    "cluster": ("topoopt.frontends.cli.cluster", CLUSTER_VERBS),
+    "mltcp": ("topoopt.frontends.cli.mltcp", MLTCP_VERBS),
+    "testbed": ("topoopt.plugins.testbeds.command:", TESTBED_VERBS),
 }
 
 
@@ -74,10 +74,15 @@ def words_about(vocabulary: Any, name: str) -> str:
     return f"{word.word.form} {word.text}"
 
 
-@pytest.mark.parametrize("package", GROUPS)
-def test_the_list_of_verbs_says_what_each_verb_says_first(package: str) -> None:
-    for name, line in GROUPS[package].items():
-        assert load(package, name).help.split("\n\n")[0] == line
+def called(group: str, name: str) -> Any:
+    """Return a verb or a group, those of plug-ins among them."""
+    return load(GROUPS[group][0], name, None if group else COMMANDS)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_list_of_verbs_says_what_each_verb_says_first(group: str) -> None:
+    for name, line in GROUPS[group][1].items():
+        assert called(group, name).help.split("\n\n")[0] == line
 
 
 TABLES = [
@@ -163,13 +168,11 @@ def compact(bandwidth_bps: float) -> str:
 
 def every_verb() -> list[str]:
     """The words of each verb that does something, those of groups among them."""
-    alone = [name for name in VERBS if name not in ("llm", "cluster", "mltcp", "testbed")]
     return [
-        *alone,
-        *(f"llm {name}" for name in LLM_VERBS),
-        *(f"cluster {name}" for name in CLUSTER_VERBS),
-        *(f"mltcp {name}" for name in MLTCP_VERBS),
-        *(f"testbed {name}" for name in TESTBED_VERBS),
+        f"{group} {name}".strip()
+        for group, (_, verbs) in GROUPS.items()
+        for name in verbs
+        if group or name not in GROUPS
     ]
 
 
@@ -190,8 +193,8 @@ def test_no_flag_and_no_choice_is_cut(
     out = topoopt(*verb.split(), "--help").out
     assert not re.search(r"--[\w-]*…", out)
     assert max(map(len, out.splitlines())) <= width
-    group, _, name = f" {verb}".rpartition(" ")
-    command = load(f"topoopt.frontends.cli.{group.strip()}".rstrip("."), name)
+    *group, name = verb.split()
+    command = called("".join(group), name)
     shown = set(re.findall(r"--[\w\[\]-]+", out))
     for parameter in command.params:
         flags = {flag for flag in (*parameter.opts, *parameter.secondary_opts) if flag.startswith("--")}

@@ -11,7 +11,8 @@ import typer
 
 from tests.frontends.cli.conftest import EXAMPLES, Topoopt
 from tests.frontends.cli.test_mistakes import assert_one_line
-from topoopt.frontends.cli.program import VERBS
+from topoopt.base.plugins import EntryPoint
+from topoopt.frontends.cli.program import COMMANDS, VERBS
 
 GRAPH = str(EXAMPLES / "taskgraphs" / "100dlrm_16.fbuf.xz")
 HUGE = "1" + 25 * "0"
@@ -198,6 +199,9 @@ START = {
 
 
 def verb_called(name: str) -> Any:
+    place = COMMANDS.get(name)
+    if isinstance(place, EntryPoint):
+        return place.load()
     file = name.replace("-", "_")
     return getattr(import_module(f"topoopt.frontends.cli.{file}"), file)
 

@@ -12,6 +12,7 @@ from topoopt.base.errors import TopoOptError
 
 USER_MISTAKE = 2
 INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ended."""
 BROKEN_PIPE = 1
 
 # The base of all errors that typer's parser raises. It moved from click into typer, so it is named by its child.

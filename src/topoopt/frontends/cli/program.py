@@ -17,11 +17,11 @@ import typer
 
 from topoopt.base.provenance import __version__
 from topoopt.frontends.cli.exit_code import exit_code_of
-from topoopt.frontends.cli.verbs import check_words, group
+from topoopt.frontends.cli.verbs import check_words, completed, group
 
 GLUE = PurePath("numba", "core", "serialize.py").parts
 AGAIN_S = 0.01
-VERBS: Mapping[str, str] = MappingProxyType(
+OWN_VERBS: Mapping[str, str] = MappingProxyType(
     {
         "plan": "Find strategy, topology and routing together, and say what they are worth.",
         "topology": "Choose the best wiring, or AllReduce rings of all servers along strides, and show the network.",
@@ -44,25 +44,22 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "phases": "Say what a job sends on a link in one iteration, and when: from a simulation, or from what was "
         "measured.",
         "interleave": "Say when each of several jobs that share a link begins, so that they send at different times.",
-        "export": "Write a plan as files: what is patched where, and what servers, switches and other programs are "
-        "told.",
-        "testbed": "A plan on real Linux: network namespaces as servers, links at scaled bandwidths. Needs root.",
         "verify": "Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails, with exit code 2.",
         "sweep": "Plan every combination of models, clusters, fabrics and seeds in a file, and store the results.",
         "results": "Show, query, export and plot what a sweep has stored; also while it runs.",
         "studio": "Open a live page: which network, how long, how much, and why, while one asks.",
         "report": "Write one interactive HTML page that needs no network.",
-        "reproduce": "Make figures of the paper again: ours beside the published, rows and pictures in a folder.",
-        "profile": "Measure a model's operators here, at every split size that a search may choose.",
         "models": "List the models that come with topoopt: variants and hyper-parameters, shapes of transformers.",
         "hardware": "List accelerators, servers, network parts and efficiencies, each with its source.",
     }
 )
-"""Every verb and group, in the order in which one uses them, with its line in the list."""
+"""Every verb and group of the package, in the order in which one uses them, with its line in the list."""
+VERBS, COMMANDS = completed(OWN_VERBS)
 app = group(
     "topoopt.frontends.cli",
     VERBS,
     "Which network, and which way of splitting the model over it, trains this job fastest for the money?",
+    COMMANDS,
 )
 
 

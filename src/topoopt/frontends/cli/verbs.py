@@ -1,13 +1,15 @@
 """The groups of verbs: a verb's module is imported when the verb is called; a misspelled one gets the nearest.
 
 A table has what the list of verbs says of each, so that ``topoopt --help`` imports none of
-them. This is the one place where the command line imports late.
+them. This is the one place where the command line imports late. Plug-ins complete the table.
 """
 
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import typer
@@ -15,6 +17,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from topoopt.base.errors import InvalidInput, TopoOptError, shown, unknown_name
 from topoopt.base.limits import MOST, MOST_OF_ANYTHING, finite
+from topoopt.base.plugins import DISTRIBUTION, VERBS, EntryPoint, entry_points
+
+Commands = Mapping[str, EntryPoint | InvalidInput]
+"""Where the commands of plug-ins are, by verb, or why one cannot be used."""
 
 
 def help_of(verb: Callable[..., None]) -> str:
@@ -54,6 +60,7 @@ class Verbs(TyperGroup):
 
     package = ""
     table: Mapping[str, str] = {}
+    plugin_commands: Commands = MappingProxyType({})
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the verbs."""
@@ -77,7 +84,7 @@ class Verbs(TyperGroup):
         """Return the verb that was called, its module imported."""
         _, command, rest = super().resolve_command(ctx, args)
         name = str(getattr(command, "name", ""))
-        return name, load(self.package, name), rest
+        return name, load(self.package, name, self.plugin_commands), rest
 
     def get_params(self, ctx: Any) -> Any:
         """Return the parameters of the program itself, ``--help`` among them."""
@@ -98,10 +105,14 @@ class Verbs(TyperGroup):
             raise typer.Abort from None
 
 
-def group(package: str, table: Mapping[str, str], text: str) -> typer.Typer:
-    """Return a group of verbs: each is in the module of its name in a package; a table has their lines."""
+def group(package: str, table: Mapping[str, str], text: str, commands: Commands | None = None) -> typer.Typer:
+    """Return a group of verbs; a table has their lines.
+
+    Each is in the module of its name in a package; or all are in one module, whose name then ends in a colon. Those
+    of plug-ins are elsewhere.
+    """
     verbs = typer.Typer(
-        cls=type("Verbs", (Verbs,), {"package": package, "table": table}),
+        cls=type("Verbs", (Verbs,), {"package": package, "table": table, "plugin_commands": commands or {}}),
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -113,10 +124,40 @@ def group(package: str, table: Mapping[str, str], text: str) -> typer.Typer:
     return verbs
 
 
-def load(package: str, name: str) -> Any:
-    """Return the verb or the group of verbs that a module of a package holds by its own name."""
+def completed(table: Mapping[str, str]) -> tuple[Mapping[str, str], Commands]:
+    """Return a table with the verbs of plug-ins in their places, and where the commands of these are.
+
+    A verb that cannot be used has the reason as its line, and the others go on.
+    """
+    lines, commands = dict(table), dict[str, EntryPoint | InvalidInput]()
+    for one in entry_points(VERBS):
+        after = ""
+        try:
+            if one.name in lines:
+                owner = commands.get(one.name)
+                other = owner.distribution if isinstance(owner, EntryPoint) else DISTRIBUTION
+                raise one.error(f"{other} has a verb of that name, too")
+            verb = one.verb()
+            line, after, commands[one.name] = verb.text, verb.after, replace(one, place=verb.command)
+        except InvalidInput as error:
+            line, commands[one.name] = str(error).replace("[", r"\["), error  # brackets would be markup
+        order = list(lines.items())
+        place = list(lines).index(after) + 1 if after in lines else len(order)
+        lines = dict([*order[:place], (one.name, line), *order[place:]])
+    return lines, commands
+
+
+def load(package: str, name: str, commands: Commands | None = None) -> Any:
+    """Return the verb or the group of verbs of a package, or of a plug-in, which may be unusable."""
     word = name.replace("-", "_")
-    verb = getattr(import_module(f"{package}.{word}"), word)
+    place = (commands or {}).get(name)
+    if isinstance(place, InvalidInput):
+        raise place
+    if place is None:
+        module, colon, _ = package.partition(":")
+        verb = getattr(import_module(module if colon else f"{module}.{word}"), word)
+    else:
+        verb = place.load()
     command: Any
     if isinstance(verb, typer.Typer):
         command = typer.main.get_group(verb)

@@ -1,50 +1,35 @@
-"""What one can ask, as functions: one a verb, called like the command; ``import topoopt`` hands them on."""
+"""What one can ask, as functions: one a verb, called like the command; and what verbs of plug-ins are written with."""
 
 from typing import TYPE_CHECKING
 
 from topoopt.base.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:  # a verb needs no other
-    from topoopt.base.errors import Infeasible as Infeasible
-    from topoopt.base.errors import InvalidInput as InvalidInput
-    from topoopt.base.errors import NoRoute as NoRoute
-    from topoopt.base.errors import TopoOptError as TopoOptError
-    from topoopt.catalog import ClusterSpec as ClusterSpec
-    from topoopt.catalog import HardwareTables as HardwareTables
-    from topoopt.clusters import ClusterResult as ClusterResult
-    from topoopt.clusters import write_cluster_result as write_cluster_result
-    from topoopt.clusters.interleave import Interleaving as Interleaving
-    from topoopt.clusters.interleave import JobPhases as JobPhases
-    from topoopt.clusters.interleave import SharingComparison as SharingComparison
-    from topoopt.clusters.interleave import write_profile as write_profile
-    from topoopt.collectives.frontier import CollectiveAnswer as CollectiveAnswer
-    from topoopt.finder import RingNetwork as RingNetwork
     from topoopt.frontends.verbs import cluster as cluster
     from topoopt.frontends.verbs import llm as llm
     from topoopt.frontends.verbs import mltcp as mltcp
-    from topoopt.frontends.verbs import testbed as testbed
     from topoopt.frontends.verbs.choose import choose as choose
     from topoopt.frontends.verbs.collective import collective as collective
     from topoopt.frontends.verbs.compare import compare as compare
     from topoopt.frontends.verbs.cost import cost as cost
-    from topoopt.frontends.verbs.export import export as export
-    from topoopt.frontends.verbs.export import export_formats as export_formats
     from topoopt.frontends.verbs.fail import fail as fail
     from topoopt.frontends.verbs.finetune import finetune as finetune
     from topoopt.frontends.verbs.hardware import hardware as hardware
+    from topoopt.frontends.verbs.input_sources import InventorySource as InventorySource
+    from topoopt.frontends.verbs.input_sources import JoinedSource as JoinedSource
+    from topoopt.frontends.verbs.input_sources import PlanSource as PlanSource
+    from topoopt.frontends.verbs.input_sources import inventory_of as inventory_of
+    from topoopt.frontends.verbs.input_sources import joined_and_name as joined_and_name
+    from topoopt.frontends.verbs.input_sources import plan_and_name as plan_and_name
     from topoopt.frontends.verbs.interleave import interleave as interleave
+    from topoopt.frontends.verbs.job_request import NamedSource as NamedSource
     from topoopt.frontends.verbs.job_request import job_request as job_request
-    from topoopt.frontends.verbs.job_request import search_options as search_options
     from topoopt.frontends.verbs.models import models as models
     from topoopt.frontends.verbs.phases import phases as phases
     from topoopt.frontends.verbs.plan import plan as plan
-    from topoopt.frontends.verbs.plan import plan_from_file as plan_from_file
-    from topoopt.frontends.verbs.plan import plan_without_baselines as plan_without_baselines
-    from topoopt.frontends.verbs.profile import profile as profile
-    from topoopt.frontends.verbs.profile import profile_subject as profile_subject
+    from topoopt.frontends.verbs.profile_source import ProfileSource as ProfileSource
+    from topoopt.frontends.verbs.profile_source import profile_of_source as profile_of_source
     from topoopt.frontends.verbs.report import report as report
-    from topoopt.frontends.verbs.reproduce import reproduce as reproduce
-    from topoopt.frontends.verbs.reproduce import reproducible as reproducible
     from topoopt.frontends.verbs.results import results as results
     from topoopt.frontends.verbs.results import results_chart as results_chart
     from topoopt.frontends.verbs.rewire import rewire as rewire
@@ -62,62 +47,5 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.frontends.verbs.topology import write_wiring as write_wiring
     from topoopt.frontends.verbs.traffic import traffic as traffic
     from topoopt.frontends.verbs.verify import verify as verify
-    from topoopt.frontends.web import StudioAddress as StudioAddress
-    from topoopt.frontends.web import StudioAnswer as StudioAnswer
-    from topoopt.inference import ServingAnswer as ServingAnswer
-    from topoopt.jobs import ModelList as ModelList
-    from topoopt.measurements import CalibrationFit as CalibrationFit
-    from topoopt.measurements.serving import PredictedServing as PredictedServing
-    from topoopt.measurements.serving import write_serving_calibration as write_serving_calibration
-    from topoopt.pages import FORMATS as FORMATS
-    from topoopt.pages import Page as Page
-    from topoopt.pages import Section as Section
-    from topoopt.pages import Table as Table
-    from topoopt.pages import WrittenReport as WrittenReport
-    from topoopt.pages import check_chart_file as check_chart_file
-    from topoopt.pages import cost_page as cost_page
-    from topoopt.pages import draw_charts as draw_charts
-    from topoopt.pages import draw_page as draw_page
-    from topoopt.pages import notebook_html as notebook_html
-    from topoopt.pages import page_of as page_of
-    from topoopt.pages import page_text as page_text
-    from topoopt.pages import topology_chart as topology_chart
-    from topoopt.pages import write_chart as write_chart
-    from topoopt.plans import Comparison as Comparison
-    from topoopt.plans import Plan as Plan
-    from topoopt.plans import plan_to_mapping as plan_to_mapping
-    from topoopt.plans import read_plan as read_plan
-    from topoopt.plans import write_plan as write_plan
-    from topoopt.plans.inventory import Inventory as Inventory
-    from topoopt.plans.inventory import RewiringAnswer as RewiringAnswer
-    from topoopt.plugins.exports import ExportAnswer as ExportAnswer
-    from topoopt.plugins.exports import ExportFormats as ExportFormats
-    from topoopt.plugins.papers import Figure as Figure
-    from topoopt.plugins.papers import figure_page as figure_page
-    from topoopt.plugins.papers import overview_page as overview_page
-    from topoopt.plugins.papers import write_figures_page as write_figures_page
-    from topoopt.plugins.testbeds import TestbedRun as TestbedRun
-    from topoopt.plugins.testbeds import TestbedsAnswer as TestbedsAnswer
-    from topoopt.plugins.testbeds import TestbedShare as TestbedShare
-    from topoopt.pricing import CostComparison as CostComparison
-    from topoopt.reinforcement import RlRuns as RlRuns
-    from topoopt.reinforcement import RlStep as RlStep
-    from topoopt.routing import LaidTraffic as LaidTraffic
-    from topoopt.search import FineTuning as FineTuning
-    from topoopt.simulation import Simulation as Simulation
-    from topoopt.studies.choice import Choice as Choice
-    from topoopt.studies.failure import AvailabilityAnswer as AvailabilityAnswer
-    from topoopt.studies.failure import FailureAnswer as FailureAnswer
-    from topoopt.studies.sweep import ResultsAnswer as ResultsAnswer
-    from topoopt.studies.sweep import SweepAnswer as SweepAnswer
-    from topoopt.studies.sweep import SweepPreview as SweepPreview
-    from topoopt.studies.verification import VerificationAnswer as VerificationAnswer
-    from topoopt.topologies.wirings import WiringAnswer as WiringAnswer
-    from topoopt.workloads import Operator as Operator
-    from topoopt.workloads import OperatorGraph as OperatorGraph
-    from topoopt.workloads import Traffic as Traffic
-    from topoopt.workloads import Weight as Weight
-    from topoopt.workloads import traffic_from_matrix as traffic_from_matrix
-    from topoopt.workloads.transformer import TransformerModel as TransformerModel
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

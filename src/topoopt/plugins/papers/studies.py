@@ -1,9 +1,10 @@
-"""The table of studies: every figure of the paper that can be made again, by its name on the command line."""
+"""``topoopt.reproduce``, and its table of studies: every figure of the paper that can be made again, by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from topoopt.base.errors import unknown_name
+from topoopt.base.errors import InvalidInput, unknown_name
+from topoopt.base.progress import Progress, silent
 from topoopt.plugins.papers.cassini import cassini
 from topoopt.plugins.papers.fig10 import fig10
 from topoopt.plugins.papers.fig11 import fig11
@@ -13,7 +14,7 @@ from topoopt.plugins.papers.fig14 import fig14
 from topoopt.plugins.papers.fig15 import fig15
 from topoopt.plugins.papers.fig16 import fig16
 from topoopt.plugins.papers.fig17 import fig17
-from topoopt.plugins.papers.figure import Study, description
+from topoopt.plugins.papers.figure import Figure, Study, StudySettings, description
 from topoopt.plugins.papers.mixnet import mixnet
 from topoopt.plugins.papers.mltcp import mltcp
 from topoopt.plugins.papers.motivation import motivation
@@ -21,6 +22,7 @@ from topoopt.plugins.papers.serving import serving
 from topoopt.plugins.papers.table1 import table1
 from topoopt.plugins.papers.testbed import testbed
 from topoopt.plugins.papers.wirings import wirings
+from topoopt.schema.words import checked_arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +76,50 @@ def find_study(name: str) -> StudyEntry:
     if name not in STUDIES:
         raise unknown_name("figure", name, [*STUDIES, "all", "list"])
     return STUDIES[name]
+
+
+@checked_arguments
+def reproduce(name: str, *, quick: bool = False, seed: int = 0, on_progress: Progress = silent) -> Figure:
+    """Make a figure of the paper again: ours beside the published.
+
+    Parameters
+    ----------
+    name
+        A key of :func:`topoopt.reproducible`, such as ``fig13``.
+    quick
+        Fewer points and smaller searches.
+    seed
+        For whatever is drawn: searches, random graphs.
+    on_progress
+        Called with the stage, what is done and what there is.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown figure.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> table = topoopt.reproduce("table1", quick=True)
+    >>> all(row.met for row in table.comparisons if row.met is not None)
+    True
+    """
+    if seed < 0:
+        raise InvalidInput(f"seed: expected an integer >= 0, got {seed}")
+    return find_study(name).study(StudySettings(quick, seed), on_progress)
+
+
+def reproducible(measured: bool = True) -> Mapping[str, str]:
+    """Return the figures that :func:`topoopt.reproduce` makes, with their titles.
+
+    Parameters
+    ----------
+    measured
+        Those, too, that are measured on this machine and need root, such as ``testbed``.
+    """
+    return {key: entry.title for key, entry in STUDIES.items() if measured or not entry.measured}

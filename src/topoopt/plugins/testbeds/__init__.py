@@ -1,40 +1,32 @@
 """A plan on real Linux: servers are network namespaces, training is real PyTorch, and both are measured."""
 
-from topoopt.plugins.testbeds.congestion.congestion_control import MltcpJob as MltcpJob
-from topoopt.plugins.testbeds.emulated_fabrics import EMULATED as EMULATED
-from topoopt.plugins.testbeds.emulated_fabrics import PAPER_CLUSTER as PAPER_CLUSTER
-from topoopt.plugins.testbeds.emulated_fabrics import emulated as emulated
-from topoopt.plugins.testbeds.emulated_fabrics import paper_fabric as paper_fabric
-from topoopt.plugins.testbeds.emulated_fabrics import plan_on_links as plan_on_links
-from topoopt.plugins.testbeds.network.capacity import check_capacity as check_capacity
-from topoopt.plugins.testbeds.network.capacity import check_speed as check_speed
-from topoopt.plugins.testbeds.network.construction import check_name as check_name
-from topoopt.plugins.testbeds.network.probe import check_machine as check_machine
-from topoopt.plugins.testbeds.sharing.processes import TestbedLink as TestbedLink
-from topoopt.plugins.testbeds.sharing.processes import sharing_job as sharing_job
-from topoopt.plugins.testbeds.sharing.share import CONGESTION as CONGESTION
-from topoopt.plugins.testbeds.sharing.share import ShareSettings as ShareSettings
-from topoopt.plugins.testbeds.sharing.share import check_bottleneck as check_bottleneck
-from topoopt.plugins.testbeds.sharing.share import check_congestion as check_congestion
-from topoopt.plugins.testbeds.sharing.share import check_link as check_link
-from topoopt.plugins.testbeds.sharing.share import share_link as share_link
-from topoopt.plugins.testbeds.sharing.shared_run import TestbedShare as TestbedShare
-from topoopt.plugins.testbeds.standing_testbeds import TestbedsAnswer as TestbedsAnswer
-from topoopt.plugins.testbeds.standing_testbeds import listed as listed
-from topoopt.plugins.testbeds.standing_testbeds import put_up as put_up
-from topoopt.plugins.testbeds.standing_testbeds import take_down as take_down
-from topoopt.plugins.testbeds.training.fabric_run import MEASURED_BESIDE as MEASURED_BESIDE
-from topoopt.plugins.testbeds.training.fabric_run import REFERENCE as REFERENCE
-from topoopt.plugins.testbeds.training.fabric_run import CutLink as CutLink
-from topoopt.plugins.testbeds.training.fabric_run import FabricRun as FabricRun
-from topoopt.plugins.testbeds.training.job import PLAN as PLAN
-from topoopt.plugins.testbeds.training.job import WORKLOADS as WORKLOADS
-from topoopt.plugins.testbeds.training.job import job_of_plan as job_of_plan
-from topoopt.plugins.testbeds.training.job import paper_plan as paper_plan
-from topoopt.plugins.testbeds.training.ranks import check_processes as check_processes
-from topoopt.plugins.testbeds.training.ranks import check_ready as check_ready
-from topoopt.plugins.testbeds.training.testbed_run import TestbedRun as TestbedRun
-from topoopt.plugins.testbeds.training.testbed_run import testbed_scale as testbed_scale
-from topoopt.plugins.testbeds.training.testbed_run import train_on_fabrics as train_on_fabrics
-from topoopt.plugins.testbeds.training.train_on_fabric import PlannedCut as PlannedCut
-from topoopt.plugins.testbeds.training.train_on_fabric import TrainingSettings as TrainingSettings
+from typing import TYPE_CHECKING
+
+from topoopt.base.lazy_face import hand_on_lazily
+
+if TYPE_CHECKING:  # the list of verbs needs none of it
+    from topoopt.plugins.testbeds import testbed as testbed
+    from topoopt.plugins.testbeds.congestion.congestion_control import MltcpJob as MltcpJob
+    from topoopt.plugins.testbeds.emulated_fabrics import PAPER_CLUSTER as PAPER_CLUSTER
+    from topoopt.plugins.testbeds.emulated_fabrics import emulated as emulated
+    from topoopt.plugins.testbeds.emulated_fabrics import paper_fabric as paper_fabric
+    from topoopt.plugins.testbeds.emulated_fabrics import plan_on_links as plan_on_links
+    from topoopt.plugins.testbeds.network.capacity import check_capacity as check_capacity
+    from topoopt.plugins.testbeds.sharing.processes import TestbedLink as TestbedLink
+    from topoopt.plugins.testbeds.sharing.processes import sharing_job as sharing_job
+    from topoopt.plugins.testbeds.sharing.share import ShareSettings as ShareSettings
+    from topoopt.plugins.testbeds.sharing.share import check_bottleneck as check_bottleneck
+    from topoopt.plugins.testbeds.sharing.share import share_link as share_link
+    from topoopt.plugins.testbeds.sharing.shared_run import TestbedShare as TestbedShare
+    from topoopt.plugins.testbeds.standing_testbeds import TestbedsAnswer as TestbedsAnswer
+    from topoopt.plugins.testbeds.training.fabric_run import MEASURED_BESIDE as MEASURED_BESIDE
+    from topoopt.plugins.testbeds.training.fabric_run import REFERENCE as REFERENCE
+    from topoopt.plugins.testbeds.training.fabric_run import FabricRun as FabricRun
+    from topoopt.plugins.testbeds.training.job import job_of_plan as job_of_plan
+    from topoopt.plugins.testbeds.training.job import paper_plan as paper_plan
+    from topoopt.plugins.testbeds.training.testbed_run import TestbedRun as TestbedRun
+    from topoopt.plugins.testbeds.training.testbed_run import testbed_scale as testbed_scale
+    from topoopt.plugins.testbeds.training.testbed_run import train_on_fabrics as train_on_fabrics
+    from topoopt.plugins.testbeds.training.train_on_fabric import TrainingSettings as TrainingSettings
+
+__all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

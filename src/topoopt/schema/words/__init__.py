@@ -17,12 +17,6 @@ from topoopt.schema.words.interleave import InterleaveWords as InterleaveWords
 from topoopt.schema.words.interleave import MltcpWords as MltcpWords
 from topoopt.schema.words.interleave import PhasesWords as PhasesWords
 from topoopt.schema.words.job import JobWords as JobWords
-from topoopt.schema.words.measurement import DeviceWords as DeviceWords
-from topoopt.schema.words.measurement import ProfileWords as ProfileWords
-from topoopt.schema.words.measurement import SubjectWords as SubjectWords
-from topoopt.schema.words.measurement import TestbedRunWords as TestbedRunWords
-from topoopt.schema.words.measurement import TestbedShareWords as TestbedShareWords
-from topoopt.schema.words.measurement import TestbedWords as TestbedWords
 from topoopt.schema.words.plan import FinderWords as FinderWords
 from topoopt.schema.words.plan import PlanWords as PlanWords
 from topoopt.schema.words.plan import SearchWords as SearchWords

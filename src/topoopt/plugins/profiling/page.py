@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from topoopt.base.errors import InvalidInput
-from topoopt.pages.number_format import counted
-from topoopt.pages.page import Notes, Page, Section, Table
-from topoopt.pages.tables import facts, joined, number, table, text
-from topoopt.plugins.profiling import ProfileRun, Subject
+from topoopt.pages import Notes, Page, Section, Table, counted, facts, joined, number, table, text
+from topoopt.plugins.profiling.run import ProfileRun
+from topoopt.plugins.profiling.subject import Subject
 from topoopt.transformers import find_calibration, profiled_calibration
 from topoopt.workloads import DeviceProfile, MeasuredOperator, PartSize, PartTime
 

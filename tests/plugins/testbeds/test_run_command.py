@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugins.testbeds.conftest import machine as machine  # noqa: PLC0414 - a fixture
 from topoopt.plugins.testbeds.namespaces import namespaces_named, processes_inside, remove_namespace
 
 SERVERS = 12

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -104,9 +103,6 @@ def test_ctrl_c_keeps_the_figures_that_are_done(
         raise KeyboardInterrupt
 
     stopped = type(entry)(entry.title, interrupted, entry.shown)
-    monkeypatch.setattr(
-        import_module("topoopt.frontends.verbs.reproduce"), "STUDIES", {"table1": entry, "fig13": stopped}
-    )
     monkeypatch.setattr("topoopt.plugins.papers.studies.STUDIES", {"table1": entry, "fig13": stopped})
     ran = topoopt("reproduce", "all", "--pictures", "none", "--page", "page.md")
     assert ran.code == 130

@@ -6,37 +6,23 @@ from typing import Any, Unpack
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
 from topoopt.base.progress import Progress, silent
-from topoopt.base.units import parse_time
-from topoopt.frontends.verbs.input_sources import PlanSource, plan_and_name
-from topoopt.frontends.verbs.testbed.up import checked_scale, name_of
+from topoopt.frontends.verbs import PlanSource, plan_and_name
 from topoopt.plans import Plan
-from topoopt.plugins.testbeds import (
-    EMULATED,
-    MEASURED_BESIDE,
-    PLAN,
-    REFERENCE,
-    WORKLOADS,
-    PlannedCut,
-    TestbedRun,
-    TrainingSettings,
-    check_capacity,
-    check_processes,
-    check_ready,
-    check_speed,
-    emulated,
-    job_of_plan,
-    paper_plan,
-    plan_on_links,
-    testbed_scale,
-    train_on_fabrics,
-)
+from topoopt.plugins.testbeds.emulated_fabrics import EMULATED, emulated, plan_on_links
+from topoopt.plugins.testbeds.network import check_capacity, check_speed
+from topoopt.plugins.testbeds.testbed.standing import checked_scale, iteration_time_s, name_of
+from topoopt.plugins.testbeds.training.fabric_run import MEASURED_BESIDE, REFERENCE
+from topoopt.plugins.testbeds.training.job import PLAN, WORKLOADS, job_of_plan, paper_plan
+from topoopt.plugins.testbeds.training.ranks import check_processes, check_ready
+from topoopt.plugins.testbeds.training.testbed_run import TestbedRun, testbed_scale, train_on_fabrics
+from topoopt.plugins.testbeds.training.train_on_fabric import PlannedCut, TrainingSettings
+from topoopt.plugins.testbeds.words import TestbedRunWords
 from topoopt.schema.files import target_of
-from topoopt.schema.words import TestbedRunWords, checked_arguments, checked_words
+from topoopt.schema.words import checked_arguments, checked_words
 from topoopt.studies.failure import FailedLink, predict
 
 USUAL_FABRICS = ("topoopt", "ideal-switch", "switch")
 USUAL_WORKLOAD = "dlrm"
-LONGEST_ITERATION_S = 600.0
 NEED_SEVERAL_PATHS = ("spread-detours",)
 """Repairs that send a pair's bytes on several paths; on a testbed each pair has one connection, and so one path."""
 
@@ -75,7 +61,7 @@ def run(
     settings = checked_words(words, TestbedRunWords)
     names = _names("fabrics", settings.get("fabrics", USUAL_FABRICS), EMULATED)
     simulators = _names("simulators", settings.get("simulators", MEASURED_BESIDE), MEASURED_BESIDE)
-    slower, wanted_s = checked_scale(settings["scale"]), _seconds(settings["iteration_time"])
+    slower, wanted_s = checked_scale(settings["scale"]), iteration_time_s(settings)
     counts = whole("iterations", settings["iterations"], 1), whole("warm_up", settings["warm_up"], 0)
     counters, name = _counters(settings), name_of(settings)
     cut = _cut(settings["cut"], counts[0]) if "cut" in settings else None
@@ -153,10 +139,3 @@ def _names(word: str, given: Any, known: Any) -> tuple[str, ...]:
     for name in names:
         check_known(word, name, known)
     return names
-
-
-def _seconds(given: Any) -> float:
-    seconds = parse_time(given, "iteration_time") if isinstance(given, str) else float(given)
-    if not 0 < seconds <= LONGEST_ITERATION_S:
-        raise InvalidInput(f"iteration_time: must be in 0 s < time <= {LONGEST_ITERATION_S:g} s, got {given}")
-    return seconds

@@ -7,10 +7,9 @@ from typer import Argument, Exit, Option
 
 import topoopt
 from topoopt.base.errors import InvalidInput
-from topoopt.frontends.cli.exit_code import INTERRUPTED
-from topoopt.frontends.cli.output import check_writable, progress, show
-from topoopt.frontends.cli.word_flags import spread
-from topoopt.schema.words import DeviceWords, File, SubjectWords, Switch
+from topoopt.frontends.cli import INTERRUPTED, check_writable, progress, show, spread
+from topoopt.plugins.profiling.words import DeviceWords, SubjectWords
+from topoopt.schema.words import File, Switch
 
 
 class ProfileFiles(TypedDict, total=False):

@@ -1,11 +1,8 @@
 """An export as a page: the files of every format, and the formats that cannot say the plan."""
 
 from topoopt.base.units import format_bytes
-from topoopt.pages.number_format import counted
-from topoopt.pages.page import Notes, Page, Section
-from topoopt.pages.tables import facts, number, table, text
-from topoopt.plugins.exports import ExportAnswer, ExportFormats
-from topoopt.studies.verification import CHECKS, Check, VerificationAnswer
+from topoopt.pages import Page, Section, counted, facts, number, table, text
+from topoopt.plugins.exports.answer import ExportAnswer, ExportFormats
 
 SHOWN = 3
 """Files of a format that are named; of more it is said how many there are."""
@@ -74,52 +71,3 @@ def _moves(answer: ExportAnswer) -> str:
 
 def _names(names: list[str]) -> str:
     return ", ".join(names) if len(names) <= SHOWN else f"{names[0]} and {len(names) - 1} more"
-
-
-def verification_page(answer: VerificationAnswer) -> Page:
-    """Return all checks, and the places where they fail."""
-    rows = table(
-        "",
-        answer.checks,
-        text("check", "name"),
-        text("", _verdict),
-        text("looked at", _looked_at),
-    )
-    looked = [check for check in answer.checks if not check.skipped]
-    proved = {check.name: CHECKS[check.name].text for check in looked if check.name in CHECKS}
-    failed = len(answer.failed)
-    verdict = f"all {counted(len(looked), 'check')} pass"
-    if failed:
-        verdict = f"{failed} of {counted(len(looked), 'check')} fail{'s' if failed == 1 else ''}"
-    return Page(
-        "verification",
-        f"{answer.name}: {verdict}",
-        f"{verdict[0].upper()}{verdict[1:]}.",
-        sections=(
-            Section("checks", "Checks", "", (rows,)),
-            *(
-                Section(f"failed-{check.name}", check.name, "", (Notes(_failures(check), warn=True),))
-                for check in answer.failed
-            ),
-            *((Section("proves", "What they prove", "", (facts(proved),)),) if proved else ()),
-        ),
-        remark=f"{answer.kind}, {counted(answer.servers, 'server')} of {counted(answer.degree, 'port')}",
-        key_numbers={"checks": len(looked), "failed": failed},
-    )
-
-
-def _verdict(check: Check) -> str:
-    if check.skipped:
-        return "not looked at"
-    return "passes" if check.passed else f"FAILS: {check.failed:,}"
-
-
-def _looked_at(check: Check) -> str:
-    if check.skipped:
-        return check.skipped
-    return f"{check.looked_at}; {check.note}" if check.note else check.looked_at
-
-
-def _failures(check: Check) -> tuple[str, ...]:
-    more = check.failed - len(check.failures)
-    return (*check.failures, *((f"and {more:,} more",) if more else ()))

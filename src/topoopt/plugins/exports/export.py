@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.progress import Progress, silent
 from topoopt.finder.rewiring import Joined
-from topoopt.frontends.verbs.input_sources import (
+from topoopt.frontends.verbs import (
     InventorySource,
     JoinedSource,
     PlanSource,
@@ -17,7 +17,9 @@ from topoopt.frontends.verbs.input_sources import (
     plan_and_name,
 )
 from topoopt.plans.inventory import PANEL_KINDS
-from topoopt.plugins.exports import FORMATS, ExportAnswer, ExportFormats, deployment, exported
+from topoopt.plugins.exports.answer import ExportAnswer, ExportFormats, exported
+from topoopt.plugins.exports.deployment import deployment
+from topoopt.plugins.exports.table import FORMATS
 from topoopt.routing.forwarding import SPLITS, checked_prefixes
 from topoopt.schema.files import check_folder, write_folder
 from topoopt.schema.words import ForwardingWords, checked_arguments, checked_words

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from tests.plugins.profiling.made import CPU, H100, made_profile
-from topoopt.pages.profile_page import calibration_words
 from topoopt.plugins.profiling import subject_of_transformer
+from topoopt.plugins.profiling.page import calibration_words
 from topoopt.workloads.transformer import find_transformer
 
 

@@ -9,21 +9,21 @@ from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
 from topoopt.base.progress import Progress, silent
 from topoopt.base.units import parse_time
-from topoopt.frontends.verbs.job_request import NamedSource, job_request
+from topoopt.frontends.verbs import NamedSource, job_request
 from topoopt.jobs import JobRequest, request_of, requested_job
-from topoopt.plugins.profiling import (
+from topoopt.plugins.profiling.device import check_device
+from topoopt.plugins.profiling.measure import Repetitions
+from topoopt.plugins.profiling.run import ProfileRun, measure_to_file
+from topoopt.plugins.profiling.subject import (
     MICRO_BATCHES,
     TENSOR_DEGREES,
-    ProfileRun,
-    Repetitions,
     Subject,
-    check_device,
-    measure_to_file,
     only_operators,
     subject_of_job,
     subject_of_transformer,
 )
-from topoopt.schema.words import ProfileWords, SubjectWords, amount, checked_arguments, checked_words, pick
+from topoopt.plugins.profiling.words import ProfileWords, SubjectWords
+from topoopt.schema.words import amount, checked_arguments, checked_words, pick
 from topoopt.search import is_transformer
 from topoopt.workloads import resolve_variant, with_overrides
 from topoopt.workloads.transformer import TransformerModel, find_transformer, read_config

@@ -3,11 +3,26 @@
 from collections.abc import Iterator
 
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
-from topoopt.pages.chart import LineChart, Series
-from topoopt.pages.number_format import counted
-from topoopt.pages.page import Block, Notes, Page, Section, Table
-from topoopt.pages.tables import Column, facts, joined, number, table, text
-from topoopt.plugins.testbeds import CutLink, FabricRun, TestbedRun, TestbedsAnswer, TestbedShare
+from topoopt.pages import (
+    Block,
+    Column,
+    LineChart,
+    Notes,
+    Page,
+    Section,
+    Series,
+    Table,
+    counted,
+    facts,
+    joined,
+    number,
+    table,
+    text,
+)
+from topoopt.plugins.testbeds.sharing.shared_run import TestbedShare
+from topoopt.plugins.testbeds.standing_testbeds import TestbedsAnswer
+from topoopt.plugins.testbeds.training.fabric_run import CutLink, FabricRun
+from topoopt.plugins.testbeds.training.testbed_run import TestbedRun
 
 _SAID = {"up": "put up", "down": "removed", "status": "on this machine"}
 

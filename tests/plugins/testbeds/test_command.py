@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.frontends.cli.conftest import Topoopt
-from tests.plugins.testbeds.conftest import bare as bare  # noqa: PLC0414 - a fixture
-from tests.plugins.testbeds.conftest import machine as machine  # noqa: PLC0414
 from topoopt.plugins.testbeds.namespaces import namespaces_named
 from topoopt.plugins.testbeds.network import build, switch_layout
 

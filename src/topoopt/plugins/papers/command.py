@@ -9,16 +9,17 @@ from typer import Argument, Exit, Option, echo
 
 import topoopt
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
-from topoopt.frontends.cli.exit_code import INTERRUPTED, was_interrupted
-from topoopt.frontends.cli.output import (
+from topoopt.frontends.cli import (
+    INTERRUPTED,
     check_folder_name,
     check_table,
     check_writable,
     print_json,
     progress,
     show_page,
+    spread,
+    was_interrupted,
 )
-from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.files import write_table
 from topoopt.schema.words import Switch, Word
 

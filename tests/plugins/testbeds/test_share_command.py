@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.frontends.cli.conftest import Topoopt
-from tests.plugins.testbeds.conftest import bare as bare  # noqa: PLC0414 - a fixture
-from tests.plugins.testbeds.conftest import machine as machine  # noqa: PLC0414
 from topoopt.base.errors import TopoOptError
 from topoopt.plugins.testbeds.congestion import congestion_control as toolchain
 from topoopt.plugins.testbeds.congestion.congestion_control import PREFIX, check_toolchain, registered

@@ -8,31 +8,30 @@ from typing import Any, Unpack
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
 from topoopt.base.progress import Progress, silent
-from topoopt.base.units import parse_bandwidth, parse_bytes, parse_time
+from topoopt.base.units import parse_bandwidth, parse_bytes
 from topoopt.clusters.interleave import CommunicationProfile, equal_jobs, interleave
-from topoopt.frontends.verbs.profile_source import ProfileSource, profile_of_source
-from topoopt.frontends.verbs.testbed.up import checked_scale, name_of
-from topoopt.plugins.testbeds import (
+from topoopt.frontends.verbs import ProfileSource, profile_of_source
+from topoopt.plugins.testbeds.congestion.congestion_control import MltcpJob
+from topoopt.plugins.testbeds.network import check_machine
+from topoopt.plugins.testbeds.sharing.processes import TestbedLink, sharing_job
+from topoopt.plugins.testbeds.sharing.share import (
     CONGESTION,
-    MltcpJob,
     ShareSettings,
-    TestbedLink,
-    TestbedShare,
     check_bottleneck,
     check_congestion,
     check_link,
-    check_machine,
     share_link,
-    sharing_job,
 )
-from topoopt.schema.words import TestbedShareWords, amount, checked_arguments, checked_words
+from topoopt.plugins.testbeds.sharing.shared_run import TestbedShare
+from topoopt.plugins.testbeds.testbed.standing import checked_scale, iteration_time_s, name_of
+from topoopt.plugins.testbeds.words import TestbedShareWords
+from topoopt.schema.words import amount, checked_arguments, checked_words
 from topoopt.simulation import Aggressiveness
 
 USUAL_JOBS = (0.4, 0.4)
 USUAL_CONGESTION = ("reno", "mltcp")
 MOST_JOBS = 4
 MOST_CONNECTIONS = 64
-LONGEST_ITERATION_S = 600.0
 _PERIOD_S = 0.1
 ATTACH = ("socket", "namespace")
 
@@ -74,7 +73,7 @@ def share(
     capacity_bps = amount(parse_bandwidth, settings["capacity"], "capacity")
     profiles = _profiles(jobs, capacity_bps)
     asked = _settings(settings, profiles, capacity_bps)
-    wanted_s = _seconds(settings["iteration_time"])
+    wanted_s = iteration_time_s(settings)
     scale = checked_scale(settings["scale"])
     link = TestbedLink(capacity_bps, scale, wanted_s / max(one.iteration_time_s for one in profiles))
     sharing = [sharing_job(profile, link) for profile in profiles]
@@ -135,10 +134,3 @@ def _settings(
         settings["learn"],
         settings["attach"] == "namespace",
     )
-
-
-def _seconds(given: Any) -> float:
-    seconds = amount(parse_time, given, "iteration_time")
-    if not 0 < seconds <= LONGEST_ITERATION_S:
-        raise InvalidInput(f"iteration_time: must be in 0 s < time <= {LONGEST_ITERATION_S:g} s, got {given}")
-    return seconds

@@ -8,9 +8,7 @@ from typer import Argument, Option
 
 import topoopt
 from topoopt.base.errors import InvalidInput
-from topoopt.frontends.cli.output import progress, show
-from topoopt.frontends.cli.verbs import flagged
-from topoopt.frontends.cli.word_flags import spread
+from topoopt.frontends.cli import flagged, progress, show, spread
 from topoopt.schema.words import File, ForwardingWords, Switch, Word
 
 

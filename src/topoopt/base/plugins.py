@@ -1,0 +1,147 @@
+"""Plug-ins: what distributions add to topoopt by entry points, found without importing it.
+
+The plug-ins of topoopt's own distribution stand in :data:`OWN`, too, so that a source tree offers them whatever is
+installed. They are texts: no package below imports a plug-in.
+"""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from topoopt.base.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+VERBS, PAGES, ACCELERATORS = "topoopt.verbs", "topoopt.pages", "topoopt.accelerators"
+DISTRIBUTION = "topoopt"
+ENTRY_POINTS = "*.dist-info/entry_points.txt"
+OWN: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        VERBS: {
+            "export": "topoopt.plugins.exports.verb:EXPORT",
+            "testbed": "topoopt.plugins.testbeds.verb:TESTBED",
+            "reproduce": "topoopt.plugins.papers.verb:REPRODUCE",
+            "profile": "topoopt.plugins.profiling.verb:PROFILE",
+        },
+        PAGES: {
+            "ExportAnswer": "topoopt.plugins.exports.page:export_page",
+            "ExportFormats": "topoopt.plugins.exports.page:export_formats_page",
+            "ProfileRun": "topoopt.plugins.profiling.page:profile_page",
+            "Subject": "topoopt.plugins.profiling.page:subject_page",
+            "TestbedRun": "topoopt.plugins.testbeds.page:testbed_run_page",
+            "TestbedShare": "topoopt.plugins.testbeds.page:testbed_share_page",
+            "TestbedsAnswer": "topoopt.plugins.testbeds.page:testbeds_page",
+        },
+    }
+)
+"""The entry points of topoopt itself by group, as pyproject.toml has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginVerb:
+    """A verb of a plug-in. The module that makes one imports nothing else, since the list of verbs reads it.
+
+    Attributes
+    ----------
+    text : str
+        Its line in the list of verbs.
+    command : str
+        Its command or group of commands, as ``module:name``.
+    library : str
+        The module that holds ``names``.
+    names : tuple of str
+        What ``import topoopt`` offers in addition: the verb as a function, its answers.
+    after : str
+        The verb below which it is listed; the last one if empty.
+    """
+
+    text: str
+    command: str
+    library: str = ""
+    names: tuple[str, ...] = ()
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """A place in a distribution that an entry point names, ``module:name`` or ``module``."""
+
+    distribution: str
+    group: str
+    name: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"plug-in {self.distribution}: entry point {self.group}: {self.name} = {self.place}"
+
+    def error(self, problem: str) -> InvalidInput:
+        """Return the error for an entry point that cannot be used."""
+        return InvalidInput(f"{self}: {problem}; update or uninstall {self.distribution}")
+
+    def load(self) -> Any:
+        """Return what is at the place; an :class:`InvalidInput` if that fails, whatever a module raises."""
+        module, _, name = self.place.partition(":")
+        try:
+            return getattr(import_module(module), name) if name else import_module(module)
+        except Exception as error:
+            raise self.error(f"{type(error).__name__}: {error}") from error
+
+    def verb(self) -> PluginVerb:
+        """Return what an entry point of the group ``topoopt.verbs`` names, or refuse it as :meth:`load` does."""
+        verb = self.load()
+        if not isinstance(verb, PluginVerb):
+            raise self.error(f"expected a PluginVerb, got {type(verb).__name__}")
+        return verb
+
+
+@cache
+def entry_points(group: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a group: those of topoopt first, then those of other distributions."""
+    own = OWN.get(group, {})
+    return (
+        *(EntryPoint(DISTRIBUTION, group, name, place) for name, place in own.items()),
+        *(
+            EntryPoint(distribution, group, one.name, one.value)
+            for distribution, found in _distributions().items()
+            for one in found.entry_points.select(group=group)
+        ),
+    )
+
+
+def plugin_name(name: str) -> Any:
+    """Return what a plug-in adds to ``import topoopt`` by a name; an :class:`AttributeError` if none does."""
+    found = []
+    for one in () if name.startswith("_") else entry_points(VERBS):
+        try:
+            verb = one.verb()
+        except InvalidInput:
+            if one.name == name:
+                raise
+            continue
+        if name in verb.names:
+            found.append(replace(one, place=f"{verb.library}:{name}"))
+    if not found:
+        raise AttributeError(f"module 'topoopt' has no attribute {name!r}")
+    if len(found) > 1:
+        raise found[-1].error(f"{found[0].distribution} has the name {name}, too")
+    return found[0].load()
+
+
+@cache
+def _distributions() -> Mapping[str, "Distribution"]:
+    """Return the other distributions with entry points in a group of topoopt, by name.
+
+    Importing importlib.metadata takes nearly half as long as ``topoopt --help``: only where there is such a file.
+    """
+    found: dict[str, Distribution] = {}
+    for file in (file for folder in sys.path for file in sorted(Path(folder).glob(ENTRY_POINTS))):
+        name = file.parent.name.partition("-")[0]
+        if name not in (DISTRIBUTION, *found) and b"[topoopt." in file.read_bytes():
+            found[name] = import_module("importlib.metadata").Distribution.at(file.parent)
+    return found
