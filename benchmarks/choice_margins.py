@@ -22,7 +22,7 @@ from topoopt.studies.choice import (
     Store,
     explore,
     front_of,
-    networks_of,
+    network_grid,
     priced,
     read_mix,
     swept_times,
@@ -75,7 +75,7 @@ def row(word: str, store: Store) -> str:
     machines = Machines(int(servers), "h100", 8, 3.6e12)
     owner = Owner(machines.servers, pricing_of(), OwnershipTerms(Running(5.0, 0.1), server_price("h100", 8)))
     mix = read_mix([name])
-    networks = networks_of(machines.servers, DEGREES, BANDWIDTHS_BPS)
+    networks = network_grid(machines.servers, DEGREES, BANDWIDTHS_BPS)
     least = LeastTimes(machines)
     money = priced(networks, owner)
     times = swept_times(mix, networks, machines, SEARCH if name in OPERATORS else {}, store, least)

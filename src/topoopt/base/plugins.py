@@ -18,7 +18,8 @@ from topoopt.base.errors import InvalidInput
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
-VERBS, PAGES, ACCELERATORS = "topoopt.verbs", "topoopt.pages", "topoopt.accelerators"
+VERBS, PAGES = "topoopt.verbs", "topoopt.pages"
+ACCELERATORS, NETWORKS = "topoopt.accelerators", "topoopt.networks"
 DISTRIBUTION = "topoopt"
 ENTRY_POINTS = "*.dist-info/entry_points.txt"
 OWN: Mapping[str, Mapping[str, str]] = MappingProxyType(

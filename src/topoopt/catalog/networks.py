@@ -9,10 +9,10 @@ import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from topoopt.base.errors import InvalidInput
+from topoopt.base.plugins import NETWORKS as GROUP
+from topoopt.base.plugins import entry_points
 from topoopt.schema.words import TEXT_LISTS
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ PUBLISHED_IDEAL_OVER_TOPOOPT = 3.2
 """TopoOpt's bandwidth over that of a fat-tree of equal cost (NSDI 2023, Fig. 10: Ideal / TopoOpt)."""
 DEFAULT_LATENCY_S = 1e-6
 """Latency of one link."""
-GROUP = "topoopt.networks"
-"""Package of the built-in fabrics, and group of the entry points of those of other distributions."""
 
 
 def every_port(cluster: "ClusterSpec", pricing: Any) -> tuple[int, float]:
@@ -271,18 +269,11 @@ def _discovered() -> dict[str, Network]:
         importlib.import_module(f"{GROUP}.{one.name}") for one in pkgutil.iter_modules(folder.__path__)
     ]
     found: dict[str, Network] = {module.NETWORK.name: module.NETWORK for module in modules}
-    for point in entry_points(group=GROUP):
-        place = f"fabric {point.name} of the distribution {point.dist.name if point.dist else 'unknown'}"
-        try:
-            network = point.load()
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise InvalidInput(f"{place}: cannot be loaded ({reason}); repair or uninstall it") from error
+    for point in entry_points(GROUP):
+        network = point.load()
         if not isinstance(network, Network):
-            raise InvalidInput(
-                f"{place}: {point.value} is no topoopt.catalog.Network; repair or uninstall it"
-            )
+            raise point.error(f"expected a Network, got {type(network).__name__}")
         if network.name in found:
-            raise InvalidInput(f"{place}: there is a fabric {network.name} already; rename or uninstall it")
+            raise point.error(f"there is a network {network.name} already")
         found[network.name] = network
     return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))
