@@ -5,8 +5,8 @@ import pytest
 from benchmarks.figure import Figure, best_cpu_seconds
 from benchmarks.published import judge
 from benchmarks.run import TABLE, main, row
+from tests.measurements.tables import runs_of
 from topoopt.measurements.training import predict_runs
-from topoopt.measurements.training.run import runs_of
 
 
 def test_less_is_better_unless_said_otherwise() -> None:

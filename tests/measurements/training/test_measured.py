@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from tests.measurements.tables import runs_of
 from topoopt.measurements.training import Run, predict_runs
-from topoopt.measurements.training.run import runs_of
 from topoopt.transformers import FRAMEWORKS, find_calibration, flops_per_iteration
 from topoopt.workloads.transformer import forward_flops
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.measurements.tables import runs_of
 from topoopt.measurements.training import run_attention, run_framework, run_memory
-from topoopt.measurements.training.run import read_runs, runs_of
+from topoopt.measurements.training.run import read_runs
 
 ROW = {
     "id": "one",

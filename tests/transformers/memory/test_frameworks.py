@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.measurements.tables import runs_of
 from topoopt.base.errors import InvalidInput
-from topoopt.measurements.training.run import runs_of
 from topoopt.transformers import Configuration, configuration_table, find_calibration, memory, usual_system
 from topoopt.transformers.estimate import estimate_configuration
 from topoopt.transformers.memory.frameworks import shared_by

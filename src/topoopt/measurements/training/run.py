@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,8 @@ from topoopt.measurements.cells import Row, degree, number, text, whole
 from topoopt.measurements.run_table import (
     MeasuredRuns,
     RunColumns,
-    RunTable,
     TableRow,
     read_run_table,
-    table_rows,
 )
 from topoopt.measurements.training.cells import (
     out_of_memory,
@@ -123,15 +121,17 @@ def read_runs(path: str | Path) -> Runs:
     InvalidInput
         If the file is not such a table. A row that cannot be modelled is no error; it is listed with the reason.
     """
-    return read_run_table(path, COLUMNS).read(_run)
+    return read_run_table(path, COLUMNS).read(run_of)
 
 
-def runs_of(rows: Sequence[Row]) -> Runs:
-    """Return the runs of rows that are already read."""
-    return RunTable("", tuple(rows[0]), table_rows(rows)).read(_run)
+def run_of(table_row: TableRow) -> Run:
+    """Return the run of a row.
 
-
-def _run(table_row: TableRow) -> Run:
+    Raises
+    ------
+    InvalidInput
+        If it cannot be modelled.
+    """
     row = with_cells(table_row.cells)
     framework = run_framework(row)  # whose name is looked up before anything is predicted
     model = run_model(row)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import topoopt
+from tests.measurements.tables import runs_of
 from topoopt.jobs import JobRequest, transformer_of
-from topoopt.measurements.training.run import runs_of
 from topoopt.search import job_of
 from topoopt.transformers import (
     FRAMEWORKS,
