@@ -3,10 +3,10 @@
 import ast
 from pathlib import Path
 
-import pytest
+from tests.house.source_tree import PACKAGE, SOURCES, nodes_of, tree_of
 
-CLI = Path(__file__).parents[2] / "src" / "topoopt" / "frontends" / "cli"
-FILES = sorted(CLI.rglob("*.py"))
+CLI = PACKAGE / "frontends" / "cli"
+FILES = [path for path in SOURCES if path.is_relative_to(CLI)]
 LIGHT = {"base", "frontends.cli", "schema"}
 """Packages that are vocabulary, and import nothing heavy."""
 LATE = {"rich.console", "rich.progress"}
@@ -23,19 +23,19 @@ def named(path: Path) -> str:
     return str(path.relative_to(CLI))
 
 
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_a_verb_knows_the_front_door_and_the_vocabulary(path: Path) -> None:
-    packages = {
-        ".".join(module.split(".")[1 : 3 if module.startswith("topoopt.frontends") else 2])
-        for _, module in imports(ast.parse(path.read_text()))
-        if module.startswith("topoopt.")
-    }
-    assert packages <= LIGHT, f"{named(path)}: {sorted(packages - LIGHT)}"
+def test_a_verb_knows_the_front_door_and_the_vocabulary() -> None:
+    for path in FILES:
+        packages = {
+            ".".join(module.split(".")[1 : 3 if module.startswith("topoopt.frontends") else 2])
+            for _, module in imports(tree_of(path))
+            if module.startswith("topoopt.")
+        }
+        assert packages <= LIGHT, f"{named(path)}: {sorted(packages - LIGHT)}"
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.name != "entry.py"], ids=named)
-def test_nothing_is_imported_inside_a_function(path: Path) -> None:
+def test_nothing_is_imported_inside_a_function() -> None:
     """Late imports are for the table of verbs alone, and for libraries that few commands need."""
-    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
-    late = {module for function in functions for _, module in imports(function)}
-    assert late <= LATE, f"{named(path)}: {sorted(late - LATE)}"
+    for path in FILES:
+        if path.name != "entry.py":
+            late = {module for function in nodes_of(path, ast.FunctionDef) for _, module in imports(function)}
+            assert late <= LATE, f"{named(path)}: {sorted(late - LATE)}"
