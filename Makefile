@@ -27,7 +27,7 @@ demo: $(RUN) ## Plan DLRM on 128 servers with 4 interfaces of 100 Gb/s each, and
 test guides properties fuzz same: export PYTHONDONTWRITEBYTECODE =
 
 test: $(DEV) ## Run the tests, the doctests, the examples and the commands of the README.
-	@$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --dist worksteal --durations 10
+	@$(BIN)/python -m pytest --quiet -m "not long" --numprocesses $(JOBS) --dist worksteal --durations 10
 
 properties: $(DEV) ## Try each property on 500 random examples; print how to repeat a violation. EXAMPLES=… SEED=…
 	@$(BIN)/python -m pytest -m hypothesis --examples $(or $(EXAMPLES),500) $(if $(SEED),--hypothesis-seed $(SEED)) \

@@ -1,7 +1,7 @@
 """A plugin of pytest that runs only what another run has not passed, as its JUnit XML says.
 
 A test that was skipped there for want of a program or of a package is run here, and so is one that was not collected
-there. None that passed there is run twice.
+there or is long. None that passed there is run twice.
 """
 
 from collections import defaultdict
@@ -37,11 +37,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import a file whose tests have all passed."""
+    """Do not even import a file whose tests have all passed; the report does not name long ones, which were left out."""
     if not collection_path.is_relative_to(config.rootpath):
         return None
     (file,) = mangle_test_address(collection_path.relative_to(config.rootpath).as_posix())
-    return True if file in config.stash[DONE] else None
+    if file not in config.stash[DONE] or "pytest.mark.long" in collection_path.read_text(encoding="utf-8"):
+        return None
+    return True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
+from tests.house.source_tree import PACKAGE, SOURCES, tree_of
 from topoopt.base import plugins
 from topoopt.pages.answer_page import PAGES
 
-SOURCE = Path(__file__).parents[2] / "src"
 DOORS = (
     "topoopt",
     "topoopt.__main__",
@@ -49,11 +48,11 @@ class Module:
 def modules() -> dict[str, Module]:
     """Return all modules of the package by name."""
     found = {}
-    for path in sorted((SOURCE / "topoopt").rglob("*.py")):
-        parts = path.relative_to(SOURCE).with_suffix("").parts
+    for path in SOURCES:
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
         package = parts[-1] == "__init__"
         module = Module(".".join(parts[:-1] if package else parts), package)
-        _read(module, ast.parse(path.read_text()))
+        _read(module, tree_of(path))
         found[module.name] = module
     return found
 

@@ -3,9 +3,8 @@
 import ast
 from pathlib import Path
 
-import pytest
+from tests.house.source_tree import PACKAGE, nodes_of, tree_of
 
-PACKAGE = Path(__file__).parents[2] / "src" / "topoopt"
 CLI = PACKAGE / "frontends" / "cli"
 PLUGINS = sorted(PACKAGE.glob("plugins/*/command.py"))
 FILES = [*sorted(CLI.rglob("*.py")), *PLUGINS]
@@ -29,21 +28,21 @@ def named(path: Path) -> str:
     return str(path.relative_to(PACKAGE))
 
 
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_a_verb_knows_the_front_door_and_the_vocabulary(path: Path) -> None:
-    packages = {
-        ".".join(module.split(".")[1 : DEPTH.get(module.split(".")[1], 2)])
-        for _, module in imports(ast.parse(path.read_text()))
-        if module.startswith("topoopt.")
-    }
-    if path in PLUGINS:
-        packages = {name for name in packages if name.split(".")[-1] not in OWN}
-    assert packages <= LIGHT, f"{named(path)}: {sorted(packages - LIGHT)}"
+def test_a_verb_knows_the_front_door_and_the_vocabulary() -> None:
+    for path in FILES:
+        packages = {
+            ".".join(module.split(".")[1 : DEPTH.get(module.split(".")[1], 2)])
+            for _, module in imports(tree_of(path))
+            if module.startswith("topoopt.")
+        }
+        if path in PLUGINS:
+            packages = {name for name in packages if name.split(".")[-1] not in OWN}
+        assert packages <= LIGHT, f"{named(path)}: {sorted(packages - LIGHT)}"
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.name != "entry.py"], ids=named)
-def test_nothing_is_imported_inside_a_function(path: Path) -> None:
+def test_nothing_is_imported_inside_a_function() -> None:
     """Late imports are for the table of verbs alone, and for libraries that few commands need."""
-    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
-    late = {module for function in functions for _, module in imports(function)}
-    assert late <= LATE, f"{named(path)}: {sorted(late - LATE)}"
+    for path in FILES:
+        if path.name != "entry.py":
+            late = {module for function in nodes_of(path, ast.FunctionDef) for _, module in imports(function)}
+            assert late <= LATE, f"{named(path)}: {sorted(late - LATE)}"

@@ -6,12 +6,10 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "topoopt"
-SOURCES = sorted(PACKAGE.rglob("*.py"))
+from tests.house.source_tree import PACKAGE, ROOT, SOURCES, named, nodes_of, text_of, tree_of
+
 FACES = sorted(PACKAGE.rglob("*/__init__.py"))
 ONLY_IN = {
     "numba": "_kernel.py /kernel/",
@@ -29,19 +27,9 @@ LONGEST_FILE_LINES = 420
 LONGEST_KERNEL_LINES = 800  # the hot loops of a room are in one file, with its arrays described once
 
 
-def named(path: Path) -> str:
-    return str(path.relative_to(ROOT))
-
-
 def is_command_line(path: Path) -> bool:
     """Whether a file holds commands: of the program, or of a plug-in."""
     return "cli" in path.parts or path.name == "command.py"
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    """Return a file as it is parsed, once for all that is asked of it."""
-    return ast.parse(path.read_text())
 
 
 def packages_on_disk() -> set[str]:
@@ -56,12 +44,11 @@ def packages_on_disk() -> set[str]:
 
 def imports_of(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Every module that a file imports, at its top or inside a function, and the names taken from it."""
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, []) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{named(path)}:{node.lineno}: write the import in full"
-            yield node.module or "", [alias.name for alias in node.names]
+    for plain in nodes_of(path, ast.Import):
+        yield from ((alias.name, []) for alias in plain.names)
+    for node in nodes_of(path, ast.ImportFrom):
+        assert node.level == 0, f"{named(path)}:{node.lineno}: write the import in full"
+        yield node.module or "", [alias.name for alias in node.names]
 
 
 def layers() -> list[set[str]]:
@@ -139,7 +126,7 @@ def test_heavy_libraries_stay_where_they_are_used() -> None:
 
 def test_only_the_command_line_prints() -> None:
     for path in SOURCES:
-        calls = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.Call)]
+        calls = nodes_of(path, ast.Call)
         printed = [
             c.lineno for c in calls if isinstance(c.func, ast.Name) and c.func.id in {"print", "input"}
         ]
@@ -166,7 +153,7 @@ def test_a_file_holds_one_idea() -> None:
         assert ast.get_docstring(tree_of(path)), f"{named(path)}: the first line says the idea"
         kernel = path.name.endswith("_kernel.py") or path.parent.name == "kernel"
         longest = LONGEST_KERNEL_LINES if kernel else LONGEST_FILE_LINES
-        assert len(path.read_text().splitlines()) <= longest, f"{named(path)}: more than one idea?"
+        assert len(text_of(path).splitlines()) <= longest, f"{named(path)}: more than one idea?"
 
 
 def test_only_the_command_line_names_flags() -> None:
@@ -179,8 +166,8 @@ def test_only_the_command_line_names_flags() -> None:
         f"{named(path)}:{node.lineno}: {node.value}"
         for path in SOURCES
         if not is_command_line(path)
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value
+        for node in nodes_of(path, ast.Constant)
+        if isinstance(node.value, str) and "--" in node.value and "\n" not in node.value
         if flag.search(programs.sub("", node.value))
     ]
     assert not named_flags

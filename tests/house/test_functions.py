@@ -2,10 +2,10 @@
 
 import ast
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2] / "src" / "topoopt"
+from tests.house.source_tree import PACKAGE, SOURCES, nodes_of
+
 MOST_LINES, MOST_LINES_OF_A_KERNEL, MOST_PARAMETERS = 100, 150, 8
 
 TOO_LONG: dict[str, int] = {}
@@ -13,20 +13,14 @@ TOO_LONG: dict[str, int] = {}
 
 
 def is_kernel(path: Path) -> bool:
-    in_a_folder = "kernel" in path.relative_to(ROOT).parts[:-1]
+    in_a_folder = "kernel" in path.relative_to(PACKAGE).parts[:-1]
     return path.name.endswith("_kernel.py") or in_a_folder
 
 
-@cache
-def functions() -> tuple[tuple[Path, str, ast.FunctionDef], ...]:
-    return tuple(_functions())
-
-
-def _functions() -> Iterator[tuple[Path, str, ast.FunctionDef]]:
-    for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef):
-                yield path, f"{path.relative_to(ROOT)}: {node.name}", node
+def functions() -> Iterator[tuple[Path, str, ast.FunctionDef]]:
+    for path in SOURCES:
+        for node in nodes_of(path, ast.FunctionDef):
+            yield path, f"{path.relative_to(PACKAGE)}: {node.name}", node
 
 
 def parameters(node: ast.FunctionDef) -> int:
@@ -46,7 +40,7 @@ def test_no_function_is_over_a_hundred_lines() -> None:
 def test_no_function_takes_more_than_eight_things() -> None:
     """Kernels take arrays one by one, and a verb of the command line its flags."""
     for path, name, node in functions():
-        if is_kernel(path) or path.is_relative_to(ROOT / "frontends" / "cli"):
+        if is_kernel(path) or path.is_relative_to(PACKAGE / "frontends" / "cli"):
             continue
         count = parameters(node)
         assert count <= MOST_PARAMETERS, f"{name} takes {count}, more than {MOST_PARAMETERS}"

@@ -1,22 +1,12 @@
 """Structural figures of the source tree stay below their limits; a limit only ever goes down."""
 
 import ast
-import io
-import tokenize
 from collections import Counter, defaultdict
-from functools import cache
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-PACKAGE = Path(__file__).parents[2] / "src" / "topoopt"
-NO_CODE = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
-}
+from tests.house.source_tree import PACKAGE, SOURCES, nodes_of, text_of, tree_of
 
 
 class Figures(NamedTuple):
@@ -41,41 +31,32 @@ LIMITS = Figures(
 """Where the tree stands. The goals: 70,000, 130,000, 700, 15, 18 and 10."""
 
 
-@cache
-def trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
-
-
-def spans(nodes: list[ast.AST]) -> set[int]:
+def spans(nodes: Iterable[ast.stmt | ast.expr]) -> set[int]:
     """Return the lines that nodes take."""
-    return {
-        line
-        for node in nodes
-        if isinstance(node, ast.stmt)
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
+    return {line for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
 
 
-def code_and_import_lines(path: Path, tree: ast.Module) -> tuple[int, int]:
-    """Return the lines with a token of code, and those of imports; docstrings and comments are neither."""
-    nodes = list(ast.walk(tree))
-    texts = [
+def code_and_import_lines(path: Path) -> tuple[int, int]:
+    """Return the lines with code, and those of imports; docstrings and comments are neither."""
+    parts = [*nodes_of(path, ast.ClassDef), *nodes_of(path, ast.FunctionDef), tree_of(path)]
+    documented = spans(
         statement
-        for node in nodes
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        for statement in (node.body if isinstance(node, ast.ClassDef) else node.body[:1])
+        for part in parts
+        for statement in (part.body if isinstance(part, ast.ClassDef) else part.body[:1])
         if isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
-    ]
-    documented = spans(list(texts))
-    imported = spans([node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)])
-    used = {
-        line
-        for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
-        if token.type not in NO_CODE
-        for line in range(token.start[0], token.end[0] + 1)
+    )
+    imported = spans([*nodes_of(path, ast.Import), *nodes_of(path, ast.ImportFrom)])
+    texts = [*nodes_of(path, ast.Constant), *nodes_of(path, ast.JoinedStr)]
+    written = {
+        number
+        for number, line in enumerate(text_of(path).split("\n"), 1)
+        if line.strip() and not line.lstrip().startswith("#")
     }
+    used = written | spans(
+        text for text in texts if text.end_lineno != text.lineno
+    )  # blank lines of a text, too
     return len(used - documented - imported), len(imported - documented)
 
 
@@ -88,16 +69,16 @@ def importers() -> dict[str, set[str]]:
     """Return which files import each module, through faces, which count as no importers."""
     handed_on: dict[tuple[str, str], tuple[str, str]] = {}
     taken = []
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("topoopt"):
+    for path in SOURCES:
+        for node in nodes_of(path, ast.ImportFrom):
+            if (node.module or "").startswith("topoopt"):
                 for alias in node.names:
                     origin = (str(node.module), alias.name)
                     if path.name == "__init__.py":
                         handed_on[module_of(path), alias.asname or alias.name] = origin
                     else:
                         taken.append((module_of(path), origin))
-    known = {module_of(path) for path in trees()}
+    known = {module_of(path) for path in SOURCES}
     found = defaultdict(set)
     for importer, place in taken:
         origin = place
@@ -109,32 +90,25 @@ def importers() -> dict[str, set[str]]:
 
 
 def measured() -> Figures:
-    lines = {path: code_and_import_lines(path, tree) for path, tree in trees().items()}
+    lines = {path: code_and_import_lines(path) for path in SOURCES}
     code = sum(count for count, _ in lines.values())
     core = sum(count for path, (count, _) in lines.items() if path.relative_to(PACKAGE).parts[0] != "plugins")
-    files = [module_of(path) for path in trees() if path.name != "__init__.py"]
+    files = [module_of(path) for path in SOURCES if path.name != "__init__.py"]
     users = importers()
     alone = sum(len(users[name] - {name}) == 1 for name in files)
-    nodes = [list(ast.walk(tree)) for tree in trees().values()]
-    functions = [node.name for tree in nodes for node in tree if isinstance(node, ast.FunctionDef)]
-    called_once = 0
-    for tree in nodes:
-        uses = Counter(
-            node.id if isinstance(node, ast.Name) else node.attr
-            for node in tree
-            if isinstance(node, ast.Name | ast.Attribute)
-        )
-        called_once += sum(
-            uses[node.name] == 1
-            for node in tree
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("_") and node.name[:2] != "__"
-        )
+    functions = called_once = 0
+    for path in SOURCES:
+        uses = Counter(node.id for node in nodes_of(path, ast.Name))
+        uses.update(node.attr for node in nodes_of(path, ast.Attribute))
+        names = [node.name for node in nodes_of(path, ast.FunctionDef)]
+        functions += len(names)
+        called_once += sum(uses[name] == 1 for name in names if name.startswith("_") and name[:2] != "__")
     return Figures(
         core,
-        sum(len(path.read_text().splitlines()) for path in trees()),
-        len(trees()),
+        sum(len(text_of(path).splitlines()) for path in SOURCES),
+        len(SOURCES),
         100 * alone / len(files),
-        100 * called_once / len(functions),
+        100 * called_once / functions,
         100 * sum(count for _, count in lines.values()) / code,
     )
 

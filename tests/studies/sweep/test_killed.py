@@ -12,7 +12,8 @@ import pytest
 from tests.studies.sweep.conftest import MakeSweep, here
 from topoopt.studies.sweep import open_results, query, run_sweep
 
-SWEEP = """
+SMALL = "models: vgg16\nservers: 4\ndegree: 2\nbudget: 5\nfabrics: [topoopt, ideal-switch, torus]\n"
+LARGE = """
 models: vgg16
 servers: [4, 5, 6, 7, 8, 9]
 degree: 2
@@ -20,8 +21,6 @@ bandwidth: [25 Gbps, 100 Gbps]
 budget: 30
 fabrics: [topoopt, ideal-switch, torus]
 """
-POINTS = 36
-KILLS = 3
 LONGEST_S = 600.0
 
 
@@ -32,15 +31,22 @@ def finished(file: Path) -> set[tuple[object, ...]]:
         return set(query(results, "SELECT digest, run FROM points").rows)
 
 
-@pytest.mark.slow
-def test_a_sweep_killed_at_random_moments_loses_and_repeats_nothing(sweep: MakeSweep, tmp_path: Path) -> None:
-    made, file = sweep(SWEEP), tmp_path / "sweep.duckdb"
-    assert len(made.points) == POINTS
-    command = [sys.executable, "-m", "topoopt", "sweep", str(tmp_path / "sweep.yaml"), "--processes", "2"]
+@pytest.mark.parametrize(
+    ("text", "kills", "processes"),
+    [(SMALL, 1, 1), pytest.param(LARGE, 3, 2, marks=pytest.mark.long)],
+    ids=["once", "again and again"],
+)
+def test_a_sweep_killed_at_random_moments_loses_and_repeats_nothing(
+    sweep: MakeSweep, tmp_path: Path, text: str, kills: int, processes: int
+) -> None:
+    made, file = sweep(text), tmp_path / "sweep.duckdb"
+    points = len(made.points)
+    flags = ("--processes", str(processes))
+    command = [sys.executable, "-m", "topoopt", "sweep", str(tmp_path / "sweep.yaml"), *flags]
     draw, killed, before = random.Random(7), 0, finished(file)
     began = time.monotonic()
-    while killed < KILLS and len(before) < POINTS and time.monotonic() - began < LONGEST_S:
-        at_least = len(before) + draw.randrange(1, 5)
+    while killed < kills and len(before) < points and time.monotonic() - began < LONGEST_S:
+        at_least = len(before) + draw.randrange(1, min(points, 5))
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             while process.poll() is None and len(finished(file)) < at_least:
                 time.sleep(0.1 + draw.random() * 0.1)  # to look costs as much as a point
@@ -51,8 +57,7 @@ def test_a_sweep_killed_at_random_moments_loses_and_repeats_nothing(sweep: MakeS
         assert before <= now, "what was finished stays, as it was written by the run that computed it"
         before = now
     assert killed
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run_sweep(made, file, here)
     assert before <= finished(file)
     with open_results(file) as results:
         rows = query(results, "SELECT digest, status FROM points").rows
@@ -60,7 +65,7 @@ def test_a_sweep_killed_at_random_moments_loses_and_repeats_nothing(sweep: MakeS
         repeated = "SELECT count(*) FROM attempts JOIN points USING (digest) WHERE attempts.run > points.run"
         assert query(results, repeated).rows == ((0,),), "nothing was begun again that had been finished"
         begun = "SELECT count(*) FROM points SEMI JOIN attempts USING (digest, run)"
-        assert query(results, begun).rows == ((POINTS,),)
+        assert query(results, begun).rows == ((points,),)
 
 
 def figures(file: Path) -> list[tuple[object, ...]]:

@@ -11,7 +11,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.studies.sweep import ray_cluster, run_sweep
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_a_local_ray_gives_the_rows_that_one_process_gives(sweep: MakeSweep, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is an extra: pip install topoopt[ray]")

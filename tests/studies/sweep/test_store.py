@@ -67,7 +67,7 @@ def test_a_log_that_is_cut_anywhere_opens_with_the_whole_transactions_before(
     sweep: MakeSweep, tmp_path: Path
 ) -> None:
     """As after a power cut in the middle of writing: a file and a log that were copied while they were open."""
-    made, file = sweep(MANY), tmp_path / "r.duckdb"
+    made, file = sweep(MANY.replace("[0, 1, 2]", "0")), tmp_path / "r.duckdb"
     crew, _ = pretending()
     sizes = []
 
@@ -78,7 +78,7 @@ def test_a_log_that_is_cut_anywhere_opens_with_the_whole_transactions_before(
 
     run_sweep(made, file, crew, on_progress=note)
     log = (tmp_path / "copy.wal").read_bytes()
-    for cut in sorted({*range(0, len(log), max(len(log) // 25, 1)), *sizes, *(size - 1 for size in sizes)}):
+    for cut in sorted({*range(0, len(log), len(log) // 4), *sizes, *(size - 1 for size in sizes)}):
         torn = tmp_path / "torn" / "r.duckdb"
         shutil.rmtree(torn.parent, ignore_errors=True)
         torn.parent.mkdir()
@@ -87,7 +87,7 @@ def test_a_log_that_is_cut_anywhere_opens_with_the_whole_transactions_before(
         whole = sum(size <= cut for size in sizes)
         assert count_finished(made, torn) == whole, cut
     crew, asked = pretending()
-    assert run_sweep(made, torn, crew).computed == len(asked) == 12 - whole
+    assert run_sweep(made, torn, crew).computed == len(asked) == 4 - whole
 
 
 def test_a_second_writer_is_refused_and_a_reader_sees_what_is_there(sweep: MakeSweep, tmp_path: Path) -> None:
