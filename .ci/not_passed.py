@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import a file whose tests have all passed; the report does not name long ones, which were left out."""
+    """Do not even import a file whose tests have all passed; long ones are not in the report."""
     if not collection_path.is_relative_to(config.rootpath):
         return None
     (file,) = mangle_test_address(collection_path.relative_to(config.rootpath).as_posix())
