@@ -30,18 +30,16 @@ def _priced(cluster: ClusterSpec, pricing: Any) -> tuple[int, float]:
     return tree.interfaces, tree.interface_bandwidth_bps
 
 
-def note(
-    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
-) -> str:
-    """Return which network is priced where whole switches are bought."""
-    return "" if rule.switches == "ports" else "the cheapest network of whole switches that never blocks"
-
-
 NETWORK = Network(
     name="fat-tree",
     label="Fat-tree",
     description="full bisection",
-    price=lambda: pricing.FabricPrice(count=pricing.switched, realize=pricing.realize_switches, note=note),
+    price=lambda: pricing.FabricPrice(
+        count=pricing.switched,
+        realize=pricing.realize_switches,
+        note="the cheapest network of whole switches that never blocks",
+        note_by_port="",
+    ),
     wire=wire,
     share=1 / PUBLISHED_IDEAL_OVER_TOPOOPT,
     settings=frozenset({"switches", "arity"}),

@@ -38,18 +38,16 @@ def realize(site: pricing.Site) -> pricing.Realization:
     return pricing.Realization(site.fabric, remarks=tuple(remarks), problems=tuple(problems))
 
 
-def note(
-    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
-) -> str:
-    """Return that the bill has other ports than those asked for."""
-    return "an interface for every other server; the bandwidth of all interfaces asked for is shared by them"
-
-
 NETWORK = Network(
     name="full-mesh",
     label="Full mesh",
     description="a link to every server, d·B shared by all",
-    price=lambda: pricing.FabricPrice(count=pricing.cabled, realize=realize, note=note, interfaces=bought),
+    price=lambda: pricing.FabricPrice(
+        count=pricing.cabled,
+        realize=realize,
+        note="an interface for every other server; the bandwidth of all interfaces asked for is shared by them",
+        interfaces=bought,
+    ),
     wire=wire,
     cabled=True,
     own_ports=True,

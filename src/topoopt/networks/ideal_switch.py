@@ -18,20 +18,16 @@ def realize(site: pricing.Site) -> pricing.Realization:
     return pricing.realize_switches(site, one_switch=True)
 
 
-def note(
-    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
-) -> str:
-    """Return what is priced for a switch that nobody sells."""
-    if rule.switches == "ports":
-        return "priced as a full-bisection fat-tree, per interface"
-    return "the cheapest network of whole switches that never blocks"
-
-
 NETWORK = Network(
     name="ideal-switch",
     label="Non-blocking switch",
     description="one non-blocking switch, d·B a server",
-    price=lambda: pricing.FabricPrice(count=pricing.switched, realize=realize, note=note),
+    price=lambda: pricing.FabricPrice(
+        count=pricing.switched,
+        realize=realize,
+        note="the cheapest network of whole switches that never blocks",
+        note_by_port="priced as a full-bisection fat-tree, per interface",
+    ),
     wire=wire,
     switched=True,
     trunks=True,

@@ -31,9 +31,7 @@ def realize(site: pricing.Site) -> pricing.Realization:
     return pricing.realize_regions(site, degree - site.options.mixnet_electrical_interfaces(degree))
 
 
-def note(
-    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
-) -> str:
+def note(options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]) -> str:
     """Return how the ports are split."""
     electrical = options.mixnet_electrical_interfaces(degree)
     return f"{electrical} of {degree} interfaces on a full-bisection fat-tree, the others on circuit switches"

@@ -17,13 +17,6 @@ def build(request: Any) -> Any:
     return finder.circuit_fabric("ocs-reconfig", request, DELAY_S, duplex=True, host_forwarding=True)
 
 
-def note(
-    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
-) -> str:
-    """Return what is priced."""
-    return "priced as an optical circuit switch"
-
-
 NETWORK = Network(
     name="ocs-reconfig",
     label="OCS-reconfig",
@@ -31,7 +24,7 @@ NETWORK = Network(
     price=lambda: pricing.FabricPrice(
         count=pricing.behind_circuit_switches,
         realize=pricing.of_technologies(TECHNOLOGIES),
-        note=note,
+        note="priced as an optical circuit switch",
         optics=TECHNOLOGIES,
     ),
     build=build,

@@ -36,9 +36,7 @@ def realize(site: pricing.Site) -> pricing.Realization:
     return pricing.realize_switches(site, pricing.fat_tree_size(site.interfaces.servers, site.tiers, ratio))
 
 
-def note(
-    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
-) -> str:
+def note(options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]) -> str:
     """Return the ratio, or that one switch reaches all servers."""
     if planes and all(plane.tree.tiers == 1 for plane in planes):
         return "one switch reaches: nothing is oversubscribed"

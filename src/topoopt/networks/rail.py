@@ -42,20 +42,16 @@ def realize(site: pricing.Site) -> pricing.Realization:
     )
 
 
-def note(
-    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
-) -> str:
-    """Return how rails share switches."""
-    if rule.switches == "ports":
-        return f"leaves of {LEAF_PORTS} ports, half of them up; no spine where a rail has one leaf"
-    return "rails share a switch where it has ports for all; beyond, a tree for each"
-
-
 NETWORK = Network(
     name="rail",
     label="Rail fabric",
     description="leaf and spine for each of d interfaces, d·B a server",
-    price=lambda: pricing.FabricPrice(count=count, realize=realize, note=note),
+    price=lambda: pricing.FabricPrice(
+        count=count,
+        realize=realize,
+        note="rails share a switch where it has ports for all; beyond, a tree for each",
+        note_by_port=f"leaves of {LEAF_PORTS} ports, half of them up; no spine where a rail has one leaf",
+    ),
     wire=wire,
     settings=frozenset({"switches", "leaf_ports", "oversubscription"}),
     switched=True,

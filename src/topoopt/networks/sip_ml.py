@@ -29,19 +29,15 @@ def realize(site: pricing.Site) -> pricing.Realization:
     return pricing.of_technologies(TECHNOLOGIES)(one_way)
 
 
-def note(
-    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
-) -> str:
-    """Return what stands for the bill that is not published."""
-    return "no bill of SiP-ML is published: priced as an optical circuit switch"
-
-
 NETWORK = Network(
     name="sip-ml",
     label="SiP-ML",
     description="d wavelengths of B a server, changed in 25 µs, no forwarding",
     price=lambda: pricing.FabricPrice(
-        count=pricing.behind_circuit_switches, realize=realize, note=note, optics=TECHNOLOGIES
+        count=pricing.behind_circuit_switches,
+        realize=realize,
+        note="no bill of SiP-ML is published: priced as an optical circuit switch",
+        optics=TECHNOLOGIES,
     ),
     build=build,
     settings=frozenset({"delay_s", "host_forwarding"}),

@@ -27,9 +27,7 @@ def realize(site: pricing.Site) -> pricing.Realization:
     )
 
 
-def note(
-    rule: pricing.Accounting, options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]
-) -> str:
+def note(options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]) -> str:
     """Return how the ports are split."""
     switched = options.hybrid_ocs_interfaces(degree)
     return f"{switched} of {degree} interfaces behind optical circuit switches, the others behind panels"

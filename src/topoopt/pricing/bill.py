@@ -266,7 +266,7 @@ def _note(
     fabric: str, degree: int, rule: Accounting, options: FabricOptions, planes: tuple[Plane, ...]
 ) -> str:
     network = NETWORKS[fabric]
-    notes = [price_of_fabric(fabric).note(rule, options, degree, planes)]
+    notes = [price_of_fabric(fabric).noted(rule, options, degree, planes)]
     if options.link_technology != PLUGGABLE and not network.switched:
         if options.link_technology == CO_PACKAGED:
             notes.append("no packet switches: modules at servers are pluggable")

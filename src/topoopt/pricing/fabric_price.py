@@ -13,8 +13,8 @@ from topoopt.pricing.optical_devices import Cabling, least_shards
 from topoopt.pricing.part_counts import Buying, Counted, Interfaces
 from topoopt.pricing.switch_choice import Plane
 
-Note = Callable[[Accounting, FabricOptions, int, tuple[Plane, ...]], str]
-"""Function of what is counted, how the fabric is built, ports per server and trees of whole switches."""
+Note = Callable[[FabricOptions, int, tuple[Plane, ...]], str]
+"""Function of how the fabric is built, ports per server and trees of whole switches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +27,10 @@ class FabricPrice:
         How many of each part it takes.
     realize : function of Site to Realization
         What it is built of, and what stands in the way.
-    note : function
+    note : str or function
         What a reader of the bill has to know; see :data:`Note`.
+    note_by_port : str, optional
+        The same where ports are counted and not whole switches.
     optics : tuple of str
         Technologies of its optical devices; the first that is large enough is taken.
     interfaces : function of Interfaces to Interfaces
@@ -37,9 +39,16 @@ class FabricPrice:
 
     count: Callable[[Buying], Counted]
     realize: Callable[[Site], Realization]
-    note: Note = lambda rule, options, degree, planes: ""
+    note: str | Note = ""
+    note_by_port: str | None = None
     optics: tuple[str, ...] = ()
     interfaces: Callable[[Interfaces], Interfaces] = lambda asked: asked
+
+    def noted(self, rule: Accounting, options: FabricOptions, degree: int, planes: tuple[Plane, ...]) -> str:
+        """Return the note of a bill."""
+        if rule.switches == "ports" and self.note_by_port is not None:
+            return self.note_by_port
+        return self.note if isinstance(self.note, str) else self.note(options, degree, planes)
 
 
 def price_of_fabric(name: str) -> FabricPrice:

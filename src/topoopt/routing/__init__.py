@@ -27,10 +27,10 @@ from topoopt.routing.link_loads import lay_traffic as lay_traffic
 from topoopt.routing.link_loads import link_loads as link_loads
 from topoopt.routing.link_loads import link_rows as link_rows
 from topoopt.routing.link_loads import pair_links as pair_links
+from topoopt.routing.mapping import ROUTING as ROUTING
+from topoopt.routing.mapping import make_routes as make_routes
 from topoopt.routing.mapping import routes_from_mapping as routes_from_mapping
 from topoopt.routing.mapping import routes_to_mapping as routes_to_mapping
-from topoopt.routing.methods import ROUTING as ROUTING
-from topoopt.routing.methods import make_routes as make_routes
 from topoopt.routing.optimal_load import LoadOptimum as LoadOptimum
 from topoopt.routing.optimal_load import circulant_max_load as circulant_max_load
 from topoopt.routing.optimal_load import exact_max_load as exact_max_load

@@ -2,36 +2,38 @@
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Union, get_type_hints
 
 import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
-from topoopt.base.errors import InvalidInput
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.routing.balanced import BalancedRoutes
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.explicit import ExplicitRoutes, explicit_routes
-from topoopt.routing.k_shortest import KShortestRoutes
-from topoopt.routing.methods import ROUTING, make_routes
+from topoopt.routing.k_shortest import KShortestRoutes, SingleShortestRoutes
 from topoopt.routing.routes import Path, Routes
 from topoopt.routing.symmetric_routes import TurnedRoutes
 from topoopt.schema.files import Count, Strict
 from topoopt.topologies import Topology
 
+ROUTING: Mapping[str, Callable[[Topology, int], Routes]] = {
+    "coin-change": lambda topology, seed: CoinChangeRoutes(topology, seed=seed),
+    "k-shortest": lambda topology, seed: KShortestRoutes(topology, seed=seed),
+    "ecmp": lambda topology, seed: EcmpRoutes(topology, seed=seed),
+    "single-shortest": lambda topology, seed: SingleShortestRoutes(topology),
+}
+"""Routing methods by name, each from a topology and a seed to routes."""
 _BY_SETTINGS: Mapping[str, type[CoinChangeRoutes | KShortestRoutes | EcmpRoutes]] = {
     routes.method: routes for routes in (CoinChangeRoutes, KShortestRoutes, EcmpRoutes)
 }
 """Routings that their settings make again: all fields but the topology."""
-
 _LEFT_OUT: Mapping[str, Mapping[str, Any]] = {"coin-change": {"coins": ()}, "ecmp": {"seed": 0}}
 """Settings that are not written where they have this value."""
-
 _BY_NAME = tuple(name for name in ROUTING if name not in _BY_SETTINGS)
 """Routings that their name and a seed make again."""
-
-
 _SAME = 1e-5
 """By how much the weights of a pair may miss 1."""
 
@@ -181,3 +183,15 @@ def _balanced(described: _Balanced, topology: Topology) -> BalancedRoutes:
         np.concatenate(([0], np.cumsum(sizes))),
         flat,
     )
+
+
+def make_routes(name: str, topology: Topology, seed: int = 0) -> Routes:
+    """Return the routes of a topology by the name of the method.
+
+    Raises
+    ------
+    InvalidInput
+        If the name is unknown, or the method does not suit the topology.
+    """
+    check_known("routing", name, ROUTING)
+    return ROUTING[name](topology, seed)

@@ -6,7 +6,7 @@ import pytest
 
 from topoopt.measurements.training import predict_runs, read_runs
 from topoopt.measurements.training.calibration_fit import runs_to_fit
-from topoopt.measurements.training.fields import adapter_fields
+from topoopt.measurements.training.run import adapter_fields
 
 RUNS = Path("benchmarks/data/train_runs.csv")
 HEADER = "model,gpus,gpu,gbs,tp,pp,iter_time_s,note,adapter_rank,adapters\n"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.measurements.tables import runs_of
 from topoopt.measurements.training import Run, predict_runs
-from topoopt.measurements.training.fields import _READ
+from topoopt.measurements.training.run import _READ
 from topoopt.transformers.configuration_table import RARE_COLUMNS
 
 ROW = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from topoopt.measurements.training.fields import recipe_fields
+from topoopt.measurements.training.run import recipe_fields
 
 ROW = {
     "dataset": "megatron_bridge",

@@ -9,8 +9,8 @@ from topoopt.plugins.papers import StudySettings, find_study
 from topoopt.plugins.papers.testbed import FABRICS, JOBS, TestbedGrid, figure_of, measured_on
 from topoopt.plugins.testbeds import FabricRun, TestbedRun
 from topoopt.plugins.testbeds.namespaces import namespaces_named
-from topoopt.plugins.testbeds.network import probe
-from topoopt.plugins.testbeds.network.probe import check_machine
+from topoopt.plugins.testbeds.network import testbed as probe
+from topoopt.plugins.testbeds.network.testbed import check_machine
 from topoopt.plugins.testbeds.training.fabric_run import LinkBytes, Prediction
 from topoopt.plugins.testbeds.training.job import Scale
 from topoopt.plugins.testbeds.training.ranks import Iterations

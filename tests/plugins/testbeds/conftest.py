@@ -9,7 +9,7 @@ import pytest
 
 from tests.plugins.testbeds.ranks_here import ranks_here
 from topoopt.base.errors import TopoOptError
-from topoopt.plugins.testbeds.network.probe import check_machine
+from topoopt.plugins.testbeds.network.testbed import check_machine
 from topoopt.plugins.testbeds.training.ranks import Ranks
 
 

@@ -15,7 +15,7 @@ from topoopt.transformers import (
     find_calibration,
     make_pipelined_step,
 )
-from topoopt.transformers.communication.traffic_matrix import rank_matrix
+from topoopt.transformers.communication.rank_traffic import rank_matrix
 from topoopt.transformers.step_time.case import case_of
 from topoopt.transformers.step_time.closed_form import sent_bytes
 

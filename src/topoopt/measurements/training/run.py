@@ -1,15 +1,30 @@
-"""Published or measured training runs: a CSV in, models, configurations, systems and times out."""
+"""Published or measured training runs: a CSV in, models, configurations, systems and times out.
+
+What few runs vary of a configuration: a column each, with the words that frameworks have for it.
+
+What a run trained: everything, or low-rank adapters of the rank that its row says or that its framework takes.
+
+Where a row says LoRA and no rank, it is that of its source. NVIDIA's performance recipes of Megatron Bridge have rank
+16 on the projections to queries, keys and values alone (``perf_recipes/llama``: ``target_modules = ["linear_qkv"]`` on
+``llama3_70b_peft_config``, whose ``dim`` is 16); MLPerf's llama2_70b_lora has rank 16 on attention;
+Hugging Face's PEFT has rank 8, there, too.
+
+What a row of published runs leaves unsaid and the recipe says that they were run with.
+
+NVIDIA's page of Megatron Bridge names a container for each row; the recipes of that container say whether all-to-alls
+of experts overlap, and whether whole iterations are launched as graphs. ``data/run_recipes.csv`` has them with sources.
+"""
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
-from topoopt.measurements.cells import Row, degree, number, text, whole
+from topoopt.measurements.cells import SIZED, Row, degree, number, text, whole
 from topoopt.measurements.run_table import (
     MeasuredRuns,
     RunColumns,
@@ -17,6 +32,9 @@ from topoopt.measurements.run_table import (
     read_run_table,
 )
 from topoopt.measurements.training.cells import (
+    WORDS,
+    is_hybrid_shard,
+    meaning,
     out_of_memory,
     precision,
     recomputation,
@@ -24,7 +42,6 @@ from topoopt.measurements.training.cells import (
     with_cells,
     zero_stage,
 )
-from topoopt.measurements.training.fields import rare_fields, recipe_fields
 from topoopt.measurements.training.measured_time import measured_bytes, measured_s
 from topoopt.measurements.training.model import run_model
 from topoopt.measurements.training.software_stack import (
@@ -33,6 +50,7 @@ from topoopt.measurements.training.software_stack import (
     written_gathers,
     written_unfused,
 )
+from topoopt.schema.files import packaged_rows
 from topoopt.transformers import (
     LARGEST_SERVER,
     Configuration,
@@ -47,22 +65,80 @@ from topoopt.transformers import (
 )
 from topoopt.workloads.transformer import TransformerModel
 
+VERSION = r"(\d\d)\.(\d\d)(?:\.(\d\d))? NeMo"
+"""Of a container, in a row's note."""
+STACKS = {"megatron-bridge": r"megatron[-_ ]bridge"}
+"""How rows name a stack, in their framework, data set or source."""
+RECIPE_PLACES = ("framework", "dataset", "source")
+_RECIPES = packaged_rows("measurements.training", "run_recipes")
+ADAPTED = r"\bq?(lora|peft|dora)\b|adapter"
+WHOLE = r"\b(sft|full|fft|pre-?train\w*|fine-?tun\w*|cpt|none)\b"
+"""What a column about the task says: adapters, or all weights."""
+PLACES = ("framework", "source", "dataset", "note")
+
+
+def _word(row: Row, column: str) -> str:
+    plain = re.sub(r"[-_\s]+", "-", text(row, column).lower())
+    if plain not in WORDS[column]:
+        known = ", ".join(dict.fromkeys(meaning for meaning in WORDS[column].values() if meaning))
+        raise InvalidInput(f'{column}: expected one of {known}, got "{text(row, column)}"')
+    return WORDS[column][plain]
+
+
+def _count(row: Row, column: str) -> int:
+    return 0 if text(row, column) in ("0", "0.0") else whole(row, column)
+
+
+def _mean(row: Row, column: str) -> int:
+    """Return the whole number next to a mean; ``2k`` is 2,048."""
+    return whole(row, column) if SIZED.fullmatch(text(row, column)) else round(number(row, column))
+
+
+def _switch(row: Row, column: str) -> bool:
+    return switched_on(row, column, False)
+
+
+def _share(row: Row, column: str) -> float:
+    """Return a share: 0.5, 50%, or all or nothing by yes or no."""
+    cell = text(row, column).lower()
+    if cell in WORDS["switch"]:
+        return float(WORDS["switch"][cell] == "yes")
+    if cell.endswith("%"):
+        return number({column: cell[:-1]}, column) / 100
+    return number(row, column)
+
+
+_READ: Mapping[str, Callable[[Row, str], Any]] = {
+    "recompute_layers": _count,
+    "shard": _count,
+    "context": _word,
+    "schedule": _word,
+    "overlap_experts": _switch,
+    "graphs": _switch,
+    "exchange": _word,
+    "dispatch": _word,
+    "weights": _word,
+    "gradients": _word,
+    "moments": _word,
+    "activation_inputs": _word,
+    "offload_optimizer": _share,
+    "offload_activations": _share,
+    "adapter_rank": _count,
+    "adapters": _word,
+    "document": _mean,
+    "document_spread": number,
+}
 COLUMNS = RunColumns(
     "measurements.training",
     ("gpus", "gpu", "gbs"),
     {"gpus": ("nodes",), "gbs": ("gbs_tokens", "grad_accum", "local_batch")},
 )
-
 NETWORK_BANDWIDTH_BPS = 100e9
 """Per accelerator, where neither the row nor the catalogue knows."""
-
 SCALE_UP_BANDWIDTH_BPS = 400e9
 """The same inside a server: one link of AMD's xGMI, 50 GB/s, stands for links of unknown rate."""
-
-
 IDLE_AT_1 = {"pp": ("schedule",), "ep": ("dispatch", "overlap_experts", "exchange"), "cp": ("context",)}
 """Columns that say how something is done, and the degree by which there is something to do."""
-
 SLOWEST_GBPS, FASTEST_GBPS = 1e-3, 1e6
 """Of links; rates beyond these are slips of the keyboard."""
 
@@ -235,3 +311,69 @@ def _likely_precision(row: Row, system: System) -> str:
     if "fp8" in peaks and number(row, "tflops_per_gpu", 0.0) * 1e12 > 0.7 * usual:
         return "fp8"
     return "bf16" if "bf16" in peaks else "fp16"
+
+
+def rare_fields(row: Row, tp: int, system: System) -> dict[str, Any]:
+    """Return the fields of a configuration that a row says beside its degrees; nothing of those it does not say.
+
+    Hybrid sharding without a number shares out within servers, as PyTorch's HYBRID_SHARD does.
+
+    Raises
+    ------
+    InvalidInput
+        For a word or number that a column cannot have.
+    """
+    fields = {name: read(row, name) for name, read in _READ.items() if text(row, name)} | adapter_fields(row)
+    if is_hybrid_shard(row):
+        fields.setdefault("shard", max(system.accelerators_per_server // tp, 1))
+    return fields
+
+
+def adapter_fields(row: Row) -> dict[str, Any]:
+    """Return the rank and the place of adapters that a row leaves to its framework; nothing where all is trained."""
+    column = text(row, "lora").lower()
+    if column.isdecimal() and int(column) > 1:
+        return {"adapter_rank": int(column)}
+    if (
+        column
+        and not re.search(ADAPTED, column)
+        and (re.search(WHOLE, column) or not switched_on(row, "lora", True))
+    ):
+        return {"adapter_rank": 0}
+    said = f"{text(row, 'model')} {text(row, 'note')}".lower()
+    if not (column or re.search(r"\bq?lora\b", said)) or text(row, "adapter_rank"):
+        return {}
+    words = " ".join(text(row, place) for place in PLACES).lower()
+    rank, adapters = (meaning("lora", words) or meaning("lora", "peft")).split()
+    return {"adapter_rank": int(rank), "adapters": adapters}
+
+
+def recipe_fields(row: Row, pp: int, vpp: int, ep: int) -> dict[str, Any]:
+    """Return the fields of a configuration that the recipe of a row says; nothing where it has none.
+
+    Without chunks of their own, stages have nothing for all-to-alls to overlap with, whatever a recipe asks for.
+    """
+    found = re.search(VERSION, text(row, "note"))
+    if found is None or ep == 1:
+        return {}
+    version = _version(found.groups())
+    said = " ".join(text(row, place) for place in RECIPE_PLACES).lower()
+    for recipe in _RECIPES:
+        since = _version(recipe["since"].split("."))
+        if version >= since and re.search(STACKS[recipe["stack"]], said) and _is_of(recipe, row):
+            overlaps = recipe["overlap_experts"] == "1" and (pp == 1 or vpp > 1)
+            return {"overlap_experts": overlaps, "graphs": recipe["graphs"] == "1"}
+    return {}
+
+
+def _is_of(recipe: Row, row: Row) -> bool:
+    return all(
+        re.search(
+            rf"\b(?:{recipe[column]})" if column == "gpu" else recipe[column], text(row, column).lower()
+        )
+        for column in ("model", "gpu", "precision")
+    )
+
+
+def _version(parts: Any) -> tuple[int, ...]:
+    return tuple(int(part or 0) for part in (*parts, None, None)[:3])

@@ -1,18 +1,34 @@
-"""Rows of a CSV: of a text, each with its line, cells of any length and one-line errors; of the package's own data."""
+"""Rows of a CSV: of a text, each with its line, cells of any length and one-line errors; of the package's own data.
 
+Writes that are whole or not at all, and never take the place of a device, a pipe or a link.
+
+A folder of files that is written whole or not at all, and never takes the place of what others put there.
+
+What was written is listed in the folder, with a digest of each file. A folder that holds anything else, or a file that
+was changed since, is refused; one that is as it was written is replaced.
+"""
+
+import contextlib
 import csv
+import hashlib
 import io
+import json
 import os
+import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module, resources
 from itertools import islice
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files.write import whole_file
+from topoopt.schema.files.content import read_json
+from topoopt.schema.files.read import check_name, read_bytes
 
+LIST = "written-by-topoopt.json"
+"""The file in which what was written is listed."""
 CSV, PARQUET = ".csv", ".parquet"
 PIECE = 100_000
 """Rows that are held at once."""
@@ -118,3 +134,182 @@ def _pieces(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
     yield piece
     while piece := list(islice(source, PIECE)):
         yield piece
+
+
+def write_atomically(path: str | Path, text: str) -> None:
+    """Write a text file so that a reader, or a crash, never meets half of it.
+
+    Half a character, which UTF-8 cannot hold, is written as JSON would write it: ``\\ud800``.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`target_of`, and if the folder may not be written or the disk is full.
+    """
+    write_bytes_atomically(path, text.encode(errors="backslashreplace"))
+
+
+def write_bytes_atomically(path: str | Path, data: bytes) -> None:
+    """Write a binary file; see :func:`write_atomically`."""
+    with whole_file(path) as stream:
+        stream.write(data)
+
+
+def target_of(path: str | Path) -> Path:
+    """Return the file that would be written: of a symbolic link, the file that it names.
+
+    Raises
+    ------
+    InvalidInput
+        If the name is empty, too long or not UTF-8; if it is a folder, a device, a pipe, or a symbolic link to
+        nothing or in a circle; if its folder does not exist.
+    """
+    if not str(path):
+        raise InvalidInput("expected a file name, got nothing")
+    check_name(path)
+    try:
+        target = Path(path)
+        if target.is_symlink():
+            target = target.resolve(strict=True)
+        if target.is_dir():
+            raise InvalidInput(f"{path} is a folder, expected a file name")
+        if target.exists() and not target.is_file():
+            raise InvalidInput(f"{path} is a device or a pipe, expected a file name")
+    except (FileNotFoundError, RuntimeError):
+        raise InvalidInput(f"{path} is a symbolic link to nothing, or in a circle; remove it") from None
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}"
+        ) from None
+    if not target.parent.is_dir():
+        raise InvalidInput(f"{path}: the folder {target.parent} does not exist")
+    return target
+
+
+@contextlib.contextmanager
+def whole_file(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file to be written bit by bit, which takes its name when all is done, and is gone otherwise.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`write_atomically`.
+    """
+    target = target_of(path)
+    try:
+        # A short name of its own: with the target's name in it, the longest allowed name would become too long.
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".topoopt.")
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from None
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        Path(temporary).chmod(_mode_of_new_files())
+        Path(temporary).replace(target)
+    except BaseException as error:
+        with contextlib.suppress(FileNotFoundError):
+            Path(temporary).unlink()
+        if isinstance(error, OSError):
+            raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise
+
+
+def _mode_of_new_files() -> int:
+    # mkstemp makes private files; a result should get the mode that open() would have given it.
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def check_folder(path: str | Path) -> Path:
+    """Return the folder that would be written, not made yet.
+
+    Raises
+    ------
+    InvalidInput
+        If the name is empty or that of a file or a link, its parent is no folder or may not be written, or the folder
+        holds what was not written by us, or was changed.
+    """
+    if not str(path):
+        raise InvalidInput("expected the name of a folder, got nothing")
+    check_name(path)
+    folder = Path(os.path.abspath(path))
+    if folder.is_symlink() or (os.path.lexists(folder) and not folder.is_dir()):
+        raise InvalidInput(f"{path}: is a file or a link, expected a folder")
+    if not folder.parent.is_dir():
+        raise InvalidInput(f"{path}: the folder {folder.parent} does not exist")
+    if not os.access(folder.parent, os.W_OK | os.X_OK):
+        raise InvalidInput(f"{path}: the folder {folder.parent} may not be written")
+    if folder.is_dir():
+        _refuse_foreign(folder, str(path))
+    return folder
+
+
+def write_folder(path: str | Path, files: Mapping[str, str | bytes]) -> None:
+    """Write files into a folder of their own; a folder that an earlier call has written is replaced.
+
+    Parameters
+    ----------
+    files : mapping from names, which may have folders of their own before a slash, to text or bytes
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`check_folder`, and if the disk is full.
+    """
+    folder = check_folder(path)
+    contents = {name: data.encode() if isinstance(data, str) else data for name, data in files.items()}
+    listed = {name: _digest(data) for name, data in sorted(contents.items())}
+    contents[LIST] = (json.dumps({"files": listed}, indent=1) + "\n").encode()
+    try:
+        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".topoopt."))
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from None
+    try:
+        _fill(temporary / "new", contents)
+        if folder.is_dir():
+            folder.rename(temporary / "old")
+        try:
+            (temporary / "new").rename(folder)
+        except OSError:
+            if (temporary / "old").is_dir():
+                (temporary / "old").rename(folder)
+            raise
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _fill(folder: Path, contents: Mapping[str, bytes]) -> None:
+    folder.mkdir()
+    for name, data in contents.items():
+        place = folder / name
+        assert folder in place.resolve().parents, name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+
+
+def _refuse_foreign(folder: Path, path: str) -> None:
+    listed = _listed(folder) if (folder / LIST).is_file() else {}
+    there = (one for one in folder.rglob("*") if not one.is_dir() or one.is_symlink())
+    for place in there:  # of a large folder of others the first file is enough
+        name = str(place.relative_to(folder))
+        if name == LIST:
+            continue
+        if name not in listed or place.is_symlink():
+            raise InvalidInput(f"{path}: holds {name}, which topoopt has not written; name another folder")
+        if listed[name] != _digest(read_bytes(place)):
+            raise InvalidInput(
+                f"{path}: {name} was changed since it was written; move it away or name another folder"
+            )
+
+
+def _listed(folder: Path) -> dict[str, str]:
+    content = read_json(folder / LIST, foreign=True)
+    files = content.get("files") if isinstance(content, dict) else None
+    return files if isinstance(files, dict) else {}
+
+
+def _digest(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()

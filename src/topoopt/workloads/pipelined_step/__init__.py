@@ -1,11 +1,11 @@
 """An iteration in pipeline stages, by durations and bytes, and the order in which workers take its passes."""
 
-from topoopt.workloads.pipelined_step.groups import COLLECTIVE_KINDS as COLLECTIVE_KINDS
-from topoopt.workloads.pipelined_step.groups import MOMENTS as MOMENTS
-from topoopt.workloads.pipelined_step.groups import PASSES as PASSES
-from topoopt.workloads.pipelined_step.groups import Exchange as Exchange
-from topoopt.workloads.pipelined_step.groups import Synchronization as Synchronization
 from topoopt.workloads.pipelined_step.orders import ORDERS as ORDERS
 from topoopt.workloads.pipelined_step.schedule import Schedule as Schedule
+from topoopt.workloads.pipelined_step.step import COLLECTIVE_KINDS as COLLECTIVE_KINDS
+from topoopt.workloads.pipelined_step.step import MOMENTS as MOMENTS
+from topoopt.workloads.pipelined_step.step import PASSES as PASSES
 from topoopt.workloads.pipelined_step.step import Chunk as Chunk
+from topoopt.workloads.pipelined_step.step import Exchange as Exchange
 from topoopt.workloads.pipelined_step.step import PipelinedStep as PipelinedStep
+from topoopt.workloads.pipelined_step.step import Synchronization as Synchronization

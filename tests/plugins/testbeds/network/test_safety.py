@@ -25,13 +25,13 @@ from topoopt.plugins.testbeds.network import (
     construction,
     find_state,
     known_states,
-    probe,
     remove,
     switch_layout,
 )
+from topoopt.plugins.testbeds.network import testbed as probe
 from topoopt.plugins.testbeds.network.construction import PREFIX, state_folder
 from topoopt.plugins.testbeds.network.netlink import port_indices, speaking
-from topoopt.plugins.testbeds.network.probe import check_machine
+from topoopt.plugins.testbeds.network.testbed import check_machine
 from topoopt.plugins.testbeds.standing_testbeds import listed, take_down
 
 RUN = """

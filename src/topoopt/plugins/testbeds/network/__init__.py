@@ -15,9 +15,9 @@ from topoopt.plugins.testbeds.network.layout import direct_layout as direct_layo
 from topoopt.plugins.testbeds.network.layout import identity as identity
 from topoopt.plugins.testbeds.network.layout import single_paths as single_paths
 from topoopt.plugins.testbeds.network.layout import switch_layout as switch_layout
-from topoopt.plugins.testbeds.network.probe import check_machine as check_machine
 from topoopt.plugins.testbeds.network.testbed import CounterReading as CounterReading
 from topoopt.plugins.testbeds.network.testbed import PortBytes as PortBytes
 from topoopt.plugins.testbeds.network.testbed import Testbed as Testbed
 from topoopt.plugins.testbeds.network.testbed import build as build
+from topoopt.plugins.testbeds.network.testbed import check_machine as check_machine
 from topoopt.plugins.testbeds.network.testbed import counting as counting
