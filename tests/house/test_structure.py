@@ -21,10 +21,10 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=76_000,
-    lines=147_500,
+    core_code_lines=75_300,
+    lines=147_700,
     files=880,
-    imported_by_one_file_percent=22.5,
+    imported_by_one_file_percent=21.0,
     private_called_once_percent=29.5,
     import_lines_percent=14.0,
 )

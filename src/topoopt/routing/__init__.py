@@ -8,9 +8,6 @@ from topoopt.routing.coin_change import coin_change_mod as coin_change_mod
 from topoopt.routing.coin_change import coin_length_distribution as coin_length_distribution
 from topoopt.routing.coin_routes import CoinChangeRoutes as CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes as EcmpRoutes
-from topoopt.routing.explicit import DirectRoutes as DirectRoutes
-from topoopt.routing.explicit import ExplicitRoutes as ExplicitRoutes
-from topoopt.routing.explicit import explicit_routes as explicit_routes
 from topoopt.routing.fabric import CIRCUIT_CHOICES as CIRCUIT_CHOICES
 from topoopt.routing.fabric import HIDING as HIDING
 from topoopt.routing.fabric import SATURATED as SATURATED
@@ -28,6 +25,9 @@ from topoopt.routing.link_loads import link_loads as link_loads
 from topoopt.routing.link_loads import link_rows as link_rows
 from topoopt.routing.link_loads import pair_links as pair_links
 from topoopt.routing.mapping import ROUTING as ROUTING
+from topoopt.routing.mapping import DirectRoutes as DirectRoutes
+from topoopt.routing.mapping import ExplicitRoutes as ExplicitRoutes
+from topoopt.routing.mapping import explicit_routes as explicit_routes
 from topoopt.routing.mapping import make_routes as make_routes
 from topoopt.routing.mapping import routes_from_mapping as routes_from_mapping
 from topoopt.routing.mapping import routes_to_mapping as routes_to_mapping

@@ -22,8 +22,6 @@ from topoopt.search.comparison import checked_fabrics as checked_fabrics
 from topoopt.search.comparison import checked_simulators as checked_simulators
 from topoopt.search.comparison import compare_fabrics as compare_fabrics
 from topoopt.search.comparison import own_simulation as own_simulation
-from topoopt.search.compute_bound import closed_form_s as closed_form_s
-from topoopt.search.compute_bound import computing_bound_s as computing_bound_s
 from topoopt.search.fidelity_comparison import fabric_of_baseline as fabric_of_baseline
 from topoopt.search.finetuning import KINDS as KINDS
 from topoopt.search.finetuning import NAMES as NAMES
@@ -57,6 +55,8 @@ from topoopt.search.proposals.problem_tables import candidate_splits as candidat
 from topoopt.search.starting_strategies import few_strategies as few_strategies
 from topoopt.search.starting_strategies import fullest_server as fullest_server
 from topoopt.search.starting_strategies import starting_strategy as starting_strategy
+from topoopt.search.training_job import closed_form_s as closed_form_s
+from topoopt.search.training_job import computing_bound_s as computing_bound_s
 from topoopt.search.training_job import job_of as job_of
 from topoopt.search.training_job import ranked_configurations as ranked_configurations
 from topoopt.search.training_request import TrainingRequest as TrainingRequest

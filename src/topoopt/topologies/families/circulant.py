@@ -12,8 +12,7 @@ from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.topologies.direct_wiring import DirectWiring, WiredRing
 from topoopt.topologies.families.circulant_kernel import best_circulant
-from topoopt.topologies.families.numbers import check_numbers
-from topoopt.topologies.topology import Topology, topology_from_arrays
+from topoopt.topologies.topology import Topology, check_numbers, topology_from_arrays
 
 LINK_MODELS = ("duplex", "directed")
 

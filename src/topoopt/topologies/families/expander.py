@@ -5,8 +5,7 @@ import numpy as np
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.catalog import DEFAULT_LATENCY_S
-from topoopt.topologies.families.numbers import check_numbers
-from topoopt.topologies.topology import Topology, topology_of_cables
+from topoopt.topologies.topology import Topology, check_numbers, topology_of_cables
 
 _Pairs = Ints  # shape (cables, 2)
 _TRIES = 10_000

@@ -12,8 +12,7 @@ import numpy as np
 
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import DEFAULT_LATENCY_S
-from topoopt.topologies.families.numbers import check_numbers
-from topoopt.topologies.topology import Topology, topology_of_cables
+from topoopt.topologies.topology import Topology, check_numbers, topology_of_cables
 
 
 def fat_tree(

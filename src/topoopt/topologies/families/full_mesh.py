@@ -4,8 +4,7 @@ import numpy as np
 
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import DEFAULT_LATENCY_S
-from topoopt.topologies.families.numbers import check_numbers
-from topoopt.topologies.topology import Topology, topology_from_arrays
+from topoopt.topologies.topology import Topology, check_numbers, topology_from_arrays
 
 _MOST_SERVERS = 4096  # 16.8 million directed links
 

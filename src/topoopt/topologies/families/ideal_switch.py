@@ -3,8 +3,7 @@
 import numpy as np
 
 from topoopt.catalog import DEFAULT_LATENCY_S
-from topoopt.topologies.families.numbers import check_numbers
-from topoopt.topologies.topology import Topology, topology_of_cables
+from topoopt.topologies.topology import Topology, check_numbers, topology_of_cables
 
 
 def ideal_switch(servers: int, server_bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S) -> Topology:

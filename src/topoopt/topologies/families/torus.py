@@ -8,9 +8,8 @@ from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
-from topoopt.topologies.families.numbers import check_numbers
 from topoopt.topologies.families.product import product_wiring
-from topoopt.topologies.topology import Topology, topology_from_arrays
+from topoopt.topologies.topology import Topology, check_numbers, topology_from_arrays
 
 
 def torus(
