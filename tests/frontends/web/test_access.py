@@ -72,7 +72,6 @@ def test_a_token_of_ones_own_holds_on_this_machine_too(start: Callable[..., Any]
 
 def test_it_ends_by_itself_where_that_is_asked(start: Callable[..., Any]) -> None:
     with start("--seconds", "1") as studio:
-        assert status(studio, "/")[0] == 200
         assert studio.process.wait(LONGEST_S) == 0
 
 
@@ -108,12 +107,15 @@ def test_a_port_in_use_is_refused_in_a_line(studio: Running) -> None:
 def test_without_the_libraries_it_says_what_to_install() -> None:
     """As if they were not there, in a process of its own: one line, and the estimate works all the same."""
     hidden = "import sys; sys.modules['starlette'] = sys.modules['uvicorn'] = None; sys.argv = ['topoopt', 'studio']; "
-    command = [sys.executable, "-c", hidden + "from topoopt.frontends.cli import main; sys.exit(main())"]
+    estimate = "import topoopt; print(topoopt.studio_answer('vgg16', servers=4, degree=2).best); "
+    command = [
+        sys.executable,
+        "-c",
+        f"{hidden}{estimate}from topoopt.frontends.cli import main; sys.exit(main())",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert (
         done.stderr == 'error: studio: starlette and uvicorn not installed; pip install "topoopt[studio]"\n'
     )
-    estimate = hidden + "import topoopt; print(topoopt.studio_answer('vgg16', servers=4, degree=2).best)"
-    done = subprocess.run([sys.executable, "-c", estimate], capture_output=True, text=True, check=False)
     assert done.stdout.strip(), done.stderr

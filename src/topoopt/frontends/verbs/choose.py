@@ -77,8 +77,8 @@ def choose(
     Examples
     --------
     >>> import topoopt
-    >>> asked = {"servers": 8, "degrees": [2, 4], "bandwidths": ["100Gbps"], "fabrics": ["topoopt", "rail"]}
-    >>> found = topoopt.choose(["vgg16:0.7", "dlrm:0.3"], **asked, budget=50, processes=1)
+    >>> asked = {"servers": 4, "degrees": [2], "bandwidths": ["100Gbps"], "fabrics": ["topoopt", "rail"]}
+    >>> found = topoopt.choose(["vgg16:0.7", "dlrm:0.3"], **asked, budget=10, processes=1)
     >>> found.decision.point.network.name
     'rail 4 × 100 Gb/s'
     """
