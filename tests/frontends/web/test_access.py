@@ -1,6 +1,7 @@
 """Who may ask, and what a browser may do with the answer."""
 
 import http.client
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -48,7 +49,9 @@ def test_files_are_those_of_the_page_alone(studio: Running) -> None:
     assert status(studio, "/assets/studio.js", If_None_Match=tag)[0] == 304
 
 
-def test_an_address_that_others_reach_needs_a_token(start: Callable[..., Any]) -> None:
+def test_an_address_that_others_reach_needs_a_token_and_an_interrupt_ends_it(
+    start: Callable[..., Any],
+) -> None:
     with start("--host", "0.0.0.0") as studio:
         assert studio.token is not None
         assert len(studio.token) >= 24
@@ -62,6 +65,10 @@ def test_an_address_that_others_reach_needs_a_token(start: Callable[..., Any]) -
         assert "HttpOnly" in headers["set-cookie"]
         cookie = headers["set-cookie"].split(";")[0]
         assert status(studio, "/?servers=8", Cookie=cookie)[0] == 200
+        studio.process.send_signal(signal.SIGINT)
+        assert studio.process.wait(LONGEST_S) == 0
+        assert studio.process.stderr is not None
+        assert studio.process.stderr.read() == ""
 
 
 def test_a_token_of_ones_own_holds_on_this_machine_too(start: Callable[..., Any]) -> None:

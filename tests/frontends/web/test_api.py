@@ -194,14 +194,6 @@ def test_who_watches_with_others_does_not_cancel_their_plan_and_a_killed_server_
         until(lambda: not any(alive(one) for one in workers))
 
 
-def test_an_interrupt_is_how_it_ends(start: Callable[..., Any]) -> None:
-    with start() as studio:
-        studio.process.send_signal(2)
-        assert studio.process.wait(LONGEST_S) == 0
-        assert studio.process.stderr is not None
-        assert studio.process.stderr.read() == ""
-
-
 def watch(studio: Running, key: str, begun: threading.Semaphore) -> None:
     with (
         suppress(http.client.IncompleteRead, ConnectionError),  # the server is killed
