@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fuzz.case import LIMIT_S
-from fuzz.subjects import make_files
+from fuzz.subjects import make_files, read_files
 from fuzz.worker import run_case
 
 ROOT = Path(__file__).parents[1]
@@ -24,8 +24,10 @@ PATIENCE = 9
 """After so many limits a worker in compiled code, which hears no signal, is ended."""
 
 
-def run(cases: int, seed: int, jobs: int, folder: Path, limit_s: float = LIMIT_S) -> list[dict[str, Any]]:
-    """Run cases on some processes and return what they found."""
+def run(
+    cases: int, seed: int, jobs: int, folder: Path, limit_s: float = LIMIT_S, *, compiled: bool = True
+) -> list[dict[str, Any]]:
+    """Run cases on some processes, with all that they need compiled before, and return what they found."""
     whole = folder / "whole"
     whole.mkdir()
     os.environ["COLUMNS"] = "100"
@@ -33,6 +35,8 @@ def run(cases: int, seed: int, jobs: int, folder: Path, limit_s: float = LIMIT_S
     os.chdir(whole)
     try:
         make_files(whole)
+        if compiled:
+            read_files(whole)
     finally:
         os.chdir(here)
     findings: list[dict[str, Any]] = []
@@ -137,6 +141,7 @@ def _replay(seed: int, number: int) -> int:
     whole.mkdir()
     os.chdir(whole)
     make_files(whole)
+    read_files(whole)
     case, found = run_case(whole, folder / "work", seed, number, LIMIT_S)
     print(
         f"cd {folder / 'work'}; topoopt {' '.join(case.words)!a}  {case.spoiled}\n{found or 'nothing found'}"

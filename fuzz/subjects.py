@@ -212,7 +212,11 @@ def make_files(folder: Path) -> None:
     for file in sorted((folder / "exported").iterdir()):
         file.rename(folder / file.name.replace("plan.", "traces.").replace("comm_group", "traces.comm_group"))
     (folder / "exported").rmdir()
-    for reader in READERS:  # all whole, and all compiled before anything is timed
+
+
+def read_files(folder: Path) -> None:
+    """Run the command of every reader: all files are whole, and all is compiled before anything is timed."""
+    for reader in READERS:
         run(reader.words)
     (folder / "page.html").unlink()
 

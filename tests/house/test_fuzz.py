@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from fuzz.run import run
 from fuzz.subjects import READERS, WORDS, verbs
 
-CASES, LONGEST_S = 60, 600.0
+LONGEST_S = 600.0
 
 
 def test_every_verb_is_fuzzed_with_words_that_work() -> None:
@@ -16,5 +18,6 @@ def test_every_reader_names_its_file() -> None:
     assert all(reader.file in reader.words for reader in READERS)
 
 
-def test_spoiled_files_and_flags_end_in_an_answer_or_in_one_line(tmp_path: Path) -> None:
-    assert run(CASES, seed=0, jobs=1, folder=tmp_path, limit_s=LONGEST_S) == []
+@pytest.mark.parametrize("cases", [6, pytest.param(60, marks=pytest.mark.long)])
+def test_spoiled_files_and_flags_end_in_an_answer_or_in_one_line(tmp_path: Path, cases: int) -> None:
+    assert run(cases, 0, 1, tmp_path, LONGEST_S, compiled=cases > 6) == []

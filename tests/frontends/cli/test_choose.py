@@ -1,8 +1,10 @@
 """``topoopt choose`` on the command line: the page, JSON, files, and mistakes in one line."""
 
 import json
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -10,6 +12,7 @@ import topoopt as door
 from tests.frontends.cli.conftest import Topoopt
 from tests.studies.sweep.conftest import here
 from topoopt.base.errors import InvalidInput
+from topoopt.frontends.cli import main
 
 JOBS = ("vgg16:3", "dlrm:1")
 SMALL = (
@@ -18,9 +21,20 @@ SMALL = (
 )
 
 
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of an answer, whose plans every other question finds: made in this process."""
+    folder = tmp_path_factory.mktemp("chosen") / "bought"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("topoopt.frontends.verbs.sweep"), "processes_here", lambda count: here)
+        assert main([*SMALL, "--json", "--out", str(folder)]) == 0
+        yield folder
+
+
 @pytest.fixture(autouse=True)
-def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("topoopt.frontends.verbs.sweep"), "processes_here", lambda count: here)
+def bought(plans: Path, topoopt: Topoopt, tmp_path: Path) -> None:
+    """Its copy in the working directory of a test."""
+    copytree(plans, tmp_path / "bought")
 
 
 def test_the_page_names_a_network_and_what_would_change_that(topoopt: Topoopt) -> None:
@@ -42,16 +56,22 @@ def test_the_page_names_a_network_and_what_would_change_that(topoopt: Topoopt) -
 
 
 def test_both_doors_give_one_answer(topoopt: Topoopt) -> None:
-    ran = topoopt(*SMALL, "--json")
+    ran = topoopt(*SMALL, "--out", "bought", "--json")
     found = door.choose(
-        JOBS, servers=4, degrees=[2], bandwidths=["100Gbps", 400e9], fabrics=["topoopt", "rail"], budget=20
+        JOBS,
+        servers=4,
+        degrees=[2],
+        bandwidths=["100Gbps", 400e9],
+        fabrics=["topoopt", "rail"],
+        budget=20,
+        out="bought",
     )
     assert json.loads(ran.out) == json.loads(json.dumps(found.to_json()))
     assert "vgg16 75%, dlrm 25%" in str(found)
 
 
 def test_keys_of_json_end_in_their_unit(topoopt: Topoopt) -> None:
-    document = json.loads(topoopt(*SMALL, "--json").out)
+    document = json.loads(topoopt(*SMALL, "--out", "bought", "--json").out)
     row = document["choice"]
     parts = ("network", "servers", "electricity", "interest", "colocation", "maintenance")
     assert row["total_usd"] == pytest.approx(sum(row[f"{name}_usd"] for name in parts))
@@ -65,10 +85,11 @@ def test_keys_of_json_end_in_their_unit(topoopt: Topoopt) -> None:
 
 
 def test_a_deadline_is_of_the_work_of_a_year_and_of_a_run(topoopt: Topoopt) -> None:
-    document = json.loads(topoopt(*SMALL, "--deadline", "17520h", "--json").out)
+    document = json.loads(topoopt(*SMALL, "--out", "bought", "--deadline", "17520h", "--json").out)
     assert document["deadline_years"] == pytest.approx(2.0)
     alone = ("choose", "vgg16", *SMALL[3:])
-    run = json.loads(topoopt(*alone, "--run-hours", "100", "--deadline", "150h", "--json").out)
+    flags = ("--out", "bought", "--run-hours", "100", "--deadline", "150h", "--json")
+    run = json.loads(topoopt(*alone, *flags).out)
     assert run["deadline_years"] == pytest.approx(1.5)
     assert run["jobs"][0]["run_hours"] == pytest.approx(100 * run["choice"]["relative_time"])
 
@@ -84,7 +105,10 @@ def test_a_deadline_is_of_the_work_of_a_year_and_of_a_run(topoopt: Topoopt) -> N
         ((*SMALL, "--degrees", "2,x"), "--degrees: expected numbers with commas"),
         ((*SMALL, "--bandwidths", "fast"), "--bandwidths"),
         ((*SMALL, "--link-technologies", "wet"), "--link-technologies"),
-        ((*SMALL, "--budget-usd", "1"), "--budget-usd 1: no network of the grid meets it; the nearest, "),
+        (
+            (*SMALL, "--out", "bought", "--budget-usd", "1"),
+            "--budget-usd 1: no network of the grid meets it; the nearest, ",
+        ),
         ((*SMALL, "--budget-usd", "9e9", "--deadline", "1h"), "--deadline: a budget is given already"),
         ((*SMALL, "--accelerators", "8"), "--accelerators: servers are given, too"),
         ((*SMALL, "--weights", "1"), "--weights: expected 2, one for each job, got 1"),

@@ -21,9 +21,9 @@ def answer(**words: object) -> StudioAnswer:
     ("model", "servers", "degree"),
     [
         ("dlrm", 32, 4),
-        ("dlrm", 64, 3),
+        pytest.param("dlrm", 64, 3, marks=pytest.mark.long),
         ("dlrm", 16, 2),
-        ("ncf", 32, 8),
+        pytest.param("ncf", 32, 8, marks=pytest.mark.long),
         ("vgg16", 9, 3),
         ("vgg16", 32, 4),
         ("candle", 16, 4),

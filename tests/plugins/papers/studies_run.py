@@ -1,7 +1,10 @@
 """Studies run once for all tests of a process: whole where that takes seconds, else on few servers and points."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from typing import Any
+
+import pytest
 
 from topoopt.plugins.papers import Figure, StudySettings, find_study
 from topoopt.plugins.papers.cassini import TraceGrid, cassini_on
@@ -75,6 +78,13 @@ MINIATURES: Mapping[str, Callable[[], Figure]] = {
 }
 """Figures that take minutes, or half a minute, in small."""
 ALL = (*QUICK_ONES, *MINIATURES)
+LONG = {"cassini", "fig12"}
+"""Those that take most of a minute even so."""
+
+
+def marked(names: Iterable[str]) -> list[Any]:
+    """Return names as parameters of a test, the long ones marked."""
+    return [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in names]
 
 
 @cache

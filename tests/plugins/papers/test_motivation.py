@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from tests.plugins.papers.studies_run import run
 from topoopt.jobs import job_traffic
-from topoopt.plugins.papers.figure import Figure, StudySettings
+from topoopt.plugins.papers.figure import Figure
 from topoopt.plugins.papers.motivation import (
     BANDWIDTH_BPS,
     COST_SERVERS,
@@ -16,7 +17,6 @@ from topoopt.plugins.papers.motivation import (
     TOPOOPT,
     duplex_ring_diameter,
     heat_charts,
-    motivation,
     ring_matrix,
     share_rows,
     wiring_rows,
@@ -28,7 +28,7 @@ from topoopt.workloads.traffic import AllReduceGroup
 
 @pytest.fixture(scope="module")
 def figure() -> Figure:
-    return motivation(StudySettings(quick=True), lambda *_: None)
+    return run("motivation")
 
 
 def test_communication_takes_a_larger_share_on_more_accelerators() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugins.papers.studies_run import QUICK_ONES, run
+from tests.plugins.papers.studies_run import QUICK_ONES, marked, run
 from topoopt.plugins.papers import STUDIES, Comparison, Figure, page, section
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -14,7 +14,7 @@ LARGEST_PICTURE_BYTES = 100_000
 pytestmark = pytest.mark.reproduction
 
 
-@pytest.mark.parametrize("name", QUICK_ONES)
+@pytest.mark.parametrize("name", marked(QUICK_ONES))
 def test_the_page_holds_what_the_study_finds(name: str) -> None:
     assert section(run(name)) in WRITTEN.read_text(), "run make reproduction"
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.plugins.papers.studies_run import ALL, QUICK_ONES, run
+from tests.plugins.papers.studies_run import ALL, QUICK_ONES, marked, run
 from topoopt.base.errors import InvalidInput
 from topoopt.plugins.papers import STUDIES, find_study
 
@@ -32,7 +32,7 @@ def test_a_misspelled_figure_is_answered_with_the_nearest() -> None:
         find_study("fig31")
 
 
-@pytest.mark.parametrize("name", QUICK_ONES)
+@pytest.mark.parametrize("name", marked(QUICK_ONES))
 def test_what_has_a_tolerance_is_met_and_everything_else_explained(name: str) -> None:
     rows = run(name).comparisons
     assert rows
@@ -44,7 +44,7 @@ def test_what_has_a_tolerance_is_met_and_everything_else_explained(name: str) ->
     assert len({row.what for row in rows}) == len(rows)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", marked(ALL))
 def test_rows_are_alike_and_plain(name: str) -> None:
     figure = run(name)
     assert figure.name == name
@@ -54,14 +54,14 @@ def test_rows_are_alike_and_plain(name: str) -> None:
         assert all(value is None or type(value) in (str, int, float, bool) for value in row.values()), row
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", marked(ALL))
 def test_times_and_bytes_say_their_unit(name: str) -> None:
     for column in run(name).rows[0]:
         if re.search(r"_time|cost|bandwidth(?!_tax)|loss", column):
             assert column.endswith(UNITS), column
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", marked(ALL))
 def test_charts_are_named_after_their_figure(name: str) -> None:
     charts = run(name).charts
     names = [chart.name for chart in charts]

@@ -77,10 +77,10 @@ def choose(
     Examples
     --------
     >>> import topoopt
-    >>> asked = {"servers": 8, "degrees": [2, 4], "bandwidths": ["100Gbps"], "fabrics": ["topoopt", "rail"]}
-    >>> found = topoopt.choose(["vgg16:0.7", "dlrm:0.3"], **asked, budget=50, processes=1)
+    >>> asked = {"servers": 4, "degrees": [2], "bandwidths": ["100Gbps"], "fabrics": ["topoopt", "rail"]}
+    >>> found = topoopt.choose(["vgg16:0.7", "dlrm:0.3"], **asked, budget=10, processes=1)
     >>> found.decision.point.network.name
-    'rail 4 × 100 Gb/s'
+    'rail 2 × 100 Gb/s'
     """
     settings = checked_words(words, ChooseWords)
     question = _question(jobs, settings)

@@ -4,7 +4,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.finder.rewiring import wire
@@ -89,7 +89,8 @@ def test_a_link_twice_as_fast_is_given_twice_the_pairs() -> None:
     assert routes.paths(1, 0)[0].nodes == (1, 3, 0)
 
 
-@given(seed=st.integers(0, 1000), servers=st.sampled_from([6, 7, 9, 12]))
+@settings(max_examples=20)
+@given(seed=st.integers(0, 1000), servers=st.sampled_from([6, 7, 9]))
 def test_tables_lead_along_the_paths_whatever_these_are(seed: int, servers: int) -> None:
     topology = circulant(servers, (1, 2), 1e9)
     routes = drawn_paths(topology, seed)
