@@ -1,13 +1,14 @@
 """Runs of adapters: the rank that a row says, or that of its source; they judge, and nothing is fitted to them."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from tests.measurements.training.shipped_runs import DATA, shipped_runs
 from topoopt.measurements.training import FitRules, fit_to_runs, predict_runs, read_runs
 from topoopt.measurements.training.fields import adapter_fields
 
-RUNS = Path("benchmarks/data/train_runs.csv")
 HEADER = "model,gpus,gpu,gbs,tp,pp,iter_time_s,note,adapter_rank,adapters\n"
 
 
@@ -41,10 +42,9 @@ def test_a_row_says_its_rank_or_has_that_of_its_source(tmp_path: Path) -> None:
 
 def test_published_runs_of_adapters_are_met_that_nothing_was_fitted_to() -> None:
     """Llama-3-70B, rank 16, on 8 GB200 or GB300 (Megatron Bridge, 26.06): 2.20, 2.64 and 2.75 s."""
-    runs = read_runs(RUNS)
     found = [
         one
-        for one in predict_runs(runs).predictions
+        for one in predict_runs(shipped_runs("train_runs")).predictions
         if one.run.configuration.adapter_rank and one.run.measured_s > 0
     ]
     assert [one.run.measured_s for one in found] == [2.2001, 2.64, 2.7499]
@@ -52,9 +52,13 @@ def test_published_runs_of_adapters_are_met_that_nothing_was_fitted_to() -> None
     assert sum(abs(one.error_percent) for one in found) / 3 < 8
 
 
-@pytest.mark.parametrize("accelerator", ["gb200"])
-def test_no_calibration_is_fitted_to_them(accelerator: str) -> None:
-    fitted = fit_to_runs(str(RUNS), FitRules((accelerator,), "", "fused", None, 8.0, 0)).fitted_runs
+def test_no_calibration_is_fitted_to_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which runs are fitted is chosen before; the fit itself is left out."""
+    monkeypatch.setattr(
+        import_module("topoopt.measurements.training.fit"), "fit", lambda runs, start, *_: start
+    )
+    rules = FitRules(("gb200",), "", "fused", None, 8.0, 0)
+    fitted = fit_to_runs(str(DATA / "train_runs.csv"), rules).fitted_runs
     assert fitted
     assert not [run for run in fitted if run.configuration.adapter_rank]
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.measurements.training.shipped_runs import shipped_runs
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.measurements.training import Run, predict_runs, read_runs
 from topoopt.transformers import find_calibration, flops_per_iteration
 
-DATA = Path(__file__).parents[3] / "benchmarks" / "data"
 ROW = {
     "id": "one", "dataset": "mine", "model": "GPT", "layers": "24", "hidden": "2048", "heads": "16", "seq": "1024",
     "gpus": "8.0", "gpu": "A100-SXM4-80GB", "tp": "2.0", "gbs": "64", "iter_time_s": "1.5",
@@ -194,7 +194,7 @@ def test_what_is_no_table_is_one_line(tmp_path: Path) -> None:
 
 
 def test_every_published_run_is_modelled_or_has_its_reason() -> None:
-    runs = read_runs(DATA / "train_runs.csv")
+    runs = shipped_runs("train_runs")
     assert len(runs.rows) == 1330 == len(runs.modelled) + len(runs.not_modelled)
     assert {row.dataset for row in runs.not_modelled} == {"megatron_bridge"}
     assert sum(run.out_of_memory for run in runs.modelled) == 4
@@ -202,7 +202,7 @@ def test_every_published_run_is_modelled_or_has_its_reason() -> None:
 
 def test_published_runs_are_as_many_accelerators_as_their_degrees_say() -> None:
     """And reach at most 65 % of the 16-bit peak, or 50 % of the 8-bit peak, in matrix products."""
-    runs = read_runs(DATA / "published_runs.csv")
+    runs = shipped_runs("published_runs")
     assert not runs.not_modelled
     for run in runs.timed:
         one, part = run.configuration, find_accelerator(run.system.accelerator)
@@ -222,9 +222,9 @@ def test_the_runs_to_check_against_are_not_among_those_fitted() -> None:
     def known(name: str) -> list[tuple[object, ...]]:
         return [
             (run.model, run.configuration, run.system.network_bandwidth_bps)
-            for run in read_runs(DATA / name).timed
+            for run in shipped_runs(name).timed
         ]
 
-    fitted, checked = known("train_runs.csv"), known("published_runs.csv")
+    fitted, checked = known("train_runs"), known("published_runs")
     assert len(checked) > 100
     assert not set(checked) & set(fitted)

@@ -1,12 +1,11 @@
 """ZeRO 2 and 3: waiting grows smoothly with slower networks, hides behind computation; shards talk among themselves."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from topoopt.measurements.training import predict_runs, read_runs
+from tests.measurements.training.shipped_runs import published_errors
 from topoopt.transformers import (
     GATHERS,
     Configuration,
@@ -22,7 +21,6 @@ from topoopt.workloads.transformer import count_parameters, find_transformer
 MODEL = find_transformer("llama2-13b")
 ONE = Configuration(tp=1, pp=1, dp=64, global_batch=128, sequence=4096, zero=3)
 LAW = find_calibration("a100-80gb").with_parameters({"gather_overlap": 0.9, "gradient_overlap": 0.9})
-PUBLISHED = Path(__file__).parents[3] / "benchmarks" / "data" / "published_runs.csv"
 
 
 def waits_s(one: Configuration = ONE, gbps: float = 400, law: Calibration = LAW) -> float:
@@ -77,7 +75,7 @@ def test_pipelines_may_share_out_parameters(zero: int) -> None:
 )
 def test_published_runs_of_fsdp_and_zero_3_are_met(dataset: str, percent: float) -> None:
     """PyTorch's and IBM's blogs of FSDP, the ZeRO-3 rows of Narayanan 2021 (table 2), torchtitan; none is fitted to."""
-    assert predict_runs(read_runs(PUBLISHED)).errors[dataset].mape_percent < percent
+    assert published_errors()[dataset].mape_percent < percent
 
 
 def test_interleaved_chunks_scatter_gradients_once_a_round() -> None:
