@@ -38,7 +38,10 @@ def beyond_the_first(job: Job, closed_form_s: float = 0.1) -> list[Layout]:
     return overlooked(job.cluster, [first], offered, lambda layout, seconds: seconds)
 
 
-@pytest.mark.parametrize("model", JOBS)
+@pytest.mark.parametrize(
+    "model",
+    ["nemotron-h-8b", *(pytest.param(name, marks=pytest.mark.long) for name in ("llama3-8b", "mixtral-8x7b"))],
+)
 def test_a_small_job_gets_the_best_of_all(model: str) -> None:
     words: dict[str, Any] = {"degree": 4, **JOBS[model], "fabrics": ()}
     found, best = topoopt.plan(model, **words), topoopt.plan(model, candidates=1000, **words)

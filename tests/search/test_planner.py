@@ -66,10 +66,9 @@ def test_the_same_seed_gives_the_same_bytes_on_one_process_or_two(small_job: Mak
                 )
             )
         )
-        for seed, processes in ((5, 1), (5, 2), (5, 1), (6, 1))
+        for seed, processes in ((5, 1), (5, 2), (6, 1))
     ]
-    assert documents[0] == documents[1] == documents[2]
-    assert documents[0] != documents[3]
+    assert documents[0] == documents[1] != documents[2]
 
 
 @pytest.mark.parametrize("degree", [3, 4, 8])

@@ -60,7 +60,7 @@ def test_a_plan_is_never_slower_than_a_baseline_of_its_ports(model: str, servers
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("servers", [24, 48])
+@pytest.mark.parametrize("servers", [24, pytest.param(48, marks=pytest.mark.long)])
 @settings(max_examples=2)
 @given(st.sampled_from(["dlrm", "ncf", "bert", "candle"]), st.integers(2, 8), st.integers(0, 99))
 def test_nor_one_of_more_servers_as_plans_are_by_default(
@@ -73,7 +73,14 @@ def test_nor_one_of_more_servers_as_plans_are_by_default(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "degree"), [("dlrm", 4), ("ncf", 4), ("bert", 4), ("candle", 4), ("dlrm", 8), ("vgg16", 3)]
+    ("model", "degree"),
+    [
+        ("bert", 4),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in (("dlrm", 4), ("ncf", 4), ("candle", 4), ("dlrm", 8), ("vgg16", 3))
+        ),
+    ],
 )
 def test_nor_one_of_128_servers(model: str, degree: int) -> None:
     job = _job(model, 128, degree, **DEFAULTS)
