@@ -96,9 +96,7 @@ def check(job: Job, strategy: ParallelStrategy, fabric: Fabric, result: SimResul
     return ratio
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
 def test_no_wiring_beats_the_bounds(seed: int, small_job: MakeJob, random_strategy: RandomStrategy) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(CASES):

@@ -126,7 +126,11 @@ ANY = SearchOptions()
             for case in (
                 *[(ANY, "candle", 0, 2984.4), (ANY, "dlrm", 0, 62.1)],
                 *[(ANY, "dlrm", AUTO_BUCKET, 60.7), (ANY, "ncf", 0, 35.6)],
-                *[(STRIDES, "candle", 0, 2946.0), (STRIDES, "dlrm", AUTO_BUCKET, 62.1), (STRIDES, "ncf", 0, 36.51)],
+                *[
+                    (STRIDES, "candle", 0, 2946.0),
+                    (STRIDES, "dlrm", AUTO_BUCKET, 62.1),
+                    (STRIDES, "ncf", 0, 36.51),
+                ],
             )
         ),
     ],

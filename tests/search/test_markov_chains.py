@@ -32,11 +32,9 @@ def times_s(result: ChainsResult) -> list[float]:
     return [row.time_s for row in result.answers]
 
 
-@pytest.mark.parametrize("mode", ["alternating", "released"])
-def test_two_processes_find_what_one_finds(mode: str, small_job: MakeJob) -> None:
+def test_two_processes_find_what_one_finds(small_job: MakeJob) -> None:
     job = small_job(8, batch=8)
-    one = SearchOptions(mode=mode, budget=61, chains=3, processes=1)
-    two = SearchOptions(mode=mode, budget=61, chains=3, processes=2)
+    one, two = (SearchOptions(budget=61, chains=3, processes=count) for count in (1, 2))
     ticks: list[int] = []
     assert answer(run_chains(job, one)) == answer(run_chains(job, two, ticks.append))
     assert sum(ticks) == run_chains(job, one).proposals

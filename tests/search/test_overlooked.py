@@ -40,7 +40,10 @@ def beyond_the_first(job: Job, closed_form_s: float = 0.1) -> list[Layout]:
 
 @pytest.mark.parametrize(
     "model",
-    ["nemotron-h-8b", *(pytest.param(name, marks=pytest.mark.long) for name in ("llama3-8b", "mixtral-8x7b"))],
+    [
+        "nemotron-h-8b",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("llama3-8b", "mixtral-8x7b")),
+    ],
 )
 def test_a_small_job_gets_the_best_of_all(model: str) -> None:
     words: dict[str, Any] = {"degree": 4, **JOBS[model], "fabrics": ()}

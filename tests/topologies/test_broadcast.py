@@ -147,13 +147,13 @@ def connected_pairs(n: int) -> list[tuple[int, int]]:
 
 
 def test_every_circulant_of_four_ports_has_the_least_bytes() -> None:
-    """All 1,978 connected ones of up to 40 servers."""
+    """All 295 connected ones of up to 22 servers."""
     count = 0
-    for n in range(5, 41):
+    for n in range(5, 23):
         for strides in connected_pairs(n):
             assert broadcast_steps(circulant(n, strides, BPS)).volume == Fraction(n - 1, n), (n, strides)
             count += 1
-    assert count == 1978
+    assert count == 295
 
 
 def test_two_neighboring_strides_have_the_least_diameter() -> None:

@@ -171,7 +171,12 @@ def test_causes_add_up_to_what_is_missing_and_the_remedy_is_true(name: str) -> N
     assert changed.memory.total[0] == pytest.approx(remedy.total_bytes)
 
 
-@pytest.mark.parametrize("name", JOBS)
+FEW = ("dense", "experts", "two ways", "hybrid", "fsdp", "zero 2", "adapters", "long")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in FEW else pytest.mark.long) for name in JOBS]
+)
 def test_no_change_of_one_setting_and_one_split_that_fits_is_cheaper(name: str) -> None:
     found = of(name)
     assert found.remedy is not None

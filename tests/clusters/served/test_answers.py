@@ -1,5 +1,6 @@
 """How long the answers of a served model take where its sends take longer."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ CLUSTER = ClusterSpec(4, 2, 400e9, accelerators_per_server=8, accelerator="h100"
 SPLIT = "tensor=1 attention_data=16 expert=16 weights=fp8"
 
 
+@cache
 def service(model: str, words: str) -> Service:
     served = served_model(model, words, CLUSTER, 0)
     groups = tuple(group.members for group in served.traffic.reduces)

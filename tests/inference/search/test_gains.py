@@ -19,7 +19,7 @@ from topoopt.workloads.transformer import find_transformer
 
 @pytest.fixture(scope="module")
 def small_service() -> ServingAnswer:
-    asked: Any = {"accelerators": 2, "rate": 4, "duration": "1min", "mode": "prefill-first", "top": 1}
+    asked: Any = {"accelerators": 2, "rate": 4, "duration": "25s", "mode": "prefill-first", "top": 1}
     return topoopt.serving("llama3-8b", **asked)
 
 
@@ -60,7 +60,7 @@ def test_with_twice_of_all_a_step_takes_half_as_long() -> None:
 
 def test_a_server_that_fails_takes_all_replicas_down_that_have_an_accelerator_on_it() -> None:
     """Two servers of two accelerators, a replica on each of these: the second one's are replicas 2 and 3."""
-    asked: Any = {"accelerators": 4, "accelerators_per_server": 2, "rate": 8, "duration": "1min", "top": 1}
+    asked: Any = {"accelerators": 4, "accelerators_per_server": 2, "rate": 8, "duration": "30s", "top": 1}
     given: Any = {"mode": "prefill-first", "decode": "4xtp1", "fabrics": ["full-mesh"]}
     cases: Any = (
         {},
@@ -76,7 +76,7 @@ def test_a_server_that_fails_takes_all_replicas_down_that_have_an_accelerator_on
 
 def test_a_server_that_fails_carries_nothing_of_others_meanwhile() -> None:
     """On a ring of four servers caches from the first to the third wait for the second, which forwards them."""
-    asked: Any = {"accelerators": 8, "accelerators_per_server": 2, "rate": 4, "duration": "1min", "isl": 4096}
+    asked: Any = {"accelerators": 8, "accelerators_per_server": 2, "rate": 4, "duration": "30s", "isl": 4096}
     given: Any = {
         "prefill": "2xtp2",
         "decode": "2xtp2",

@@ -19,15 +19,15 @@ FEW = ("topoopt", "ideal-switch", "torus")
 def slow() -> ServingAnswer:
     """Llama 3 70B on few and slow ports, where keys and values are felt."""
     return topoopt.serving(
-        "llama3-70b", servers=4, degree=2, bandwidth="25Gbps", isl=8192, osl=512, rate=2.0, duration="5min",
-        mode="disaggregated", fabrics=FEW, top=1,
+        "llama3-70b", servers=4, degree=2, bandwidth="25Gbps", isl=8192, osl=512, rate=2.0, duration="1min",
+        prefill="1xtp2pp8", decode="1xtp4pp4", fabrics=FEW,
     )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def experts() -> ServingAnswer:
     return topoopt.serving(
-        "deepseek-v3", servers=8, isl=4096, osl=512, mode="disaggregated", top=1,
+        "deepseek-v3", servers=8, isl=4096, osl=512, duration="1min", prefill="1xdp32ep32", decode="1xdp32ep32",
         fabrics=["topoopt", "ideal-switch", "full-mesh"],
     )  # fmt: skip
 
@@ -130,7 +130,11 @@ def test_a_plan_of_it_is_its_cables(experts: ServingAnswer) -> None:
 
 
 def test_where_nothing_takes_long_it_says_that_the_network_hardly_matters() -> None:
-    answer = topoopt.serving("llama3-8b", servers=2, fabrics=["topoopt", "ideal-switch"], rate=5.0, top=1)
+    """And among the deployments of two pools one is chosen that is the best on every fabric."""
+    answer = topoopt.serving(
+        "llama3-8b", servers=2, fabrics=["topoopt", "ideal-switch"], rate=5.0, duration="20s",
+        mode="disaggregated", top=1,
+    )  # fmt: skip
     assert not answer.matters
     assert "hardly matters here" in " ".join(str(answer).split())
 

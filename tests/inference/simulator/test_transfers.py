@@ -109,7 +109,7 @@ def test_transfers_that_begin_together_share_a_link() -> None:
 @pytest.mark.parametrize("busy", [0.3, 0.7])
 def test_a_shared_link_is_a_processor_that_all_share(busy: float) -> None:
     """M/G/1-PS: D/(1-ρ) on average, whatever the sizes; prompts are read in no time by many."""
-    count, size = 200_000, 64
+    count, size = 40_000, 64
     readers = replicas(constant_table(1e-9), 1, batch=1024, budget=10**6)
     sink = replicas(constant_table(1e-9), 1, batch=4096)
     asked = draw_requests(

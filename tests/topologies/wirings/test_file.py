@@ -12,10 +12,15 @@ import topoopt
 Spoil = Callable[[dict[str, Any]], object]
 
 
+@pytest.fixture(scope="module")
+def lifted() -> topoopt.WiringAnswer:
+    return topoopt.topology(16, 4, family="lifted", budget=0.1)
+
+
 @pytest.fixture
-def written(tmp_path: Path) -> Path:
+def written(lifted: topoopt.WiringAnswer, tmp_path: Path) -> Path:
     path = tmp_path / "wiring.json"
-    topoopt.write_wiring(path, topoopt.topology(16, 4, family="lifted", budget=0.1))
+    topoopt.write_wiring(path, lifted)
     return path
 
 

@@ -16,15 +16,16 @@ def test_of_128_servers_and_8_ports_moores_bound_is_reached() -> None:
     assert found.chosen.hops.average_hops == pytest.approx(found.moore_average_hops, abs=1e-12)
 
 
-def test_of_128_servers_and_4_ports_it_is_near() -> None:
-    found = search_wirings(WiringRequest(128, 4, seed=1))
-    assert found.chosen.hops.average_hops <= 3.52
+@pytest.mark.parametrize(("budget_s", "hops"), [(0.3, 3.54), pytest.param(3.0, 3.52, marks=pytest.mark.long)])
+def test_of_128_servers_and_4_ports_it_is_near(budget_s: float, hops: float) -> None:
+    found = search_wirings(WiringRequest(128, 4, seed=1, budget_s=budget_s))
+    assert found.chosen.hops.average_hops <= hops
     assert found.chosen.hops.average_hops == min(row.hops.average_hops for row in found.frontier)
 
 
 def test_balanced_prefers_even_links() -> None:
     asked = {
-        objective: WiringRequest(64, 4, objective=objective, seed=1, budget_s=0.5)
+        objective: WiringRequest(64, 4, objective=objective, seed=1, budget_s=0.1)
         for objective in ("hops", "balanced")
     }
     found = {objective: search_wirings(request).chosen.figures for objective, request in asked.items()}
@@ -33,13 +34,13 @@ def test_balanced_prefers_even_links() -> None:
 
 
 def test_nothing_on_the_frontier_is_beaten_in_everything() -> None:
-    rows = [row.figures for row in search_wirings(WiringRequest(36, 4, "directed", budget_s=0.3)).frontier]
+    rows = [row.figures for row in search_wirings(WiringRequest(36, 4, "directed", budget_s=0.1)).frontier]
     for row in rows:
         assert not any(all(a <= b for a, b in zip(other, row, strict=True)) for other in rows if other != row)
 
 
 def test_equal_requests_give_equal_answers() -> None:
-    one, again = (search_wirings(WiringRequest(40, 4, budget_s=0.2)) for _ in range(2))
+    one, again = (search_wirings(WiringRequest(40, 4, budget_s=0.1)) for _ in range(2))
     assert one.chosen.wiring.recipe == again.chosen.wiring.recipe
 
 
@@ -54,7 +55,7 @@ def test_no_interface_idles_but_where_it_must(servers: int, degree: int, links: 
 
 
 def test_a_ring_of_each_group_is_one_factor() -> None:
-    found = search_wirings(WiringRequest(64, 4, ring_group=8, budget_s=1.0))
+    found = search_wirings(WiringRequest(64, 4, ring_group=8, budget_s=0.1))
     src, dst = found.chosen.wiring.arcs
     assert int((src // 8 == dst // 8).sum()) >= 2 * 64
 

@@ -1,5 +1,6 @@
 """Published ways that a search does not look at: every cause is named, and what is to be given mends it."""
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ DEEPSEEK = {"accelerators": 2048, "accelerator": "h800"}
 MIXTRAL = {"accelerators": 64, "global_batch": 256}
 
 
+@cache
 def search(model: str, **words: Any) -> ConfigurationSearch:
     return topoopt.llm.search(model, top=1, **words)
 

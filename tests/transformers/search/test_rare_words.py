@@ -42,16 +42,16 @@ MODELS = {
 
 
 def table_of(name: str, words: dict[str, Any], any_schedule: bool) -> tuple[ConfigurationTable, Any]:
-    """Return the table of 32 accelerators, and that of rows of the same words none of which was checked."""
+    """Return the table of 16 accelerators, and that of rows of the same words none of which was checked."""
     model = find_transformer(name)
-    limits = Limits(max_vpp=3, max_micro_batch=2, max_ep=8, any_schedule=any_schedule)
-    choices = usual_choices(model, 32, 8, 4096, limits).pinned(
+    limits = Limits(max_vpp=2, max_micro_batch=2, max_ep=8, any_schedule=any_schedule)
+    choices = usual_choices(model, 16, 8, 4096, limits).pinned(
         **{word: column_value(word, value) for word, value in words.items()}
     )
-    found = enumerate_configurations(model, 32, 64, 4096, choices)
+    found = enumerate_configurations(model, 16, 32, 4096, choices)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(enumeration, "_checked", lambda model, table, accelerators, choices: table)
-        return found, (model, enumerate_configurations(model, 32, 64, 4096, choices))
+        return found, (model, enumerate_configurations(model, 16, 32, 4096, choices))
 
 
 @settings(max_examples=10)
@@ -67,7 +67,7 @@ def test_rows_are_those_that_pass_one_by_one(name: str, words: dict[str, Any], a
     expected = []
     for one in map(candidates.row, range(len(candidates))):
         with suppress(InvalidInput):
-            check_configuration(model, one, 32)
+            check_configuration(model, one, 16)
             expected.append(one)
     assert [found.row(index) for index in range(len(found))] == expected
 
