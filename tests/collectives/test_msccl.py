@@ -73,7 +73,7 @@ def test_a_file_is_as_mscclls_reader_wants_it() -> None:
 
 
 def test_long_thread_blocks_go_on_on_the_next_channel() -> None:
-    ran = run_msccl(msccl_xml(transfers_of(ALGORITHMS["ring"].schedules[0](200)), "ring", SIZES))
+    ran = run_msccl(msccl_xml(transfers_of(ALGORITHMS["ring"].schedules[0](132)), "ring", SIZES))
     assert (ran.missing, ran.channels) == (0, 2)
     assert ran.steps <= MOST_STEPS
 

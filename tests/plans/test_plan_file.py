@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -69,24 +70,21 @@ JOBS: dict[str, Callable[[], Job]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def plans() -> dict[str, Plan]:
-    return {
-        name: make_plan(job(), OPTIONS, fabrics=("ideal-switch",), inputs={"x": "sha256:0"})
-        for name, job in JOBS.items()
-    }
+@cache
+def plan_of(name: str) -> Plan:
+    return make_plan(JOBS[name](), OPTIONS, fabrics=("ideal-switch",), inputs={"x": "sha256:0"})
 
 
 @pytest.fixture(scope="module")
-def document(plans: dict[str, Plan]) -> dict[str, Any]:
+def document() -> dict[str, Any]:
     """The document of a small plan with two kinds of groups; change a copy only."""
-    found: dict[str, Any] = json.loads(json.dumps(plan_to_mapping(plans["tables and layers"])))
+    found: dict[str, Any] = json.loads(json.dumps(plan_to_mapping(plan_of("tables and layers"))))
     return found
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_what_is_read_is_what_was_written(name: str, plans: dict[str, Plan], tmp_path: Path) -> None:
-    plan, path = plans[name], tmp_path / "plan.json"
+def test_what_is_read_is_what_was_written(name: str, tmp_path: Path) -> None:
+    plan, path = plan_of(name), tmp_path / "plan.json"
     write_plan(path, plan)
     read = read_plan(path)
     assert plan_to_mapping(read) == plan_to_mapping(plan) == json.loads(path.read_text())
@@ -105,8 +103,8 @@ def test_what_is_read_is_what_was_written(name: str, plans: dict[str, Plan], tmp
 
 @pytest.mark.parametrize("simulator", ["analytic", "flow"])
 @pytest.mark.parametrize("name", JOBS)
-def test_a_plan_that_was_read_takes_as_long(name: str, simulator: str, plans: dict[str, Plan]) -> None:
-    plan = plans[name]
+def test_a_plan_that_was_read_takes_as_long(name: str, simulator: str) -> None:
+    plan = plan_of(name)
     read = plan_from_mapping(json.loads(json.dumps(plan_to_mapping(plan))))
     first, again = (simulated(p.job, p.strategy, p.fabric, simulator) for p in (plan, read))
     assert again.iteration_time_s == first.iteration_time_s
@@ -116,8 +114,8 @@ def test_a_plan_that_was_read_takes_as_long(name: str, simulator: str, plans: di
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_documents_follow_the_schema(name: str, plans: dict[str, Plan]) -> None:
-    jsonschema.validate(json.loads(json.dumps(plan_to_mapping(plans[name]))), plan_schema())
+def test_documents_follow_the_schema(name: str) -> None:
+    jsonschema.validate(json.loads(json.dumps(plan_to_mapping(plan_of(name)))), plan_schema())
 
 
 def test_the_schema_is_a_schema_and_refuses_other_documents(document: dict[str, Any]) -> None:
@@ -271,9 +269,9 @@ def test_a_plan_that_is_missing_or_a_folder(tmp_path: Path) -> None:
             read_plan(path)
 
 
-def test_a_plan_is_written_whole_or_not_at_all(plans: dict[str, Plan], tmp_path: Path) -> None:
+def test_a_plan_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="does not exist"):
-        write_plan(tmp_path / "none" / "plan.json", plans["measured"])
+        write_plan(tmp_path / "none" / "plan.json", plan_of("measured"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -301,9 +299,9 @@ def refusal(document: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("name", ["imported", "traffic matrix", "measured"])
-def test_no_change_of_a_file_brings_the_program_down(name: str, plans: dict[str, Plan]) -> None:
+def test_no_change_of_a_file_brings_the_program_down(name: str) -> None:
     """Every value replaced in turn: a plan that simulates comes out, or one line."""
-    found: dict[str, Any] = json.loads(json.dumps(plan_to_mapping(plans[name])))
+    found: dict[str, Any] = json.loads(json.dumps(plan_to_mapping(plan_of(name))))
     values: tuple[Any, ...] = (-1, 0, 10**6, 2.5, "x", None, [], {}, ...)
     rng, refused, taken = np.random.default_rng(0), 0, 0
     for place in places(found):

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.schema.files import with_line
@@ -23,6 +23,7 @@ def places(value: object, where: tuple[str | int, ...] = ()) -> list[tuple[str |
     return rows
 
 
+@settings(max_examples=30)
 @given(st.lists(values) | st.dictionaries(st.text(), values))
 def test_values_stand_on_the_lines_on_which_they_are_written(value: object) -> None:
     """With an indent every value begins a line, in the order in which they are met, but for brackets that close."""

@@ -71,7 +71,7 @@ def edges(profile: CommunicationProfile) -> tuple[list[float], list[float]]:
     jitter=st.sampled_from([0.0, 0.003]),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_period_and_phases_of_a_noisy_series_are_found(
     profile: CommunicationProfile, iterations: int, samples: int, noise: float, jitter: float, seed: int
 ) -> None:
