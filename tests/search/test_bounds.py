@@ -214,7 +214,7 @@ def test_the_average_hop_bound_is_tight_on_the_petersen_graph() -> None:
     """All ten servers exchange 100 MB: every link carries 500 MB and has a microsecond; nothing could be faster."""
     job = traffic_job("exchange", traffic_from_matrix(all_to_all(10, 1e8)), ClusterSpec(10, 3, BPS))
     strategy = ParallelStrategy(10, ())
-    result = simulated(job, strategy, petersen(), "flow", SimulationOptions(tolerance=0))
+    result = simulated(job, strategy, petersen(), "flow", SimulationOptions(tolerance=0.0))
     found = iteration_bounds(job, strategy, result)
     assert found.compute_s == 0
     assert found.injection_s == pytest.approx(1e-6 + 9e8 * 8 / (3 * BPS), rel=1e-9)
@@ -259,7 +259,7 @@ def test_no_simulation_is_below_its_bounds(
         fabric_for(job, strategy, options.rules, options.seed), job_traffic(job, strategy), degree, 0
     )
     for simulator in ("analytic", "flow"):
-        result = simulated(job, strategy, fabric, simulator, SimulationOptions(tolerance=0))
+        result = simulated(job, strategy, fabric, simulator, SimulationOptions(tolerance=0.0))
         assert iteration_bounds(job, strategy, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-6)
 
 
@@ -269,7 +269,7 @@ def test_a_lucky_order_of_work_is_no_faster_than_the_bounds() -> None:
     job = make_job(graph, ClusterSpec(8, 4, BPS, links="directed"), JobSettings(memory_check="off"))
     strategy = data_parallel(graph, 8)
     fabric = fabric_for(job, strategy)
-    result = simulated(job, strategy, fabric, "flow", SimulationOptions(tolerance=0))
+    result = simulated(job, strategy, fabric, "flow", SimulationOptions(tolerance=0.0))
     assert iteration_bounds(job, strategy, result).lower_bound_s <= result.iteration_time_s * (1 + 1e-12)
 
 

@@ -68,8 +68,8 @@ def random_job(
 def random_options(rng: np.random.Generator) -> SimulationOptions:
     algorithm = str(rng.choice([*ALLREDUCE, "auto", "bulk"]))
     if algorithm == "bulk":
-        return SimulationOptions(tolerance=0, ring_model="bulk")
-    return SimulationOptions(tolerance=0, algorithm=algorithm)
+        return SimulationOptions(tolerance=0.0, ring_model="bulk")
+    return SimulationOptions(tolerance=0.0, algorithm=algorithm)
 
 
 def check(job: Job, strategy: ParallelStrategy, fabric: Fabric, result: SimResult) -> float:

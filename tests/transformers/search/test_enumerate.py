@@ -22,7 +22,7 @@ from topoopt.workloads.transformer import TransformerModel, find_transformer
 
 CASES = {
     "dense": (small_model(kv_heads=2), 16, 48, 8192),
-    "experts": (small_model(SMALL_EXPERTS, layers=6), 16, 32, 64),
+    "experts": (small_model(SMALL_EXPERTS, layers=6), 8, 16, 64),
     "learned positions": (PAPER_MODEL, 24, 24, 1024),
     "a prime number of layers": (small_model(layers=7), 8, 24, 64),
 }

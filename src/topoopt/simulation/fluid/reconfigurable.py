@@ -312,7 +312,7 @@ def state_of(graph: TaskGraph, connections: Connections) -> State:
 def tolerance_of(connections: Connections, options: SimulationOptions) -> float:
     """Return within which part of the elapsed time changes are handled together: the usual one over the most rounds."""
     if options.tolerance is not None:
-        return options.tolerance
+        return float(options.tolerance)  # a whole number would be another type, and a kernel compiled anew
     streams = connections.streams
     few = streams.connections <= EXACT_CONNECTIONS
     return 0.0 if few else COARSE_TOLERANCE / int(streams.rounds.max())

@@ -57,7 +57,7 @@ def flow(
 
 def _tolerance(graph: TaskGraph, flows: Flows, options: SimulationOptions) -> float:
     if options.tolerance is not None:
-        return options.tolerance
+        return float(options.tolerance)  # a whole number would be another type, and a kernel compiled anew
     if len(flows) <= EXACT_CONNECTIONS:
         return 0.0
     return FINE_TOLERANCE if communication_depth(graph, DEEP) == DEEP else COARSE_TOLERANCE
