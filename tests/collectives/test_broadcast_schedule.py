@@ -35,7 +35,7 @@ WIRINGS: dict[str, Topology] = {name: make() for name, make in NAMED.items()} | 
     "Kautz 3, 36": kautz(3, 36),
     "line graph": line_graph(diamond()),
     "random digraph": random_digraph(40, 3, 7),
-    "random, 12 ports": expander(40, 12, BPS),
+    "random, 12 ports": expander(28, 12, BPS),
     "full mesh": complete(9),
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import topoopt
@@ -59,6 +59,7 @@ def test_without_kernels_there_are_no_times(tmp_path: Path) -> None:
 KERNELS = st.lists(st.tuples(st.floats(0, 9), st.floats(0, 3)), max_size=6)
 
 
+@settings(max_examples=40)
 @given(compute=KERNELS, inside=KERNELS, between=KERNELS)
 def test_what_is_counted_adds_up_to_the_time_that_was_recorded(
     compute: list[tuple[float, float]],
