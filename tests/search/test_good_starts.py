@@ -93,13 +93,14 @@ def test_chains_begin_where_they_are_told_in_one_process_or_two(small_job: MakeJ
     job = small_job(8, batch=8)
     starts = simulated_starts(job, STRIDES)
     begin = [Beginning(row.strategy, (row.rules,)) for row in starts[:3]]
-    one, two = (
-        run_chains(job, SearchOptions(budget=60, chains=3, processes=count), beginnings=begin)
-        for count in (1, 2)
-    )
+    ticks: list[int] = []
+    one = run_chains(job, SearchOptions(budget=61, chains=3), beginnings=begin)
+    two = run_chains(job, SearchOptions(budget=61, chains=3, processes=2), ticks.append, begin)
+    assert sum(ticks) == two.proposals == one.proposals
     told = {where.wirings[0] for where in begin}
     for row, other in zip(one.answers, two.answers, strict=True):
         assert (row.strategy, row.time_s, row.rules) == (other.strategy, other.time_s, other.rules)
+        assert (row.convergence, row.stopped_because) == (other.convergence, other.stopped_because)
         assert row.rules in told  # its own, or that of the chain which it has gone on from
     free = run_chains(job, SearchOptions(budget=0, chains=3), beginnings=begin)
     assert [row.strategy for row in free.answers] == [where.strategy for where in begin]
@@ -142,10 +143,12 @@ def test_what_was_found_by_hand_is_found(
 
     By hand DLRM came to 60.7 ms without buckets. The search finds 61.7 ms, and with buckets less than that by hand.
     Where everything has to be along strides CANDLE is as fast; DLRM takes 65.9 ms and NCF 36.5 ms [measured].
+    Round-robin puts the 64 tables of DLRM on servers 0 to 63, which takes 71.4 ms.
     """
     job = zoo_job(model, 128, bucket_bytes=bucket_bytes)
     plan = make_plan(job, options, fabrics=(), weigh_routes=False)
     assert plan.outcome.iteration_time_s * 1e3 <= limit_ms
+    assert model != "dlrm" or plan.outcome.iteration_time_s < 0.97 * plan.data_parallel.iteration_time_s
     assert plan.wiring is not None
     assert plan.wiring.over_strides is not None
     assert plan.wiring.over_strides >= 0
