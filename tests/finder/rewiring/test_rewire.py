@@ -72,7 +72,7 @@ def most_kept(
 @pytest.mark.parametrize("model", MODELS)
 def test_as_few_as_brute_force_finds(model: str, relabel: bool) -> None:
     checked = 0
-    for seed in range(60 if relabel else 120):
+    for seed in range(60):
         servers, degree = (4, 2) if seed % 2 else (5, 2)
         before, after = (random_topology(servers, degree, model, 2 * seed + i) for i in (0, 1))
         old = wire(before, degree, model)
@@ -188,6 +188,8 @@ def test_annealing_moves_as_few_as_brute_force_finds(model: str, monkeypatch: py
         assert found.lower_bound <= fewest <= found.moved_fibers
         above += found.moved_fibers - fewest
         checked += 1
+        if checked == 15:
+            break
     assert checked >= 10
     assert above <= checked // 4  # of the panels, whose division is not searched together with the ranks
 

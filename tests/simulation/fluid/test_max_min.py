@@ -53,7 +53,7 @@ def cases(draw: st.DrawFn) -> tuple[list[int], Usage, list[int]]:
     return capacity, usage, weight
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(cases())
 def test_rates_equal_exact_progressive_filling(case: tuple[list[int], Usage, list[int]]) -> None:
     expected = [float(value) for value in progressive_filling(*case)]

@@ -82,7 +82,7 @@ def check(run: Engine) -> None:
     assert (flow[:, [layout.Flow.PIPE, layout.Flow.LOST]] >= 0).all()
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(cases())
 def test_packets_are_conserved_after_every_event_and_all_ends(case: tuple[Engine, bool]) -> None:
     run, may_stop = case

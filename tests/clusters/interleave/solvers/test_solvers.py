@@ -61,12 +61,12 @@ def drawn_phases(seed: int) -> RotationProblem:
 
 def test_descent_finds_the_best_of_four_jobs_where_a_start_and_single_turns_would_not() -> None:
     missed = 0
-    for seed in range(30):
+    for seed in range(12):
         drawn = drawn_phases(seed)
         best = drawn.excess(SOLVERS["grid"](drawn))
         assert drawn.excess(SOLVERS["descent"](drawn)) == pytest.approx(best, abs=1e-9)
         missed += drawn.excess(one_start_single_turns(drawn)) > best + 1e-9
-    assert missed > 5
+    assert missed > 2
 
 
 def one_start_single_turns(drawn: RotationProblem) -> list[int]:
