@@ -38,7 +38,8 @@ def spans(nodes: Iterable[ast.stmt | ast.expr]) -> set[int]:
 
 def code_and_import_lines(path: Path) -> tuple[int, int]:
     """Return the lines with code, and those of imports; docstrings and comments are neither."""
-    parts = [*nodes_of(path, ast.ClassDef), *nodes_of(path, ast.FunctionDef), tree_of(path)]
+    parts: list[ast.ClassDef | ast.FunctionDef | ast.Module] = [tree_of(path)]
+    parts += [*nodes_of(path, ast.ClassDef), *nodes_of(path, ast.FunctionDef)]
     documented = spans(
         statement
         for part in parts

@@ -14,7 +14,9 @@ Spoil = Callable[[dict[str, Any]], object]
 
 @pytest.fixture(scope="module")
 def lifted() -> topoopt.WiringAnswer:
-    return topoopt.topology(16, 4, family="lifted", budget=0.1)
+    found = topoopt.topology(16, 4, family="lifted", budget=0.1)
+    assert isinstance(found, topoopt.WiringAnswer)
+    return found
 
 
 @pytest.fixture
