@@ -13,12 +13,12 @@ Spoil = Callable[[dict[str, Any]], object]
 
 
 @pytest.fixture(scope="module")
-def lifted() -> topoopt.WiringAnswer:
+def lifted() -> topoopt.WiringAnswer | topoopt.RingNetwork:
     return topoopt.topology(16, 4, family="lifted", budget=0.1)
 
 
 @pytest.fixture
-def written(lifted: topoopt.WiringAnswer, tmp_path: Path) -> Path:
+def written(lifted: topoopt.WiringAnswer | topoopt.RingNetwork, tmp_path: Path) -> Path:
     path = tmp_path / "wiring.json"
     topoopt.write_wiring(path, lifted)
     return path
