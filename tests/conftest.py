@@ -2,9 +2,12 @@
 
 import secrets
 import signal
+from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
@@ -12,6 +15,7 @@ from hypothesis.internal.conjecture import providers
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+TESTS = Path(__file__).parent
 OWN_SETTINGS = "_hypothesis_internal_use_settings"
 
 
@@ -27,7 +31,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis takes its seed
 def pytest_configure(config: pytest.Config) -> None:
     """Make every run the same; with ``--examples``, every run with the same seed."""
-    """Mark tests that measure a real kernel, and try them again; give each property the examples of a campaign."""
     examples = config.getoption("--examples")
     settings.register_profile(
         "topoopt",
@@ -47,6 +50,13 @@ def pytest_configure(config: pytest.Config) -> None:
     providers._get_local_constants = lambda: providers._local_constants
     if examples and not config.option.hypothesis_seed:
         config.option.hypothesis_seed = str(secrets.randbelow(10**9))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for doctests in the source only: to look for them in tests takes every worker half a minute."""
+    found = yield
+    return [one for one in found if not isinstance(one, DoctestModule) or not file_path.is_relative_to(TESTS)]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
