@@ -1,7 +1,7 @@
 """Every answer shows its page, in a shell and in a notebook."""
 
 from importlib import import_module
-from typing import get_type_hints
+from typing import get_origin, get_type_hints
 
 import pytest
 
@@ -20,6 +20,7 @@ def described_by(place: str) -> type:
     module, _, function = place.partition(":")
     page = getattr(import_module(module), function)
     kind = next(iter(get_type_hints(page).values()))
+    kind = get_origin(kind) or kind
     assert isinstance(kind, type)
     return kind
 

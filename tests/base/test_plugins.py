@@ -73,7 +73,7 @@ def test_type_checkers_are_told_what_the_own_plugins_add() -> None:
         for alias in node.names
     }
     verbs = [one.verb() for one in entry_points(VERBS) if one.distribution == plugins.DISTRIBUTION]
-    assert told == {(verb.library, name) for verb in verbs for name in verb.names}
+    assert told == {(verb.module, name) for verb in verbs for name in verb.names}
     assert {name for _, name in told} <= set(dir(topoopt))
 
 

@@ -179,7 +179,7 @@ def _registered() -> Iterator[Place]:
             verb = one.verb()
             command, _, _ = verb.command.partition(":")
             yield from ((command, name) for name in modules()[command].uses)
-            yield from _names_of(verb.library, verb.names)
+            yield from _names_of(verb.module, verb.names)
 
 
 def _names_of(module: str, names: Iterable[str]) -> Iterator[Place]:

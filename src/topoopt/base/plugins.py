@@ -54,7 +54,7 @@ class PluginVerb:
         Its line in the list of verbs.
     command : str
         Its command or group of commands, as ``module:name``.
-    library : str
+    module : str
         The module that holds ``names``.
     names : tuple of str
         What ``import topoopt`` offers in addition: the verb as a function, its answers.
@@ -64,7 +64,7 @@ class PluginVerb:
 
     text: str
     command: str
-    library: str = ""
+    module: str = ""
     names: tuple[str, ...] = ()
     after: str = ""
 
@@ -126,7 +126,7 @@ def plugin_name(name: str) -> Any:
                 raise
             continue
         if name in verb.names:
-            found.append(replace(one, place=f"{verb.library}:{name}"))
+            found.append(replace(one, place=f"{verb.module}:{name}"))
     if not found:
         raise AttributeError(f"module 'topoopt' has no attribute {name!r}")
     if len(found) > 1:

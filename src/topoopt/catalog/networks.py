@@ -9,14 +9,11 @@ import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topoopt.base.plugins import NETWORKS as GROUP
 from topoopt.base.plugins import entry_points
 from topoopt.schema.words import TEXT_LISTS
-
-if TYPE_CHECKING:
-    from topoopt.catalog.cluster import ClusterSpec
 
 OWN = "topoopt"
 """The network whose wiring is found for a job."""
@@ -26,7 +23,7 @@ DEFAULT_LATENCY_S = 1e-6
 """Latency of one link."""
 
 
-def every_port(cluster: "ClusterSpec", pricing: Any) -> tuple[int, float]:
+def every_port(cluster: Any, pricing: Any) -> tuple[int, float]:
     """Return the ports of a server and the bandwidth of one, as in the cluster that is compared with."""
     return cluster.degree, cluster.link_bandwidth_bps
 
@@ -50,7 +47,7 @@ class Sizing:
 
     fabric: str
     description: str
-    interfaces: Callable[["ClusterSpec", Any], tuple[int, float]] = every_port
+    interfaces: Callable[[Any, Any], tuple[int, float]] = every_port
     variant: str = ""
     suffix: str = ""
 

@@ -1,6 +1,6 @@
 """How many of each part a fabric takes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,7 +81,6 @@ class Counted:
         return Counted(parts, self.planes + other.planes)
 
 
-CountRule = Callable[[Buying], Counted]
 PORT_OF_TECHNOLOGY: Mapping[str, Item] = {
     "patch-panel": "patch_panel_port",
     "3d-mems": "mems_port",

@@ -7,8 +7,8 @@ from typing import Annotated, Any, get_origin, is_typeddict
 
 from typer import Option
 
-import topoopt.catalog.networks  # noqa: F401 - texts contain its lists
 from topoopt.base.errors import InvalidInput
+from topoopt.catalog import NETWORKS  # noqa: F401 - texts contain its lists
 from topoopt.schema.words import DescribedWord, described
 
 NONE = "none"
