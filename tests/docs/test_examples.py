@@ -133,6 +133,7 @@ def alike(shown: str, printed: str) -> bool:
     return abs(first - second) <= Decimal(1).scaleb(digit)
 
 
+@pytest.mark.long
 def test_the_commands_of_the_readme_do_what_it_shows(tmp_path: Path) -> None:
     check_commands(ROOT / "README.md", tmp_path)
 

@@ -8,6 +8,7 @@ import pytest
 
 import topoopt
 from tests.frontends.verbs.conftest import Printed, as_json
+from topoopt.measurements.training import fit_to_runs
 
 RUNS = str(Path(__file__).parents[4] / "examples" / "runs.csv")
 
@@ -67,11 +68,20 @@ def test_slots_are_a_file_or_numbers(tmp_path: Path) -> None:
     assert numbers.to_json() != topoopt.llm.traffic("llama2-7b", accelerators=16, tp=8).to_json()
 
 
-def test_a_calibration(printed: Printed, tmp_path: Path) -> None:
-    few = tmp_path / "few.csv"
+def test_a_calibration(printed: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words and flags ask for the same fit, which is made once."""
+    few, fits = tmp_path / "few.csv", dict[str, Any]()
     few.write_text("\n".join(Path(RUNS).read_text().splitlines()[:5]))
-    fit = topoopt.llm.calibrate(few, strength=1)
-    assert printed("llm", "calibrate", str(few), "--strength", "1") == as_json(fit.to_json())
+    verb = importlib.import_module("topoopt.frontends.verbs.llm.calibrate")
+
+    def fit_once(*asked: Any) -> Any:
+        return fits.setdefault(repr(asked), fits.get(repr(asked)) or fit_to_runs(*asked))
+
+    monkeypatch.setattr(verb, "fit_to_runs", fit_once)
+    fit = topoopt.llm.calibrate(few, weight={}, attention="fused", strength=1.0)
+    flags = ("--attention", "fused", "--strength", "1")
+    assert printed("llm", "calibrate", str(few), *flags) == as_json(fit.to_json())
+    assert len(fits) == 1
     assert set(fit.to_frame()["errors"]) >= {"before", "in_sample"}
 
 
