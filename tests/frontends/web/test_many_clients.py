@@ -23,9 +23,8 @@ def planning(studio: Running) -> Iterator[str]:
 
 def asks(studio: Running, client: int) -> int:
     """Move a slider, as one person does; return what the server said."""
-    return studio.estimate(
-        model="vgg16", bandwidth="400Gbps", servers=8 + client, degree=1 + client % 8
-    ).status
+    said = studio.estimate(model="vgg16", bandwidth="400Gbps", servers=8 + client, degree=1 + client % 8)
+    return int(said.status)
 
 
 def test_twenty_clients_are_answered_beside_a_plan_and_one_who_reads_nothing(
