@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     examples = config.getoption("--examples")
     settings.register_profile(
         "topoopt",
-        max_examples=examples or 100,
+        max_examples=examples or 50,
         derandomize=not examples,
         database=None,
         deadline=None,
