@@ -20,13 +20,13 @@ def wire(
     return topologies.fat_tree(servers, degree * bandwidth_bps, latency_s, **settings)
 
 
-def _published(cluster: ClusterSpec, pricing: Any) -> tuple[int, float]:
+def _published(cluster: ClusterSpec, by: pricing.Pricing) -> tuple[int, float]:
     return 1, pricing.published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
 
 
-def _priced(cluster: ClusterSpec, pricing: Any) -> tuple[int, float]:
+def _priced(cluster: ClusterSpec, by: pricing.Pricing) -> tuple[int, float]:
     size = cluster.servers, cluster.degree, cluster.link_bandwidth_bps
-    tree = pricing.equivalent_fat_tree(*size, pricing.prices, pricing.accounting, pricing.options)
+    tree = pricing.equivalent_fat_tree(*size, by.prices, by.accounting, by.options)
     return tree.interfaces, tree.interface_bandwidth_bps
 
 
