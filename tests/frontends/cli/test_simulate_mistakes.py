@@ -78,7 +78,7 @@ MISTAKES = [
     (("--strides", "2,4"), "distance 1 of 16 cannot be paid"),
     (("--strides", "1,5", "--degree", "2"), "1,5 take 4 interfaces of 16 servers, got degree 2"),
     (("--fabric", "torus", "--strides", "1,5"), "--strides: not for the fabric torus; it is for topoopt"),
-    (("--fabric", "torus", "--reconfiguration-delay", "1ms"), "it is for ocs-reconfig, sip-ml and mixnet"),
+    (("--fabric", "torus", "--reconfiguration-delay", "1ms"), "it is for sip-ml, ocs-reconfig and mixnet"),
     (("--fabric", "torus", "--no-host-forwarding"), "--host-forwarding: not for the fabric torus"),
     (("--fabric", "sip-ml", "--simulator", "analytic"), "the analytic simulator knows no circuits"),
     (("--fabric", "mixnet", "--simulator", "analytic"), "the analytic simulator knows no circuits"),

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from topoopt.base.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:  # the libraries of the server are an extra
+    from topoopt.frontends.web.address import StudioAddress as StudioAddress
+    from topoopt.frontends.web.address import check_address as check_address
+    from topoopt.frontends.web.address import check_installed as check_installed
     from topoopt.frontends.web.answer import answer_question as answer_question
     from topoopt.frontends.web.app import Studio as Studio
     from topoopt.frontends.web.app import make_app as make_app
@@ -16,9 +19,6 @@ if TYPE_CHECKING:  # the libraries of the server are an extra
     from topoopt.frontends.web.plan_desk import PlanState as PlanState
     from topoopt.frontends.web.question import Question as Question
     from topoopt.frontends.web.question import question_of as question_of
-    from topoopt.frontends.web.server import StudioAddress as StudioAddress
-    from topoopt.frontends.web.server import check_address as check_address
-    from topoopt.frontends.web.server import check_installed as check_installed
     from topoopt.frontends.web.server import serve as serve
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

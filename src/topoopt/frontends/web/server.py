@@ -2,49 +2,19 @@
 
 import asyncio
 import socket
-import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable
-from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 
 from topoopt.base.errors import InvalidInput
 from topoopt.frontends.web.access import is_loopback, new_token
+from topoopt.frontends.web.address import StudioAddress
 from topoopt.frontends.web.app import Studio, make_app
 from topoopt.frontends.web.plan_desk import PlanDesk
 from topoopt.frontends.web.question import Question
-
-NEEDED = ("starlette", "uvicorn")
-LEAST_PORT, MOST_PORT = 0, 65535
-SHORTEST_TOKEN = 8
-LONGEST_S = 1e8
-"""Three years."""
-
-
-@dataclass(frozen=True, slots=True)
-class StudioAddress:
-    """Where a studio listens.
-
-    Attributes
-    ----------
-    url : str
-        To be opened; with the token, where one is needed.
-    """
-
-    url: str
-    host: str
-    port: int
-    token: str | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {"url": self.url, "host": self.host, "port": self.port, "token": self.token}
-
 
 GRACE_S = 1
 """For answers under way, once it is interrupted."""
@@ -137,39 +107,3 @@ def _listening(host: str, port: int) -> socket.socket:
         raise InvalidInput(
             f"port {port}: cannot listen on {host} ({why}); give another, or 0 for a free one"
         ) from None
-
-
-def check_address(port: int, token: str | None, longest_s: float | None) -> None:
-    """Refuse what no studio can be served with.
-
-    Raises
-    ------
-    InvalidInput
-        For a port that does not exist, a token that is too short, or a time that is none.
-    """
-    if not LEAST_PORT <= port <= MOST_PORT:
-        raise InvalidInput(f"port: expected an integer from {LEAST_PORT} to {MOST_PORT}, got {port}")
-    if token is not None and len(token) < SHORTEST_TOKEN:
-        raise InvalidInput(
-            f"token: expected {SHORTEST_TOKEN} characters or more, got {len(token)}; leave it out for a random one"
-        )
-    if longest_s is not None and not 0 < longest_s <= LONGEST_S:
-        raise InvalidInput(f"seconds: expected a number above 0, at most {LONGEST_S:g}, got {longest_s:g}")
-
-
-def check_installed() -> None:
-    """Refuse where a library is missing, and say how to get it.
-
-    Raises
-    ------
-    InvalidInput
-        In one line.
-    """
-    missing = [name for name in NEEDED if not _is_there(name)]
-    if missing:
-        raise InvalidInput(f'studio: {" and ".join(missing)} not installed; pip install "topoopt[studio]"')
-
-
-def _is_there(name: str) -> bool:
-    """Return whether it can be imported; Python keeps None for what must not be."""
-    return sys.modules[name] is not None if name in sys.modules else find_spec(name) is not None

@@ -2,7 +2,7 @@
 
 from topoopt.plugins.testbeds.training.ranks import Ranks
 
-PROGRAM = "tests.testbed.collectives.member_programs:exchanged"
+PROGRAM = "tests.plugins.testbeds.collectives.member_programs:exchanged"
 
 
 def test_uneven_sizes_arrive(ranks: Ranks) -> None:

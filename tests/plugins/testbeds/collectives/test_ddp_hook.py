@@ -4,7 +4,7 @@ import pytest
 
 from topoopt.plugins.testbeds.training.ranks import Ranks
 
-PROGRAM = "tests.testbed.collectives.member_programs:gradient_error"
+PROGRAM = "tests.plugins.testbeds.collectives.member_programs:gradient_error"
 
 
 @pytest.mark.parametrize("overlap", [1, 3])

@@ -6,7 +6,7 @@ import pytest
 
 from topoopt.plugins.testbeds.training.ranks import Ranks
 
-PROGRAMS = "tests.testbed.collectives.member_programs"
+PROGRAMS = "tests.plugins.testbeds.collectives.member_programs"
 EXACT = ("int64", "int32", "int16", "uint8", "bool")
 ROUNDED = {"float64": 1e-14, "float32": 1e-6, "bfloat16": 0.03, "float16": 4e-3, "complex64": 1e-6}
 """Kinds of numbers, and half a dozen units in the last place of the largest of five sums."""

@@ -187,10 +187,6 @@ def _in_a_line(error: Exception) -> str:
     return f"{type(error).__name__}: {text[0] if text else 'no reason given'}"
 
 
-if __name__ == "__main__":
-    main()
-
-
 def rehearse(script: ServerScript) -> Rehearsed:
     """Return a script with its buffers and the threads that wait for messages."""
     largest, waiting, numbers = 1, 1, {}
@@ -345,3 +341,7 @@ def _check_sums(rehearsed: Rehearsed) -> None:
             raise Infeasible(
                 f"an AllReduce of {len(tensor)} ones over {len(action.rings[0])} servers is not right"
             )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The noun StudioAddress: where a studio listens; without the libraries of its server."""
+
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from topoopt.base.errors import InvalidInput
+
+NEEDED = ("starlette", "uvicorn")
+LEAST_PORT, MOST_PORT = 0, 65535
+SHORTEST_TOKEN = 8
+LONGEST_S = 1e8
+"""Three years."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudioAddress:
+    """Where a studio listens.
+
+    Attributes
+    ----------
+    url : str
+        To be opened; with the token, where one is needed.
+    """
+
+    url: str
+    host: str
+    port: int
+    token: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"url": self.url, "host": self.host, "port": self.port, "token": self.token}
+
+
+def check_address(port: int, token: str | None, longest_s: float | None) -> None:
+    """Refuse what no studio can be served with.
+
+    Raises
+    ------
+    InvalidInput
+        For a port that does not exist, a token that is too short, or a time that is none.
+    """
+    if not LEAST_PORT <= port <= MOST_PORT:
+        raise InvalidInput(f"port: expected an integer from {LEAST_PORT} to {MOST_PORT}, got {port}")
+    if token is not None and len(token) < SHORTEST_TOKEN:
+        raise InvalidInput(
+            f"token: expected {SHORTEST_TOKEN} characters or more, got {len(token)}; leave it out for a random one"
+        )
+    if longest_s is not None and not 0 < longest_s <= LONGEST_S:
+        raise InvalidInput(f"seconds: expected a number above 0, at most {LONGEST_S:g}, got {longest_s:g}")
+
+
+def check_installed() -> None:
+    """Refuse where a library is missing, and say how to get it.
+
+    Raises
+    ------
+    InvalidInput
+        In one line.
+    """
+    missing = [name for name in NEEDED if not _is_there(name)]
+    if missing:
+        raise InvalidInput(f'studio: {" and ".join(missing)} not installed; pip install "topoopt[studio]"')
+
+
+def _is_there(name: str) -> bool:
+    """Return whether it can be imported; Python keeps None for what must not be."""
+    return sys.modules[name] is not None if name in sys.modules else find_spec(name) is not None
