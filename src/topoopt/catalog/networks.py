@@ -87,7 +87,7 @@ class Network:
         The fabric and what a server has there, in one line.
     price : function to topoopt.pricing.FabricPrice
         How its parts are counted, and whether it can be built.
-    wire : function of (servers, ports, bandwidth_bps, latency_s, seed, **settings) to Topology, optional
+    wire : function of (servers, ports, bandwidth_bps, latency_s, seed) and settings to Topology, optional
         The links of a fabric whose links stay; routes are shortest paths and rings are found on them.
     build : function of FabricRequest to Fabric, optional
         Links, routes and rings together, in place of ``wire``. None of both where ``timed_as`` names the fabric that

@@ -12,7 +12,7 @@ many that looking every 700 takes a tenth of its time."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; see :func:`topoopt.frontends.cli.program.run`."""
+    """Run one command and return its exit code; see ``program.run``."""
     try:
         from topoopt.frontends.cli.program import interrupt_when_safe, run
 

@@ -101,7 +101,7 @@ def check_writable(path: str | None, flag: str, *reads: str | None) -> None:
 
     Parameters
     ----------
-    reads
+    *reads
         Files that the verb reads, and that must not be lost to what it writes.
 
     Raises

@@ -110,7 +110,7 @@ def fit(
     """Return the calibration that explains the runs best, near ``start``.
 
     Parameters in which the runs have no say stay as they are in ``start``; see
-    :func:`~topoopt.measurements.fit.fit_constants`.
+    ``fit_constants`` in ``measurements/fit.py``.
 
     Raises
     ------
