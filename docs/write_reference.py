@@ -21,7 +21,7 @@ LAZY = "topoopt.base.lazy_face"
 """What makes a face lazy; the face does not hand it on."""
 
 NOT_ROOMS = frozenset({"__main__", "frontends.verbs"})
-"""How the program is started; what the front door hands on."""
+"""Command line: the entry point, and helpers for the commands of plug-ins."""
 VERB_FILES = ("topoopt.frontends.verbs.", "topoopt.plugins.")
 """Modules whose functions are verbs, where the front door offers them."""
 FRONT = "front-door"

@@ -57,7 +57,7 @@ class PluginVerb:
     module : str
         The module that holds ``names``.
     names : tuple of str
-        What ``import topoopt`` offers in addition: the verb as a function, its answers.
+        Names that ``import topoopt`` offers in addition: the verb as a function, its answers.
     after : str
         The verb below which it is listed; the last one if empty.
     """

@@ -30,7 +30,7 @@ def every_port(cluster: Any, pricing: Any) -> tuple[int, float]:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """How many ports of which bandwidth a server has on a fabric that a job is compared on.
+    """Ports per server and their bandwidth on a fabric that a job is compared on.
 
     Attributes
     ----------
@@ -80,13 +80,13 @@ class Network:
     Attributes
     ----------
     name : str
-        What users type.
+        The name that users type.
     label : str
         A word or two for charts.
     description : str
         The fabric and what a server has there, in one line.
     price : function to topoopt.pricing.FabricPrice
-        How its parts are counted, and whether it can be built.
+        Rules that count its parts and say whether it can be built.
     wire : function of (servers, ports, bandwidth_bps, latency_s, seed) and settings to Topology, optional
         The links of a fabric whose links stay; routes are shortest paths and rings are found on them.
     build : function of FabricRequest to Fabric, optional
@@ -111,7 +111,7 @@ class Network:
     oversubscription : float
         Bandwidth into the first switch over bandwidth out of it.
     sizes : tuple of Sizing
-        How it is sized beside a plan; one with every port of the cluster by default.
+        Its sizes beside a plan; by default one with every port of the cluster.
     compared : bool
         Whether verbs that accept the fabric compare it by default.
     panels : bool
@@ -169,7 +169,7 @@ class Network:
 
     @property
     def sizings(self) -> tuple[Sizing, ...]:
-        """How it is sized beside a plan."""
+        """Its sizes beside a plan."""
         return self.sizes or (Sizing(self.name, self.description),)
 
     @property

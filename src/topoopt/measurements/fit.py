@@ -80,7 +80,7 @@ def fit_constants(
     misses
         From values to the misses of runs, over their spread.
     strength
-        How strongly constants are held back to their start; 1 is the spread of their bounds.
+        Weight that holds constants to their start; 1 is the spread of their bounds.
     """
     origin = np.array([one.position(one.start) for one in constants])
     low = np.array([one.position(one.bounds.low) for one in constants])
@@ -151,7 +151,7 @@ class CalibrationFit(Generic[CalibrationT]):
         For kinds of :data:`ERROR_KINDS` the errors by group: data sets, or quantities. Empty where the runs beside
         those held out are too few for a fit.
     about : mapping
-        What else is told of the fit, as plain values.
+        Further facts of the fit, as plain values.
     not_scored : tuple of NotScored
     """
 

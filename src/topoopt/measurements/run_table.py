@@ -36,7 +36,7 @@ VAGUE = ("system", "hardware", "size", "model size", "memory", "mem", "layout", 
 """Headings that mean a column only where no other heading does: a system beside a GPU may be a cluster's name."""
 SEPARATORS = ",;\t|"
 RULE = set("|:- ")
-"""Of these is the line between headings and cells of a table in Markdown."""
+"""Characters of the line between headings and cells of a Markdown table."""
 
 
 def plain_heading(written: str) -> str:

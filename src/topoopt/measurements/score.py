@@ -1,4 +1,4 @@
-"""How far predictions of measured runs are off: the one noun for errors, of training, serving and RL."""
+"""Prediction errors of measured runs of training, serving and RL."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
