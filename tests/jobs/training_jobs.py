@@ -31,7 +31,7 @@ def small_layout(stages: int, seconds: float, gradient_bytes: int) -> Layout:
         if replicas > 1
     )
     step = PipelinedStep(SERVERS, MICRO_BATCHES, chunks, servers, (), syncs)
-    configuration: dict[str, int | str | bool] = {
+    configuration: dict[str, int | float | str | bool] = {
         "tp": 8,
         "pp": stages,
         "dp": replicas,
@@ -43,6 +43,7 @@ def small_layout(stages: int, seconds: float, gradient_bytes: int) -> Layout:
         "recompute": "none",
         "precision": "bf16",
         "sequence_parallel": True,
+        "offload_optimizer": 0.5,
     }
     memory = {"parameters": 1e9, "gradients": 2e9, "optimizer": 3e9, "activations": 4e9, "logits": 5e8}
     return Layout(configuration, "tp-cp-ep-dp-pp", 5 * seconds, memory, step)

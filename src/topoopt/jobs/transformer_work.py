@@ -16,7 +16,7 @@ ORDER = "tp-cp-ep-dp-pp"
 """The usual order of ranks, the first changing fastest (Megatron-LM)."""
 PLAIN = "1f1b"
 """The schedule of stages that names do not say."""
-Words = Mapping[str, int | str | bool]
+Words = Mapping[str, int | float | str | bool]
 """A configuration by its fields, those of :class:`topoopt.transformers.Configuration`."""
 
 

@@ -41,7 +41,7 @@ class LayoutPart(Strict):
     """The fields of Layout, and how long it takes on a network wired for it."""
 
     name: str
-    configuration: dict[str, bool | int | str]
+    configuration: dict[str, bool | int | float | str]
     order: str = Field(description="which ranks are neighbors, the fastest changing first")
     estimated_time_s: Amount = Field(description="closed form, before anything is wired")
     iteration_time_s: Amount | None = Field(description="wired and simulated; null where that was not done")

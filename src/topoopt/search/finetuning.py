@@ -158,7 +158,7 @@ def way_of_plan(kind: str, words: Mapping[str, Any], plan: Plan) -> TunedWay:
     return TunedWay(
         kind,
         _trained(training.model, words),
-        split={name: layout.configuration[name] for name in DEGREES},
+        split={name: int(layout.configuration[name]) for name in DEGREES},
         name=layout.name,
         step_s=outcome.iteration_time_s,
         compute_s=outcome.compute_time_s,
