@@ -12,7 +12,7 @@ from topoopt.studies.failure import Estimate
 
 def fabric(name: str, iteration_s: float, goodput: float) -> Any:
     return SimpleNamespace(
-        row=ComparedFabric(name, "", 4e11, Outcome("analytic", iteration_s, 0.0, 0.0, 0.0, 1.0), None),
+        row=ComparedFabric(name, "", 4e11, Outcome("analytic", iteration_s, 0.0, 0.0, 0.0, 1.0)),
         availability=SimpleNamespace(goodput=Estimate(goodput, 0.0)),
         effective_iteration_time_s=iteration_s / goodput,
     )

@@ -35,7 +35,7 @@ from topoopt.plans import (
 
 def row(number: int, time_s: float, cost_usd: float | None) -> ComparedFabric:
     outcome = Outcome("analytic", time_s, time_s / 2, time_s / 2, 1.0, 1.0)
-    return ComparedFabric(f"fabric-{number}", "", 1e9, outcome, cost_usd)
+    return ComparedFabric(f"fabric-{number}", "", 1e9, outcome, cost_usd=cost_usd)
 
 
 def fabric(name: str, time_ms: float, cost_usd: float | None, variant: str = "") -> ComparedFabric:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import ClusterSpec, sizings_of
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import traffic_job
 from topoopt.pricing import pricing_of
 from topoopt.routing import link_loads, max_load_s, optimal_max_load
-from topoopt.search import SearchOptions, compare, simulated
+from topoopt.search import SearchOptions, compare_job, simulated
 from topoopt.search.candidates import load_balancing as balance
 from topoopt.search.candidates.load_balancing import balanced_fabric, usual_routes
 from topoopt.search.fidelity_comparison import fabric_of_baseline
@@ -43,7 +43,13 @@ def test_a_random_graph_is_compared_with_balanced_routes_unless_equal_splits_are
     """An all-to-all on a random graph: equal splits leave its fullest link a third fuller than need be."""
     job = traffic_job("all-to-all", all_to_all(24), ClusterSpec(24, 4, 100e9))
     plain, fair = (
-        compare(job, SearchOptions(balance=even), ("expander",), PRICES, (job.work.plain_strategy(24),))[0]
+        compare_job(
+            job,
+            SearchOptions(balance=even),
+            sizings_of(("expander",)),
+            PRICES,
+            (job.work.plain_strategy(24),),
+        ).rows[0]
         for even in (False, True)
     )
     assert (plain.routes, fair.routes) == ("ecmp", "balanced")

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from tests.search.conftest import MakeJob
-from topoopt.catalog import NETWORKS, compared_by, networks_of
+from topoopt.catalog import NETWORKS, compared_by, networks_of, sizings_of
 from topoopt.jobs import Job
 from topoopt.pricing import network_bill, pricing_of
 from topoopt.search import (
     SearchOptions,
     baseline_search,
-    compare,
+    compare_job,
     simulated,
     starting_strategy,
 )
@@ -42,7 +42,9 @@ def test_every_baseline_has_a_price() -> None:
 def test_each_has_the_bandwidth_of_all_interfaces_and_its_own_bill(small_job: MakeJob) -> None:
     job = small_job(8)
     start = starting_strategy(job)
-    rows = compare(job, SearchOptions(budget=60, baseline_budget=40), ADDED, PRICES, (start,))
+    rows = compare_job(
+        job, SearchOptions(budget=60, baseline_budget=40), sizings_of(ADDED), PRICES, (start,)
+    ).rows
     assert [row.fabric for row in rows] == list(ADDED)
     for row in rows:
         assert row.server_bandwidth_bps == 400e9
@@ -66,7 +68,7 @@ def test_ten_milliseconds_of_darkness_are_far_worse_than_microseconds(small_dlrm
 
 def test_what_is_reported_is_what_the_flow_simulator_says_of_the_strategy(small_dlrm: Job) -> None:
     options, start = SearchOptions(budget=60, baseline_budget=40), starting_strategy(small_dlrm)
-    (row,) = compare(small_dlrm, options, ("sip-ml",), PRICES, (start,))
+    (row,) = compare_job(small_dlrm, options, sizings_of(("sip-ml",)), PRICES, (start,)).rows
     fabric = baseline_fabric(small_dlrm, NETWORKS["sip-ml"].sizings[0], PRICES, 0)
     again = simulated(small_dlrm, row.strategy, fabric, "flow")
     assert row.outcome.iteration_time_s == again.iteration_time_s
@@ -85,10 +87,10 @@ def test_on_many_servers_only_the_strategy_that_was_found_is_simulated(
 
     monkeypatch.setattr(room, "simulated", counted)
     job = small_job(8)
-    compare(
+    compare_job(
         job,
         SearchOptions(budget=60, baseline_budget=40),
-        ("ocs-reconfig",),
+        sizings_of(("ocs-reconfig",)),
         PRICES,
         (starting_strategy(job),),
     )

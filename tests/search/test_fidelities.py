@@ -5,20 +5,21 @@ from dataclasses import replace
 
 import numpy as np
 
+from topoopt.catalog import sizings_of
 from topoopt.jobs import Job
 from topoopt.pricing import pricing_of
-from topoopt.search import SearchOptions, compare, fabric_of_baseline, simulated, starting_strategy
+from topoopt.search import SearchOptions, compare_job, fabric_of_baseline, simulated, starting_strategy
 
 
 def test_a_baseline_is_built_again_whatever_it_is_called(small_job: Callable[..., Job]) -> None:
     job = small_job(8)
-    rows = compare(
+    rows = compare_job(
         job,
         SearchOptions(baseline_budget=0),
-        ("fat-tree", "torus"),
+        sizings_of(("fat-tree", "torus")),
         pricing_of("2022", "paper"),
         (starting_strategy(job),),
-    )
+    ).rows
     assert [row.rule for row in rows] == ["fat-tree", "fat-tree-priced", "torus"]
     for row in rows:
         fabric = fabric_of_baseline(job, replace(row, description="in other words"), 0)

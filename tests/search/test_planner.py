@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.catalog import NETWORKS, ClusterSpec, compared_by
+from topoopt.catalog import NETWORKS, ClusterSpec, compared_by, sizings_of
 from topoopt.finder import FinderRules
 from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
 from topoopt.plans import plan_to_mapping
 from topoopt.pricing import pricing_of
-from topoopt.search import SearchOptions, compare, make_plan, preset, simulated
+from topoopt.search import SearchOptions, compare_job, make_plan, preset, simulated
 from topoopt.search.candidates.candidate import fabric_for
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import data_parallel
@@ -122,9 +122,13 @@ def test_a_baseline_is_never_slower_than_the_strategies_it_starts_from(small_job
     job = small_job(8)
     start = data_parallel(operators_of(job).graph, 8)
     none, some = (
-        compare(
-            job, SearchOptions(baseline_budget=budget), ("torus",), pricing_of("2022", "paper"), (start,)
-        )[0]
+        compare_job(
+            job,
+            SearchOptions(baseline_budget=budget),
+            sizings_of(("torus",)),
+            pricing_of("2022", "paper"),
+            (start,),
+        ).rows[0]
         for budget in (0, 300)
     )
     assert none.strategy == start
@@ -140,13 +144,13 @@ def test_a_full_mesh_uses_all_its_links() -> None:
     """CANDLE is one large AllReduce: 8 of 15 strides of 16 servers make a ring, so half of d·B carries it."""
     job = zoo_job("candle", 16)
     start = data_parallel(operators_of(job).graph, 16)
-    rows = compare(
+    rows = compare_job(
         job,
         SearchOptions(baseline_budget=0),
-        ("full-mesh", "ideal-switch"),
+        sizings_of(("full-mesh", "ideal-switch")),
         pricing_of("2022", "paper"),
         (start,),
-    )
+    ).rows
     mesh_s, switch_s = (row.outcome.exposed_communication_s for row in rows)
     assert mesh_s < 2.5 * switch_s
 

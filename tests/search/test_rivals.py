@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.base.errors import Infeasible
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import ClusterSpec, sizings_of
 from topoopt.collectives import QUICKEST
 from topoopt.finder import WIRING_NAMES
 from topoopt.jobs import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, Job, JobSettings, make_job, traffic_job
 from topoopt.plans import GradientChoice, Plan, plan_from_mapping, plan_to_mapping
 from topoopt.pricing import pricing_of
-from topoopt.search import SearchOptions, compare, make_plan
+from topoopt.search import SearchOptions, compare_job, make_plan
 from topoopt.search import rival_wirings as rivals
 from topoopt.search.baselines import Fidelity
 from topoopt.search.candidates.candidate import Candidate, options_of, simulated, wired_candidate
@@ -96,7 +96,9 @@ def test_nor_is_one_for_a_traffic_matrix(servers: int, degree: int, seed: int) -
 def test_a_baseline_is_as_fast_on_the_ports_of_a_plan() -> None:
     """Its equal splits are those of all shortest ways, of which a pair of 32 servers has more than are listed."""
     job = _job("dlrm", 32, 5)
-    (row,) = compare(job, OPTIONS, ("torus",), pricing_of("2022", "paper"), (starting_strategy(job),))
+    (row,) = compare_job(
+        job, OPTIONS, sizings_of(("torus",)), pricing_of("2022", "paper"), (starting_strategy(job),)
+    ).rows
     fabric = fabric_of_baseline(job, row, 0)
     own = plugged(fabric, job.cluster)
     assert own is not None
@@ -173,14 +175,14 @@ def test_a_baseline_that_is_faster_with_its_own_algorithms_becomes_the_plan(
 
     monkeypatch.setattr(rivals, "with_gradients_settled", badly)
     found = wired_candidate(job, strategy, OPTIONS.rules, 0)
-    rows = compare(
+    rows = compare_job(
         job,
         OPTIONS,
-        ("torus",),
+        sizings_of(("torus",)),
         pricing_of("2022", "paper"),
         (strategy,),
         fidelity=Fidelity(options=options_of(asked), bucket_sizes=(DDP_BUCKET_BYTES,)),
-    )
+    ).rows
     slower = replace(rivals.settled_answer(job, asked, found), candidate=replace(found, time_s=1.0))
     *_, last = rivals.rivals(job, asked, slower, [found], rows, OPTIONS)
     assert rows[0].outcome.algorithms

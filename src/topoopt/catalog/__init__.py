@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from topoopt.catalog.cluster import LINK_MODES as LINK_MODES
     from topoopt.catalog.cluster import ClusterSpec as ClusterSpec
     from topoopt.catalog.cluster import largest_degree as largest_degree
+    from topoopt.catalog.comparison import NetworkRow as NetworkRow
+    from topoopt.catalog.comparison import Skipped as Skipped
+    from topoopt.catalog.comparison import Table as Table
+    from topoopt.catalog.comparison import compare as compare
     from topoopt.catalog.efficiency import EFFICIENCY_KINDS as EFFICIENCY_KINDS
     from topoopt.catalog.efficiency import Efficiency as Efficiency
     from topoopt.catalog.efficiency import EfficiencyRow as EfficiencyRow
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from topoopt.catalog.networks import compared_by as compared_by
     from topoopt.catalog.networks import labeled as labeled
     from topoopt.catalog.networks import networks_of as networks_of
+    from topoopt.catalog.networks import sizings_of as sizings_of
     from topoopt.catalog.optical_switches import OpticalChoice as OpticalChoice
     from topoopt.catalog.optical_switches import OpticalSwitch as OpticalSwitch
     from topoopt.catalog.optical_switches import break_even_bytes as break_even_bytes

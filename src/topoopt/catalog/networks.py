@@ -6,7 +6,7 @@ when a name is first looked up, so that the packages below a fabric's parts (wir
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -253,6 +253,11 @@ def compared_by(verb: str) -> tuple[str, ...]:
     rule = RULES[verb]
     every = [one for one in NETWORKS.values() if one.compared and rule.accepts(one)]
     return tuple(one.name for one in every if rule.compares(one))
+
+
+def sizings_of(names: Iterable[str]) -> tuple[Sizing, ...]:
+    """Return the sizings of several networks, in the order of their names."""
+    return tuple(size for name in names for size in NETWORKS[name].sizings)
 
 
 for _verb in RULES:

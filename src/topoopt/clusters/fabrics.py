@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from topoopt.base.errors import InvalidInput, TopoOptError, check_known
-from topoopt.catalog import NETWORKS, Sizing, networks_of
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.catalog import NETWORKS, NetworkRow, Sizing, Table, compare, networks_of
 from topoopt.clusters.job_plans import MakePlan, dedicated_plan, sharing_plan
 from topoopt.clusters.job_shape import JobShape
 from topoopt.clusters.pace import IterationTimes, JobPlan, Pace, PlacedJob
@@ -13,7 +13,7 @@ from topoopt.clusters.settings import ClusterSettings
 from topoopt.clusters.shards import Switching, ocs_switching, panel_switching
 from topoopt.clusters.shared_fabric import shared_fabric, shared_pace
 from topoopt.finder import FabricRequest
-from topoopt.pricing import known_bill, pricing_of
+from topoopt.pricing import NetworkPrice, known_price, pricing_of
 from topoopt.simulation import TaskGraph
 
 DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
@@ -24,13 +24,11 @@ DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class CourseFabric:
+class CourseFabric(NetworkRow):
     """What the course of a cluster asks of a fabric.
 
     Attributes
     ----------
-    server_bandwidth_bps : float
-        All links of a server together, each way.
     plan : function of JobShape to JobPlan
         How a job is planned for this fabric.
     pace : Pace
@@ -39,27 +37,16 @@ class CourseFabric:
         One where jobs have links of their own, none where they share those that are there.
     rule : str
         Name in ``NETWORKS.sizings()``, empty where jobs have links of their own.
-    variant : str
-        What tells it from others of its name.
-    cost_usd : float or None
-        Price of the network of the whole cluster.
     """
 
-    name: str
-    description: str
-    server_bandwidth_bps: float
     plan: MakePlan
     pace: Pace
     switching: tuple[Switching, ...]
     rule: str = ""
-    variant: str = ""
-    cost_usd: float | None = None
 
 
-def buildable_fabrics(
-    names: Sequence[str], settings: ClusterSettings
-) -> tuple[tuple[CourseFabric, ...], tuple[tuple[str, str], ...]]:
-    """Return the fabrics of several names, and the labels of shared ones that cannot be built, each with the reason.
+def buildable_fabrics(names: Sequence[str], settings: ClusterSettings) -> Table[CourseFabric]:
+    """Return the fabrics of several names; shared ones that cannot be built are left out.
 
     Raises
     ------
@@ -68,21 +55,14 @@ def buildable_fabrics(
     Infeasible
         If no optical switch is large enough for links of their own.
     """
-    built: list[CourseFabric] = []
-    skipped: list[tuple[str, str]] = []
-    for name in names:
-        for label, make in _makers(name, settings):
-            try:
-                built.append(make())
-            except TopoOptError as error:
-                if name in DEDICATED:  # what the run is about
-                    raise
-                skipped.append((label, str(error)))
-    if not built:
-        raise InvalidInput(
-            skipped[0][1] if len(names) == 1 else f"fabrics: none can be built: {skipped[0][1]}"
-        )
-    return tuple(built), tuple(skipped)
+    makers = [maker for name in names for maker in _makers(name, settings)]
+    table = compare(
+        makers, lambda maker: maker[1](), lambda maker: maker[0], required=lambda maker: maker[0] in DEDICATED
+    )
+    if not table.rows:
+        reason = table.skipped[0][1]
+        raise InvalidInput(reason if len(names) == 1 else f"fabrics: none can be built: {reason}")
+    return table
 
 
 def course_fabrics(name: str, settings: ClusterSettings) -> tuple[CourseFabric, ...]:
@@ -120,9 +100,17 @@ def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
         return tuple(alone[placed.graph] for placed in running)
 
     rules, cluster = switching(settings), settings.cluster
-    price = network_usd(name, settings, cluster.degree, cluster.link_bandwidth_bps)
-    bandwidth_bps = settings.logical.server_bandwidth_bps
-    return CourseFabric(name, description, bandwidth_bps, plan, pace, (rules,), cost_usd=price)
+    price = network_price_of(name, settings, cluster.degree, cluster.link_bandwidth_bps)
+    return CourseFabric(
+        name,
+        description,
+        settings.logical.server_bandwidth_bps,
+        plan,
+        pace,
+        (rules,),
+        cost_usd=price.usd,
+        power_w=price.power_w,
+    )
 
 
 def _sharing(rule: Sizing, settings: ClusterSettings) -> CourseFabric:
@@ -146,6 +134,7 @@ def _sharing(rule: Sizing, settings: ClusterSettings) -> CourseFabric:
     def plan(shape: JobShape) -> JobPlan:
         return sharing_plan(shape, rule.fabric, interfaces, bandwidth_bps, planning)
 
+    price = network_price_of(rule.fabric, settings, interfaces, whole_bps)
     return CourseFabric(
         rule.fabric,
         rule.description,
@@ -154,15 +143,16 @@ def _sharing(rule: Sizing, settings: ClusterSettings) -> CourseFabric:
         pace,
         (),
         rule.key,
-        rule.variant,
-        network_usd(rule.fabric, settings, interfaces, whole_bps),
+        variant=rule.variant,
+        cost_usd=price.usd,
+        power_w=price.power_w,
     )
 
 
-def network_usd(
+def network_price_of(
     fabric: str, settings: ClusterSettings, interfaces: int, bandwidth_bps: float
-) -> float | None:
-    """Return the price of a fabric that joins all servers of a cluster; None where the list leaves it open.
+) -> NetworkPrice:
+    """Return the price and the watts of a fabric that joins all servers of a cluster.
 
     Panels are counted once where the next job is not wired ahead.
 
@@ -174,5 +164,4 @@ def network_usd(
     ahead, prices = settings.panels.look_ahead, pricing_of(settings.prices, settings.accounting)
     rule = replace(prices.accounting, look_ahead=ahead, look_ahead_fiber=ahead)
     counted = replace(prices, accounting=rule)
-    bill = known_bill(fabric, settings.cluster.servers, interfaces, bandwidth_bps, counted)
-    return None if bill is None else bill.cost_usd
+    return known_price(fabric, settings.cluster.servers, interfaces, bandwidth_bps, counted)

@@ -14,9 +14,9 @@ from topoopt.finder import FabricRequest, build_fabric
 from topoopt.pricing import pricing_of
 from topoopt.search import (
     baseline_fabric,
+    compare_job,
     make_plan,
     options_of,
-    search_baseline,
     simulated,
     starting_strategy,
     task_graph_of,
@@ -88,9 +88,10 @@ def sharing_plan(
     job = shape_job(shape, planning)
     prices = pricing_of()  # only asked for a price that is not looked at
     rule = Sizing(fabric, "", lambda spec, prices: (interfaces, bandwidth_bps))
-    laid = baseline_fabric(job, rule, prices, planning.search.seed)
-    row = search_baseline(job, rule, laid, planning.search, prices, (starting_strategy(job),))
-    return JobPlan(task_graph_of(job, row.strategy), _always(row.outcome.iteration_time_s), laid.topology)
+    topology = baseline_fabric(job, rule, prices, planning.search.seed).topology
+    starts = (starting_strategy(job),)
+    (row,) = compare_job(job, planning.search, (rule,), prices, starts, required=True).rows
+    return JobPlan(task_graph_of(job, row.strategy), _always(row.outcome.iteration_time_s), topology)
 
 
 @lru_cache(KEPT)

@@ -11,7 +11,7 @@ from pydantic import Field
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.base.provenance import Provenance
-from topoopt.catalog import labeled
+from topoopt.catalog import NetworkRow
 from topoopt.schema.files import Amount, EveryKey, Strict, noun_from, validated, write_atomically
 
 FORMAT, VERSION = "topoopt-cluster", 1
@@ -209,15 +209,11 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class FabricRun:
+class FabricRun(NetworkRow):
     """A trace on one fabric.
 
     Attributes
     ----------
-    fabric, description : str
-        Name in the table, and where its bandwidth comes from.
-    server_bandwidth_bps : float
-        All links of a server together, each way.
     iteration_time_s, completion_time_s, queueing_s, rewiring_s : Distribution
         Iteration times as the result's ``weighting`` says; the others over jobs.
     utilization : float
@@ -232,19 +228,12 @@ class FabricRun:
     schedule : Schedule or None
         Where a scheduler gives out single workers. ``rewiring_s`` is then what restarts take, and ``moves`` counts
         workers that go on on another server.
-    variant : str
-        What tells the fabric from others of its name.
-    cost_usd : float or None
-        Price of the network of the whole cluster; None where it is unknown.
     on_front : bool or None
         Whether no other fabric of the result beats it in price and mean iteration time; None where it has no price.
     dominated_by : tuple of str
         Labels of those that do, the fastest first.
     """
 
-    fabric: str
-    description: str
-    server_bandwidth_bps: float
     iteration_time_s: Distribution
     completion_time_s: Distribution
     queueing_s: Distribution
@@ -254,15 +243,8 @@ class FabricRun:
     jobs: tuple[JobRecord, ...]
     running: tuple[tuple[Amount, int, float], ...]
     schedule: Schedule | None = None
-    variant: str = ""
-    cost_usd: Amount | None = None
     on_front: bool | None = None
     dominated_by: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """The fabric, and what tells it from others of its name."""
-        return labeled(self.fabric, self.variant)
 
     @property
     def trained(self) -> tuple[JobRecord, ...]:

@@ -130,7 +130,7 @@ def run_course(
     shards = Shards(servers, wired, fabric.switching, settings.placement, settings.seed)
     state = ClusterState(prepared, servers, shards)
     while go_on(state, fabric.pace, settings.queue == "backfill"):
-        on_progress(f"running the trace on {fabric.name}", len(state.ended), len(trace.jobs))
+        on_progress(f"running the trace on {fabric.fabric}", len(state.ended), len(trace.jobs))
     run = fabric_run(
         fabric,
         state.ended,
@@ -139,8 +139,7 @@ def run_course(
         weighting=settings.weighting,
         parts=settings.logical_servers,
     )
-    priced = replace(run, variant=fabric.variant, cost_usd=fabric.cost_usd)
-    return Course(priced, shards.wirings)
+    return Course(run, shards.wirings)
 
 
 def _plans(
@@ -151,7 +150,7 @@ def _plans(
     shapes = dict.fromkeys(shape_of(job, size) for job in trace.jobs for size in job.sizes if size <= most)
     plans: dict[JobShape, JobPlan] = {}
     for shape in shapes:
-        stage = f"planning {shape.model} on {shape.servers} servers for {fabric.name}"
+        stage = f"planning {shape.model} on {shape.servers} servers for {fabric.fabric}"
         on_progress(stage, len(plans), len(shapes))
         plans[shape] = fabric.plan(shape)
     return plans

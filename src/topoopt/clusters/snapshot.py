@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.errors import Infeasible
-from topoopt.catalog import compared_by
+from topoopt.catalog import NetworkRow, compared_by
 from topoopt.clusters.fabrics import course_fabrics
 from topoopt.clusters.job_shape import shape_of
 from topoopt.clusters.pace import IterationTimes, PlacedJob
@@ -17,15 +17,11 @@ from topoopt.clusters.trace import TraceJob
 
 
 @dataclass(frozen=True, slots=True)
-class FabricSnapshot:
+class FabricSnapshot(NetworkRow):
     """Jobs that run at once on one fabric.
 
     Attributes
     ----------
-    fabric, description : str
-        Name in the table, and where its bandwidth comes from.
-    server_bandwidth_bps : float
-        All links of a server together, each way.
     jobs : tuple of TraceJob
     times : tuple of IterationTimes
         Of each job.
@@ -35,9 +31,6 @@ class FabricSnapshot:
         By which the fabric is dimensioned, a key of :class:`topoopt.catalog.Sizing`; empty for links of one's own.
     """
 
-    fabric: str
-    description: str
-    server_bandwidth_bps: float
     jobs: tuple[TraceJob, ...]
     times: tuple[IterationTimes, ...]
     iteration_time_s: Distribution
@@ -81,7 +74,7 @@ def snapshot(
             times = fabric.pace(placed)
             snapshots.append(
                 FabricSnapshot(
-                    fabric.name,
+                    fabric.fabric,
                     fabric.description,
                     fabric.server_bandwidth_bps * settings.logical_servers,
                     tuple(jobs),

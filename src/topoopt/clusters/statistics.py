@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from topoopt.catalog import NetworkRow
 from topoopt.clusters.result import Distribution, FabricRun, JobRecord
 from topoopt.clusters.trace import TraceJob
 
@@ -33,27 +34,8 @@ class EndedJob(Protocol):
         ...
 
 
-class NamedFabric(Protocol):
-    """What a result says of a fabric."""
-
-    @property
-    def name(self) -> str:
-        """In the table of fabrics."""
-        ...
-
-    @property
-    def description(self) -> str:
-        """Where its bandwidth comes from."""
-        ...
-
-    @property
-    def server_bandwidth_bps(self) -> float:
-        """All links of a server together, each way."""
-        ...
-
-
 def fabric_run(
-    fabric: NamedFabric,
+    fabric: NetworkRow,
     ended: Sequence[EndedJob],
     changes: Sequence[tuple[float, int, int]],
     *,
@@ -75,7 +57,7 @@ def fabric_run(
     busy = sum((later[0] - row[0]) * row[2] for row, later in pairwise(running))
     last_s = max(job.end_s for job in jobs)
     return FabricRun(
-        fabric.name,
+        fabric.fabric,
         fabric.description,
         fabric.server_bandwidth_bps * parts,
         iteration_times([job for job in ended if not job.job.serving], weighting),
@@ -86,6 +68,9 @@ def fabric_run(
         sum(job.moves for job in jobs),
         tuple(jobs),
         running,
+        variant=fabric.variant,
+        cost_usd=fabric.cost_usd,
+        power_w=fabric.power_w,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from topoopt.base.errors import Infeasible, TopoOptError
 from topoopt.base.progress import Progress, silent
 from topoopt.base.units import format_time
+from topoopt.catalog import Table, compare
 from topoopt.inference.deployment import Deployment, EngineSettings, Parallelism
 from topoopt.inference.fabric_deployments import Contender, SplitRates, contenders, split_rates, splits
 from topoopt.inference.fabric_evaluation import (
@@ -20,7 +21,7 @@ from topoopt.inference.fabric_evaluation import (
 from topoopt.inference.network.latency import NetworkWorth, PoolLaws, network_worth
 from topoopt.inference.network.reach import Served
 from topoopt.inference.weights import cache_element_bytes
-from topoopt.pricing import NetworkPrice, OwnershipTerms, Pricing, network_bill, network_price, ownership
+from topoopt.pricing import OwnershipTerms, Pricing, known_price, ownership
 from topoopt.workloads.transformer import TransformerModel
 
 MOST_TRIED = 40
@@ -129,9 +130,11 @@ class Trying:
             on = best_on(name, *ready, question)
         except TopoOptError as error:
             return str(error)
-        price = _price(name, question, priced)
-        per_hour = ownership(priced.terms, question.cluster.servers, price).usd_per_hour
-        worth = network_worth(*ready, on.reach, on.load, question.cluster)
+        cluster = question.cluster
+        ports = cluster.servers, cluster.degree, cluster.link_bandwidth_bps
+        price = known_price(name, *ports, priced.pricing)
+        per_hour = ownership(priced.terms, cluster.servers, price).usd_per_hour
+        worth = network_worth(*ready, on.reach, on.load, cluster)
         row = ServedFabric(name, one.deployment, on, worth, *ready, price.usd, per_hour)
         return Tried(row, one.bound_per_s * share_left(on, *ready, question))
 
@@ -144,8 +147,8 @@ def compared(
     priced: Priced,
     stack: ServingStack,
     on_progress: Progress = silent,
-) -> tuple[tuple[ServedFabric, ...], tuple[tuple[str, str], ...]]:
-    """Return the best deployment on each fabric in closed form, and fabrics that were left out with the reason.
+) -> Table[ServedFabric]:
+    """Return the best deployment on each fabric in closed form.
 
     Contenders come with what they could do on a network that takes no time, the largest first. On each fabric they are
     tried in this order until none that is left could be better than what was found.
@@ -156,10 +159,8 @@ def compared(
         If no deployment can be on any fabric.
     """
     trying = Trying(model, question, candidates, priced, stack)
-    rows: list[ServedFabric] = []
-    skipped: list[tuple[str, str]] = []
-    for done, name in enumerate(fabrics):
-        on_progress("fabrics", done, len(fabrics))
+
+    def fastest_on(name: str) -> ServedFabric:
         best, reason, tried = None, "", 0
         for index, one in enumerate(candidates):
             if best is not None and (
@@ -174,21 +175,10 @@ def compared(
             if best is None or found.promised_per_s > best.promised_per_s * (1 + CLOSE):
                 best = found
         if best is None:
-            skipped.append((name, reason))
-        else:
-            rows.append(replace(best.row, tried=tried))
-    if not rows:
-        raise Infeasible(f"serving: no fabric is left: {'; '.join(': '.join(one) for one in skipped)}")
-    return tuple(rows), tuple(skipped)
+            raise Infeasible(reason)
+        return replace(best.row, tried=tried)
 
-
-def _price(name: str, question: FabricQuestion, priced: Priced) -> NetworkPrice:
-    cluster = question.cluster
-    try:
-        bill = network_bill(name, cluster.servers, cluster.degree, cluster.link_bandwidth_bps, priced.pricing)
-    except TopoOptError as error:
-        return NetworkPrice(None, None, (str(error),))
-    return network_price(bill)
+    return compare(fabrics, fastest_on, on_progress=on_progress, stage="fabrics").or_infeasible("fabrics")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

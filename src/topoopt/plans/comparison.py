@@ -9,8 +9,7 @@ from pydantic import Field
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.base.provenance import Provenance
-from topoopt.base.units import format_bandwidth
-from topoopt.catalog import labeled
+from topoopt.catalog import NetworkRow, Skipped
 from topoopt.jobs import Job
 from topoopt.plans.file_model import OutcomePart, ProvenancePart
 from topoopt.plans.pareto_front import Standing, dominators, front, standings
@@ -41,7 +40,7 @@ class TaskDifference:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComparedFabric:
+class ComparedFabric(NetworkRow):
     """The job on one fabric.
 
     Attributes
@@ -58,19 +57,11 @@ class ComparedFabric:
         Those whose times differ most between the first and the last simulator.
     routes : str
         Routing method by which the job goes; nothing where circuits change, and in older files.
-    power_w : float or None
-        Watts of the network; None where those of a part are unknown.
     ownership : Ownership, optional
         What network, servers and electricity cost together; None in older files.
-    variant : str
-        What tells it from others of its name, such as ``priced``; nothing where there is only one.
     """
 
-    fabric: str
-    description: str
-    server_bandwidth_bps: float
     outcome: Outcome
-    cost_usd: float | None
     proposals: int = 0
     configuration: str = ""
     configuration_times_s: Mapping[str, float] = field(default_factory=dict)
@@ -78,19 +69,7 @@ class ComparedFabric:
     difference: float | None = None
     tasks: tuple[TaskDifference, ...] = ()
     routes: str = ""
-    power_w: float | None = None
     ownership: Ownership | None = None
-    variant: str = ""
-
-    @property
-    def label(self) -> str:
-        """The fabric, and what tells it from others of its name."""
-        return labeled(self.fabric, self.variant)
-
-    @property
-    def name(self) -> str:
-        """The label with the bandwidth of a server."""
-        return f"{self.label}, {format_bandwidth(self.server_bandwidth_bps)}"
 
     def to_json(self, relative_to_s: float) -> dict[str, Any]:
         """Return the row of this fabric; ``relative_time`` is over the given iteration time."""
@@ -131,7 +110,7 @@ class Comparison:
     simulators: tuple[str, ...]
     collective: str
     fabrics: tuple[ComparedFabric, ...]
-    skipped: tuple[tuple[str, str], ...]
+    skipped: Skipped
     seed: int
     prices: str
     provenance: Provenance | None = None
@@ -202,9 +181,9 @@ def compared_fabrics(
         "this plan",
         plan.job.cluster.server_bandwidth_bps,
         plan.outcome if own is None else own,
-        plan.price.get("cost_usd"),
         plan.search.proposals,
         routes=plan.fabric.routes.method,
+        cost_usd=plan.price.get("cost_usd"),
         power_w=plan.price.get("power_w"),
         **_configured(plan, plan.strategy.layout, plan.search.seed_times_s),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from topoopt.base.answers import ask, shows_itself
 from topoopt.base.provenance import Provenance
-from topoopt.catalog import labeled
+from topoopt.catalog import NetworkRow
 from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans.served_figures import ServedFigures
@@ -180,23 +180,17 @@ class RoutingGap:
 
 
 @dataclass(frozen=True, eq=False)
-class Baseline:
+class Baseline(NetworkRow):
     """The same job on another fabric, with a strategy searched for it.
 
     ``layout_times_s`` are the iteration times with each layout of a transformer; other jobs have none. Of those that
     are ``left_out``, since they could not be the fastest, it has what they take at least. ``rule`` is the name of the
     rule by which the fabric was dimensioned, see :class:`topoopt.catalog.Sizing`. ``bucket_bytes`` is the size of
     gradient buckets where that was chosen for this fabric; None: that of the job. ``routes`` is the routing method by
-    which the job goes; nothing where circuits change, and in plans from before it was written. ``power_w``
-    are the watts of the network; None where those of a part are unknown. ``variant`` is what tells it from other
-    fabrics of its name.
+    which the job goes; nothing where circuits change, and in plans from before it was written.
     """
 
-    fabric: str
-    description: str
-    server_bandwidth_bps: float
     outcome: Outcome
-    cost_usd: float | None
     strategy: ParallelStrategy
     proposals: int
     layout_times_s: tuple[float, ...] = ()
@@ -204,13 +198,6 @@ class Baseline:
     left_out: tuple[int, ...] = ()
     bucket_bytes: int | None = None
     routes: str = ""
-    power_w: float | None = None
-    variant: str = ""
-
-    @property
-    def label(self) -> str:
-        """The fabric, and what tells it from others of its name."""
-        return labeled(self.fabric, self.variant)
 
 
 @shows_itself

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from topoopt.pricing.price_lists import price_files as price_files
     from topoopt.pricing.price_lists import prices_schema as prices_schema
     from topoopt.pricing.pricing import Pricing as Pricing
-    from topoopt.pricing.pricing import known_bill as known_bill
+    from topoopt.pricing.pricing import known_price as known_price
     from topoopt.pricing.pricing import network_bill as network_bill
     from topoopt.pricing.pricing import pricing_of as pricing_of
     from topoopt.pricing.running_costs import HOURS_OF_A_YEAR as HOURS_OF_A_YEAR

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from topoopt.base.errors import InvalidInput, TopoOptError, check_known
-from topoopt.catalog import NETWORKS, OWN, ClusterSpec
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.catalog import NETWORKS, OWN, ClusterSpec, Table, compare
 from topoopt.pricing.accounting import Accounting
 from topoopt.pricing.bill import Bill, bill_of_materials
 from topoopt.pricing.fabric_options import FabricOptions
@@ -124,8 +124,8 @@ def over(usd: float | None, own_usd: float | None) -> float | None:
 
 def make_offers(
     network: PricedNetwork, purchase: Purchase, fabrics: Iterable[str] | None = None
-) -> tuple[tuple[Offer, ...], tuple[tuple[str, str], ...]]:
-    """Return an offer for each fabric, and those left out with the reason, which only happens to ``None``: all.
+) -> Table[Offer]:
+    """Return an offer for each fabric; one is left out only where ``fabrics`` is None, which stands for all.
 
     Raises
     ------
@@ -138,21 +138,17 @@ def make_offers(
     for item in BASIC_ITEMS:
         if purchase.prices.rows_behind(item, 0.0):  # a list of one's own need not have every part
             purchase.prices.price_usd(item, network.cluster.link_bandwidth_bps)
-    offers, skipped = [], []
     for name in names:
         check_fits_a_panel(name, network.cluster.servers, purchase.shards, network.cluster.links)
-        try:
-            offers.append(make_offer(name, network, purchase))
-        except TopoOptError as error:
-            if fabrics is not None:
-                raise
-            skipped.append((name, str(error)))
+    offers, skipped = compare(
+        names, lambda name: make_offer(name, network, purchase), required=fabrics is not None
+    )
     if not offers:
         raise InvalidInput(skipped[0][1])
     open_lines = [line for offer in offers for line in offer.bill.lines if line.unit_usd is None]
     if all(offer.bill.cost_usd is None for offer in offers):
         raise InvalidInput(purchase.prices.why_unknown(open_lines[0].part))
-    return tuple(_beside_own(offers, network)), tuple(skipped)
+    return Table(tuple(_beside_own(offers, network)), skipped)
 
 
 def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer:

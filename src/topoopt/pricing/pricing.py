@@ -6,6 +6,7 @@ from topoopt.base.errors import TopoOptError
 from topoopt.pricing.accounting import Accounting, changed_accounting
 from topoopt.pricing.bill import Bill, bill_of_materials
 from topoopt.pricing.fabric_options import PLUGGABLE, FabricOptions
+from topoopt.pricing.ownership import NetworkPrice, network_price
 from topoopt.pricing.part_table import PartTable
 from topoopt.pricing.price_lists import DEFAULT_PRICES, find_power, find_prices
 
@@ -96,9 +97,11 @@ def network_bill(fabric: str, servers: int, degree: int, bandwidth_bps: float, p
     )
 
 
-def known_bill(fabric: str, servers: int, degree: int, bandwidth_bps: float, pricing: Pricing) -> Bill | None:
-    """Return the bill of a fabric as :func:`network_bill` does, None where it cannot be bought."""
+def known_price(
+    fabric: str, servers: int, degree: int, bandwidth_bps: float, pricing: Pricing
+) -> NetworkPrice:
+    """Return the price and the watts of a fabric; unknown, with the reason, where it cannot be bought."""
     try:
-        return network_bill(fabric, servers, degree, bandwidth_bps, pricing)
-    except TopoOptError:
-        return None
+        return network_price(network_bill(fabric, servers, degree, bandwidth_bps, pricing))
+    except TopoOptError as error:
+        return NetworkPrice(None, None, (str(error),))

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError, check_known
+from topoopt.base.errors import Infeasible, InvalidInput, check_known
 from topoopt.catalog import largest_degree, networks_of, optical_switches
 from topoopt.finder import LAYOUT_SPLITS, FabricRequest, FinderRules, build_fabric, find_topology
-from topoopt.pricing import NetworkPrice, Pricing, network_bill, network_price
 from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
 from topoopt.routing import Fabric, lay_traffic, max_load_s
 from topoopt.transformers import System
@@ -206,14 +205,6 @@ def fixed_fabric(name: str, servers: int, ports: Ports, traffics: Sequence[Traff
 def phase_seconds(phases: Mapping[str, Traffic], fabric: Fabric) -> dict[str, float]:
     """Return what each phase needs on a fabric."""
     return {name: network_s(traffic, fabric) for name, traffic in phases.items()}
-
-
-def network_of(name: str, servers: int, ports: Ports, prices: Pricing) -> NetworkPrice:
-    """Return the price of a network and its watts, or what nobody's figure says."""
-    try:
-        return network_price(network_bill(name, servers, ports.degree, ports.bandwidth_bps, prices))
-    except TopoOptError as error:
-        return NetworkPrice(None, None, (str(error),))
 
 
 def turn_s(turn: Turn, fabric: Fabric) -> float:

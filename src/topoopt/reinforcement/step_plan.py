@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.catalog import OWN, find_accelerator
+from topoopt.catalog import OWN, compare, find_accelerator
 from topoopt.inference import Parallelism
-from topoopt.pricing import Iteration, NetworkPrice, OwnershipTerms, Pricing, ownership
+from topoopt.pricing import Iteration, NetworkPrice, OwnershipTerms, Pricing, known_price, ownership
 from topoopt.reinforcement.fabrics import (
     OPTICAL_SWITCH,
     TOPOOPT_OCS,
@@ -17,7 +17,6 @@ from topoopt.reinforcement.fabrics import (
     Rewiring,
     Turn,
     fixed_fabric,
-    network_of,
     network_s,
     phase_seconds,
     ports_of,
@@ -234,15 +233,18 @@ def with_fabrics(
     others = {"weights": tuple(weights_traffic(one) for one in ways[1:])}
     turns = [replace(turn, others=others) for turn in _turns(step, traffic, _hidden_s(step, ideal))]
     rewiring = static_or_changed(turns, ports, seed)
-    rows = []
-    for name in dict.fromkeys(names):
+
+    def row_of(name: str) -> FabricRow:
         seconds, best, waited_s = _phase_seconds(name, traffic, ways, rewiring, (ports, seed, every))
-        network = network_of(name, places.servers, ports, prices)
+        network = known_price(name, places.servers, ports.degree, ports.bandwidth_bps, prices)
         row = _row(step, name, seconds, ideal, network)
         step_s = row.step_s + waited_s
         usd = _usd_per_step(step, step_s, terms, places.servers, network)
-        rows.append(replace(row, step_s=step_s, usd_per_step=usd, way=best))
-    return replace(step, fabrics=tuple(rows), rewiring=rewiring)
+        return replace(row, step_s=step_s, usd_per_step=usd, way=best)
+
+    return replace(
+        step, fabrics=compare(dict.fromkeys(names), row_of, required=True).rows, rewiring=rewiring
+    )
 
 
 def _phase_seconds(

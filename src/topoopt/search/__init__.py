@@ -1,7 +1,6 @@
 """Strategy search, alternating optimization, stopping rules and bounds."""
 
 from topoopt.search.alternating_optimization import fixed_fabric as fixed_fabric
-from topoopt.search.baseline_search import search_baseline as search_baseline
 from topoopt.search.baselines import Fidelity as Fidelity
 from topoopt.search.baselines import as_settled as as_settled
 from topoopt.search.baselines import baseline_fabric as baseline_fabric
@@ -36,14 +35,13 @@ from topoopt.search.finetuning import way_of_plan as way_of_plan
 from topoopt.search.finetuning import way_of_search as way_of_search
 from topoopt.search.gradient_buckets import for_search as for_search
 from topoopt.search.gradient_buckets import job_of_baseline as job_of_baseline
-from topoopt.search.gradient_buckets import settled as settled
 from topoopt.search.gradient_buckets import sizes_elsewhere as sizes_elsewhere
 from topoopt.search.gradient_buckets import with_gradients_settled as with_gradients_settled
 from topoopt.search.options import MODES as MODES
 from topoopt.search.options import PRESETS as PRESETS
 from topoopt.search.options import SearchOptions as SearchOptions
 from topoopt.search.options import preset as preset
-from topoopt.search.planner import compare as compare
+from topoopt.search.planner import compare_job as compare_job
 from topoopt.search.planner import make_plan as make_plan
 from topoopt.search.planner import plan_on as plan_on
 from topoopt.search.port_estimate import PortEstimate as PortEstimate

@@ -51,29 +51,6 @@ NEAR_FASTEST = 1.05
 Built = tuple[Sizing, Fabric]
 
 
-def search_baseline(
-    job: Job,
-    rule: Sizing,
-    fabric: Fabric,
-    options: SearchOptions,
-    prices: Pricing,
-    starts: tuple[ParallelStrategy, ...],
-    fidelity: Fidelity = ANALYTIC,
-) -> Baseline:
-    """Search a strategy for one baseline; the fastest in simulation of what was found and ``starts`` counts.
-
-    Of a transformer the fastest of its layouts does.
-    Circuits that change are simulated as flows where ``analytic`` is asked for, which cannot follow them.
-    """
-    layouts = job.work.choices(job.cluster.servers)
-    if layouts:
-        one = [(rule, fabric)]
-        return layouts_on_baselines(
-            job, one, layouts, prices, options.seed, fidelity, silent, options.balance
-        )[0]
-    return search_baselines(job, [(rule, fabric)], options, prices, starts, fidelity)[0][0]
-
-
 def search_baselines(
     job: Job,
     built: Sequence[Built],

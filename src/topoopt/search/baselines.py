@@ -8,7 +8,7 @@ from topoopt.collectives import QUICKEST, RING
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans import Baseline, Outcome
-from topoopt.pricing import Pricing, known_bill
+from topoopt.pricing import Pricing, known_price
 from topoopt.routing import Fabric
 from topoopt.search.candidates.candidate import outcome, simulated, with_rings
 from topoopt.search.candidates.load_balancing import usual_routes
@@ -89,19 +89,19 @@ def baseline_row(
 ) -> Baseline:
     """Return one row of a comparison, priced; ``fabric`` has the routes that the job goes by."""
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
-    bill = known_bill(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices)
+    price = known_price(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices)
     return Baseline(
         rule.fabric,
         rule.description,
         interfaces * bandwidth_bps,
         outcome,
-        None if bill is None else bill.cost_usd,
         strategy,
         proposals,
         rule=rule.key,
-        variant=rule.variant,
         routes="" if fabric.reconfiguration is not None else fabric.routes.method,
-        power_w=None if bill is None else bill.power_w,
+        variant=rule.variant,
+        cost_usd=price.usd,
+        power_w=price.power_w,
     )
 
 

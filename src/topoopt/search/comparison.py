@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.progress import Progress, silent
-from topoopt.catalog import NETWORKS, OWN, compared_by, networks_of
+from topoopt.catalog import NETWORKS, OWN, compared_by, networks_of, sizings_of
 from topoopt.collectives import QUICKEST
 from topoopt.plans import Comparison, Outcome, Plan, compared_fabrics, with_ownership
 from topoopt.pricing import Pricing
@@ -14,7 +14,7 @@ from topoopt.search.candidates.candidate import simulated
 from topoopt.search.fidelity_comparison import at_fidelities
 from topoopt.search.gradient_buckets import is_worth_it, sizes_elsewhere
 from topoopt.search.options import SearchOptions
-from topoopt.search.planner import compare, priced
+from topoopt.search.planner import compare_job, priced
 from topoopt.search.starting_strategies import starting_strategy
 from topoopt.simulation import SIMULATORS, SimResult, collective_options
 
@@ -29,7 +29,7 @@ def compare_fabrics(
     collective: str | None = None,
     on_progress: Progress = silent,
 ) -> Comparison:
-    """Return the job of a plan on its own fabric and on others; see :func:`topoopt.search.compare`.
+    """Return the job of a plan on its own fabric and on others; see :func:`topoopt.search.compare_job`.
 
     Strategies are searched with the first simulator, or with flows where that is packets, which would take too long.
     Where nothing is said of collectives, they run as was asked for when the plan was made.
@@ -38,16 +38,14 @@ def compare_fabrics(
     collective = asked_of(plan) if collective is None else collective
     levels, simulation = tuple(simulators), collective_options(collective)
     quick = "flow" if levels[0] == "packet" else levels[0]
-    skipped: list[tuple[str, str]] = []
-    others = compare(
+    others, skipped = compare_job(
         plan.job,
         options,
-        compared_by("plan") if fabrics is None else tuple(fabrics),
+        sizings_of(compared_by("plan") if fabrics is None else fabrics),
         prices,
         (starting_strategy(plan.job), plan.strategy),  # as a plan does, for the same answer
         on_progress,
         Fidelity(quick, simulation, sizes_elsewhere(plan.job, plan.gradients)),
-        on_skip=lambda *row: skipped.append(row),
     )
     rows = compared_fabrics(plan, _own(plan, Fidelity(quick, simulation)), others)
     if levels != (quick,):
@@ -62,7 +60,7 @@ def compare_fabrics(
         levels,
         collective,
         rows,
-        tuple(skipped),
+        skipped,
         options.seed,
         prices.name,
         plan.provenance,

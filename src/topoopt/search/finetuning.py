@@ -88,7 +88,7 @@ class TunedWay:
     kind: str
     trained: int
     failure: str = ""
-    split: Mapping[str, int | str] = field(default_factory=dict)
+    split: Mapping[str, int | float | str] = field(default_factory=dict)
     name: str = ""
     step_s: float = 0.0
     compute_s: float = 0.0
@@ -158,7 +158,7 @@ def way_of_plan(kind: str, words: Mapping[str, Any], plan: Plan) -> TunedWay:
     return TunedWay(
         kind,
         _trained(training.model, words),
-        split={name: int(layout.configuration[name]) for name in DEGREES},
+        split={name: layout.configuration[name] for name in DEGREES},
         name=layout.name,
         step_s=outcome.iteration_time_s,
         compute_s=outcome.compute_time_s,

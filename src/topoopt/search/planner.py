@@ -18,7 +18,7 @@ from topoopt.base.errors import TopoOptError
 from topoopt.base.progress import Progress, silent
 from topoopt.base.provenance import Provenance
 from topoopt.base.workers import in_threads
-from topoopt.catalog import NETWORKS, OWN, Sizing, compared_by
+from topoopt.catalog import OWN, Sizing, Table, compare, compared_by, sizings_of
 from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
 from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Plan, SearchRecord
@@ -213,16 +213,14 @@ def make_plan(
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))
     best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
     searched_for, answer = job, settled_answer(job, asked, best)
-    skipped: list[tuple[str, str]] = []
-    baselines = compare(
+    baselines, skipped = compare_job(
         answer.job,
         options,
-        names,
+        sizings_of(names),
         table,
         (starts[0].strategy, best.strategy),
         on_progress,
         Fidelity(options=options_of(asked), bucket_sizes=sizes_elsewhere(answer.job, answer.gradients)),
-        on_skip=lambda *row: skipped.append(row),
     )
     if options.any_wiring:
         answer = min(
@@ -245,7 +243,7 @@ def make_plan(
         {key: value for key, value in asdict(options).items() if key != "processes"},
         baselines,
         priced(job, table),
-        tuple(skipped),
+        skipped,
         best.rules,
         wiring=chosen_wiring(job, best, looked_at),
         gap_parts=gap_parts(
@@ -255,35 +253,38 @@ def make_plan(
     )
 
 
-def compare(
+def compare_job(
     job: Job,
     options: SearchOptions,
-    fabrics: tuple[str, ...],
+    sizes: Iterable[Sizing],
     prices: Pricing,
     starts: tuple[ParallelStrategy, ...],
     on_progress: Progress = silent,
     fidelity: Fidelity = ANALYTIC,
-    on_skip: Callable[[str, str], None] = lambda fabric, reason: None,
-) -> tuple[Baseline, ...]:
+    required: bool = False,
+) -> Table[Baseline]:
     """Return the job on each fabric, in the order asked for, each with a strategy searched for it.
 
-    A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out and
-    ``on_skip`` told why. For a transformer every layout is tried on every fabric. At the end other gradient
+    A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out, or an error
+    where it is ``required``.
+    For a transformer every layout is tried on every fabric. At the end other gradient
     buckets are tried, and an algorithm for each message, where the fidelity says so.
     """
-    layouts, asked, fidelity = job.work.choices(job.cluster.servers), fidelity, fidelity.of_search
-    built: list[tuple[Sizing, Fabric]] = []
-    for rule in (rule for fabric in fabrics for rule in NETWORKS[fabric].sizings):
-        try:
-            built.append((rule, baseline_fabric(job, rule, prices, options.seed)))
-        except TopoOptError as error:
-            on_skip(rule.label, str(error))
+    layouts = job.work.choices(job.cluster.servers)
+    built, skipped = compare(
+        sizes,
+        lambda size: (size, baseline_fabric(job, size, prices, options.seed)),
+        lambda size: size.label,
+        required=required,
+    )
     if layouts:
-        return layouts_on_baselines(
-            job, built, layouts, prices, options.seed, asked, on_progress, options.balance
+        rows = layouts_on_baselines(
+            job, built, layouts, prices, options.seed, fidelity, on_progress, options.balance
         )
-    rows = search_baselines(job, built, options, prices, starts, fidelity, on_progress)
-    return tuple(in_threads(lambda row: settled(job, *row, options.seed, asked), rows))
+        return Table(rows, skipped)
+    found = search_baselines(job, built, options, prices, starts, fidelity.of_search, on_progress)
+    rows = tuple(in_threads(lambda row: settled(job, *row, options.seed, fidelity), found))
+    return Table(rows, skipped)
 
 
 def priced(job: Job, prices: Pricing) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.studies.sweep.conftest import MakeSweep
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import ClusterSpec, sizings_of
 from topoopt.collectives import QUICKEST
 from topoopt.jobs import AUTO_BUCKET, JobSettings, make_job
 from topoopt.pricing import bill_of_materials, find_accounting, find_prices, pricing_of
-from topoopt.search import SearchOptions, compare, compare_fabrics, make_plan, starting_strategy
+from topoopt.search import SearchOptions, compare_fabrics, compare_job, make_plan, starting_strategy
 from topoopt.studies.sweep import Answer, Sweep, Task, solve
 from topoopt.studies.sweep import compute as made
 from topoopt.workloads import load_model
@@ -36,7 +36,7 @@ def test_points_are_what_plan_and_compare_say(sweep: MakeSweep) -> None:
     assert found["torus"].values["iteration_time_s"] == torus.outcome.iteration_time_s
     assert found["torus"].values["cost_usd"] == torus.cost_usd
     starts = starting_strategy(job), plan.strategy
-    bought = compare(plan.job, OPTIONS, ("fat-tree",), prices, starts)[1]
+    bought = compare_job(plan.job, OPTIONS, sizings_of(("fat-tree",)), prices, starts).rows[1]
     assert found["fat-tree-priced"].values["server_bandwidth_bps"] == bought.server_bandwidth_bps
 
 

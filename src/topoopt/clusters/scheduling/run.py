@@ -16,6 +16,7 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.base.progress import Progress, silent
 from topoopt.base.provenance import Provenance
+from topoopt.catalog import NetworkRow
 from topoopt.clusters.interleave import (
     SHARINGS,
     Candidate,
@@ -194,15 +195,6 @@ class ScheduledCluster:
     schedules: tuple[ScheduleSettings, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """What a result says of the network."""
-
-    name: str
-    description: str
-    server_bandwidth_bps: float
-
-
 def run_schedules(
     trace: Trace,
     cluster: ScheduledCluster,
@@ -244,7 +236,7 @@ def _run(
     make = model_workers(cluster.machine)
     course = run_scheduled(trace, network, make, schedule, chooser, on_progress)
     rules = SCHEDULERS[schedule.scheduler]
-    named = _Named(network.fabric.name, rules.description, network.server_bandwidth_bps)
+    named = NetworkRow(network.fabric.name, rules.description, network.server_bandwidth_bps)
     run = fabric_run(
         named, course.ended, course.changes, servers=network.servers, weighting=schedule.weighting
     )

@@ -88,6 +88,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         check_words(words)
         code = app(words, prog_name="topoopt", standalone_mode=False)
+        sys.stdout.flush()  # a reader that has left is met here, not by the interpreter at its exit
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error)
     return code if isinstance(code, int) else 0

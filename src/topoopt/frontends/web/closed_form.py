@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from topoopt.base.errors import InvalidInput
-from topoopt.catalog import NETWORKS, OWN, ClusterSpec, Network, Sizing, compared_by
+from topoopt.catalog import NETWORKS, OWN, ClusterSpec, Network, Sizing, Table, compare, compared_by
 from topoopt.finder import check_degree, wired_interfaces
 from topoopt.frontends.web.question import Question, machines_of, request_of_question
 from topoopt.jobs import Job
@@ -267,17 +266,9 @@ def _thin(cluster: ClusterSpec, bandwidth_bps: float, parts: int, ratio: float) 
     )
 
 
-def fabric_rules(
-    cluster: ClusterSpec, pricing: Pricing
-) -> tuple[tuple[FabricRule, ...], tuple[tuple[str, str], ...]]:
+def fabric_rules(cluster: ClusterSpec, pricing: Pricing) -> Table[FabricRule]:
     """Return the fabrics that can be built, the plan's own first, and why others cannot."""
-    rows, skipped = [], []
-    for size in _sizes():
-        try:
-            rows.append(_rule(size, cluster, pricing))
-        except InvalidInput as error:
-            skipped.append((size.key, str(error)))
-    return tuple(rows), tuple(skipped)
+    return compare(_sizes(), lambda size: _rule(size, cluster, pricing), lambda size: size.key)
 
 
 def _sizes() -> Iterator[Sizing]:

@@ -9,6 +9,7 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible
 from topoopt.base.progress import Progress
+from topoopt.catalog import Table, compare
 from topoopt.inference.deployment import Deployment
 from topoopt.inference.fabric_comparison import CLOSE, MOST_TRIED, ServedFabric, Tried, Trying
 from topoopt.inference.fabric_deployments import Contender
@@ -67,8 +68,8 @@ def on_fabrics(
     found: Sequence[Candidate],
     simulated: Sequence[Evaluated],
     on_progress: Progress,
-) -> tuple[tuple[OnOneFabric, ...], tuple[tuple[str, str], ...]]:
-    """Return a row for each fabric, and those that were left out with the reason.
+) -> Table[OnOneFabric]:
+    """Return a row for each fabric.
 
     What a deployment promises is its goodput, simulated on a network that takes no time; of those that were not
     simulated the rate of closed forms, by as much less as the best simulated one of its mode had less than that. On
@@ -88,23 +89,18 @@ def on_fabrics(
     stack = ServingStack(question.machine.engine, network.sent, question.way.law, question.way.layerwise)
     trying = Trying(question.machine.model, asked, contenders, network.priced, stack)
     by_deployment = {one.deployment: one for one in found}
-    rows: list[OnOneFabric] = []
-    skipped: list[tuple[str, str]] = []
-    for place, name in enumerate(network.fabrics):
-        on_progress("fabrics", place, len(network.fabrics))
-        best = _best_on(question, name, trying, by_deployment)
-        if isinstance(best, str):
-            skipped.append((name, best))
-        else:
-            rows.append(best)
-    if not rows:
-        raise Infeasible(f"fabrics: none is left: {'; '.join(': '.join(one) for one in skipped)}")
-    return tuple(rows), tuple(skipped)
+    table = compare(
+        network.fabrics,
+        lambda name: _best_on(question, name, trying, by_deployment),
+        on_progress=on_progress,
+        stage="fabrics",
+    )
+    return table.or_infeasible("fabrics")
 
 
 def _best_on(
     question: Question, name: str, trying: Trying, by_deployment: Mapping[Deployment, Candidate]
-) -> OnOneFabric | str:
+) -> OnOneFabric:
     """Return the best deployment on a fabric: simulated ones by their goodput, others by what they promise."""
     promises: dict[int, Tried] = {}
     done: dict[int, Evaluated] = {}
@@ -127,7 +123,7 @@ def _best_on(
             following += 1
             continue
         if best is None:
-            return reason
+            raise Infeasible(reason)
         if best in done or len(done) == MOST_SIMULATED:
             break
         row = promises[best].row

@@ -6,7 +6,7 @@ from statistics import mean
 
 from topoopt.base.progress import Progress
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import ClusterSpec
+from topoopt.catalog import ClusterSpec, sizings_of
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import Job, job_traffic
 from topoopt.pages import Chart, LineChart, Series
@@ -22,7 +22,15 @@ from topoopt.plugins.papers.published_jobs import (
     times,
 )
 from topoopt.pricing import PAPER, Pricing, equivalent_fat_tree, find_prices, published_equivalent_bandwidth
-from topoopt.search import Fidelity, SearchOptions, compare, make_plan, outcome, simulated, starting_strategy
+from topoopt.search import (
+    Fidelity,
+    SearchOptions,
+    compare_job,
+    make_plan,
+    outcome,
+    simulated,
+    starting_strategy,
+)
 from topoopt.simulation import SimResult
 
 PRICES = "2022"
@@ -254,14 +262,14 @@ def searched_rows(point: Point, preset: str, budget: int, baseline_budget: int, 
     plan, own = _fastest_plan(job, options)
     yield _row(point, TOPOOPT, preset, job.cluster.server_bandwidth_bps, outcome(own))
     starts = tuple(dict.fromkeys((starting_strategy(job), plan.strategy)))
-    for row in compare(
+    for row in compare_job(
         job,
         options,
-        PACKET_SWITCHED,
+        sizings_of(PACKET_SWITCHED),
         Pricing(find_prices(PRICES), PAPER),
         starts,
         fidelity=Fidelity("flow", BULK),
-    ):
+    ).rows:
         name = PRICED_TREE if row.rule == "fat-tree-priced" else row.fabric
         yield _row(point, name, preset, row.server_bandwidth_bps, row.outcome)
 

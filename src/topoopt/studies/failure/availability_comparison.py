@@ -14,7 +14,7 @@ import numpy as np
 
 from topoopt.base.errors import TopoOptError
 from topoopt.base.progress import Progress, silent
-from topoopt.catalog import NETWORKS
+from topoopt.catalog import NETWORKS, Table, compare
 from topoopt.jobs import Job, job_on
 from topoopt.plans import Baseline, ComparedFabric, Plan, compared_fabrics
 from topoopt.routing import Fabric
@@ -122,29 +122,29 @@ def available_fabrics(
     seed: int,
     simulator: str = "analytic",
     on_progress: Progress = silent,
-) -> tuple[tuple[FabricAvailability, ...], tuple[tuple[str, str], ...]]:
-    """Return the plan's own fabric and its baselines over a month of failures, and those left out with the reason.
+) -> Table[FabricAvailability]:
+    """Return the plan's own fabric and its baselines over a month of failures.
 
     What is cabled from server to server is cabled once: nobody moves a cable of it, and a job that misses a server
     stands until that is repaired, spare servers or not. On switches any spare server will do.
     """
     own, *others = compared_fabrics(plan)
-    skipped: list[tuple[str, str]] = []
-    exposures = [(own, _own(plan, rates, simulator, on_progress))]
-    for index, (row, compared) in enumerate(zip(plan.baselines, others, strict=True)):
-        on_progress(f"simulating: failures on {compared.name}", index, len(others))
-        try:
-            exposures.append((compared, _exposure(plan, row, rates, simulator)))
-        except TopoOptError as error:
-            skipped.append((compared.name, str(error)))
-    on_progress("drawing months", 0, 0)
-    rows = []
-    for compared, exposure in exposures:
+
+    def available(row: ComparedFabric, exposure: Exposure) -> FabricAvailability:
         drawn = availability(
             exposure.counts, exposure.effects, exposure.rates, days=days, runs=runs, seed=seed
         )
-        rows.append(FabricAvailability(compared, exposure, drawn))
-    return tuple(rows), tuple(skipped)
+        return FabricAvailability(row, exposure, drawn)
+
+    first = available(own, _own(plan, rates, simulator, on_progress))
+    table = compare(
+        zip(plan.baselines, others, strict=True),
+        lambda pair: available(pair[1], _exposure(plan, pair[0], rates, simulator)),
+        lambda pair: pair[1].name,
+        on_progress=on_progress,
+        stage="simulating: failures on {}",
+    )
+    return Table((first, *table.rows), table.skipped)
 
 
 def _own(plan: Plan, rates: FailureRates, simulator: str, on_progress: Progress) -> Exposure:

@@ -13,19 +13,17 @@ from topoopt.base.errors import TopoOptError
 from topoopt.catalog import NETWORKS, Sizing
 from topoopt.jobs import Job, JobRequest, training_of_text
 from topoopt.plans import GradientChoice, Outcome, Plan
-from topoopt.pricing import Bill, Pricing, network_bill, pricing_of
+from topoopt.pricing import Pricing, known_price, pricing_of
 from topoopt.search import (
     Fidelity,
     as_settled,
-    baseline_fabric,
+    compare_job,
     fabric_of_baseline,
     is_transformer,
     job_of,
     job_of_baseline,
     make_plan,
     outcome,
-    search_baseline,
-    settled,
     simulated,
     sizes_elsewhere,
     starting_strategy,
@@ -147,7 +145,8 @@ def _values(point: Point, made: Made, folder: str) -> dict[str, Any]:
         job = job if plan is None else plan.job
         row = _baseline(point, job, plan, rule, prices)
     cluster = job.cluster
-    bill = _bill(point, rule, row, prices)
+    fabric = point.fabric if rule is None else rule.fabric
+    price = known_price(fabric, point.servers, row.interfaces, row.bandwidth_bps, prices)
     bound_s = plan.bounds.lower_bound_s if own and plan else None
     layout = layout_values(job, row.strategy, row.outcome.iteration_time_s)
     return {
@@ -164,8 +163,8 @@ def _values(point: Point, made: Made, folder: str) -> dict[str, Any]:
         "gap": row.outcome.iteration_time_s / bound_s - 1 if bound_s else None,
         "data_parallel_time_s": plan.data_parallel.iteration_time_s if own and plan and not layout else None,
         "server_bandwidth_bps": row.interfaces * row.bandwidth_bps,
-        "cost_usd": bill.cost_usd if bill else None,
-        "power_w": bill.power_w if bill else None,
+        "cost_usd": price.usd,
+        "power_w": price.power_w,
         "strategy": job.work.strategy_name(row.strategy) or split_words(row.strategy),
         "plan_strides": list(plan.strides) if own and plan else None,
         "proposals": row.proposals,
@@ -191,11 +190,9 @@ def _baseline(point: Point, job: Job, plan: Plan | None, rule: Sizing, prices: P
     # A search with packets would take too long: it is made with flows, and its answer simulated with packets.
     quick = "flow" if point.simulator == "packet" else point.simulator
     starts = (starting_strategy(job), plan.strategy) if plan else ()
-    fabric = baseline_fabric(job, rule, prices, point.seed)
     sizes = sizes_elsewhere(job, plan.gradients if plan else GradientChoice())
     fidelity = Fidelity(quick, replace(options, split="spread"), sizes)
-    row = search_baseline(job, rule, fabric, point.options(), prices, starts, fidelity.of_search)
-    row = settled(job, row, fabric, point.seed, fidelity)
+    (row,) = compare_job(job, point.options(), (rule,), prices, starts, fidelity=fidelity, required=True).rows
     result = row.outcome
     if point.simulator != quick:
         drawn = fabric_of_baseline(job, row, point.seed, switches=True)
@@ -214,15 +211,6 @@ def _simulation(point: Point) -> SimulationOptions:
 
 def _prices(point: Point, folder: str) -> Pricing:
     return pricing_of(point.prices, point.accounting, folder=folder)
-
-
-def _bill(point: Point, rule: Sizing | None, row: _OnFabric, prices: Pricing) -> Bill | None:
-    """Return the network's bill, None where it cannot be bought (faster than any switch, or an unpriced fabric)."""
-    fabric = point.fabric if rule is None else rule.fabric
-    try:
-        return network_bill(fabric, point.servers, row.interfaces, row.bandwidth_bps, prices)
-    except TopoOptError:
-        return None
 
 
 def split_words(strategy: ParallelStrategy) -> str:

@@ -1,0 +1,104 @@
+"""A comparison of networks: each is evaluated for a row, and what cannot be evaluated is left out with the reason."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
+
+from topoopt.base.errors import Infeasible, TopoOptError
+from topoopt.base.progress import Progress, silent
+from topoopt.base.units import format_bandwidth
+from topoopt.catalog.networks import labeled
+from topoopt.schema.files import Amount
+
+Case = TypeVar("Case")
+Row = TypeVar("Row")
+Skipped = tuple[tuple[str, str], ...]
+"""Labels of networks that were left out, each with the reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkRow:
+    """A network in a comparison; each verb adds what it measures there.
+
+    Attributes
+    ----------
+    fabric : str
+        Name in :data:`topoopt.catalog.NETWORKS`.
+    description : str
+        The fabric and where its bandwidth comes from.
+    server_bandwidth_bps : float
+        All links of a server together, each way.
+    variant : str
+        The words that distinguish it from others of its fabric, such as ``priced``.
+    cost_usd, power_w : float or None
+        Price and watts of the network; None where those of a part are unknown.
+    """
+
+    fabric: str
+    description: str
+    server_bandwidth_bps: float
+    variant: str = field(default="", kw_only=True)
+    cost_usd: Amount | None = field(default=None, kw_only=True)
+    power_w: Amount | None = field(default=None, kw_only=True)
+
+    @property
+    def label(self) -> str:
+        """The fabric, with the variant in parentheses."""
+        return labeled(self.fabric, self.variant)
+
+    @property
+    def name(self) -> str:
+        """The label with the bandwidth of a server."""
+        return f"{self.label}, {format_bandwidth(self.server_bandwidth_bps)}"
+
+
+class Table(NamedTuple, Generic[Row]):
+    """The rows of a comparison, in the order asked for, and the networks that were left out."""
+
+    rows: tuple[Row, ...]
+    skipped: Skipped = ()
+
+    def or_infeasible(self, what: str) -> "Table[Row]":
+        """Return the table; raise Infeasible with the reasons where no row is left."""
+        if not self.rows:
+            raise Infeasible(
+                f"{what}: no network is left: {'; '.join(': '.join(one) for one in self.skipped)}"
+            )
+        return self
+
+
+def compare(
+    networks: Iterable[Case],
+    evaluate: Callable[[Case], Row],
+    label: Callable[[Case], str] = str,
+    *,
+    required: bool | Callable[[Case], bool] = False,
+    on_progress: Progress = silent,
+    stage: str = "networks",
+) -> Table[Row]:
+    """Evaluate every network, and leave out those that cannot be built, priced or used, with the reason.
+
+    Parameters
+    ----------
+    networks
+        Names, sizings or points, whatever ``evaluate`` takes.
+    evaluate : function of a network to its row
+        May raise :class:`topoopt.base.errors.TopoOptError`.
+    label : function of a network to the words by which an answer names it
+    required : bool or function of a network to bool
+        Whether its error is one of the whole comparison.
+    stage : str
+        Progress is reported under this name; ``{}`` stands for the label.
+    """
+    cases = tuple(networks)
+    rows: list[Row] = []
+    skipped: list[tuple[str, str]] = []
+    for done, case in enumerate(cases):
+        on_progress(stage.format(label(case)), done, len(cases))
+        try:
+            rows.append(evaluate(case))
+        except TopoOptError as error:
+            if required(case) if callable(required) else required:
+                raise
+            skipped.append((label(case), str(error)))
+    return Table(tuple(rows), tuple(skipped))
