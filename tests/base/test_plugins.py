@@ -50,7 +50,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(tmp_path)
     for module, name in (
         (accelerator, "_by_name"),
-        (accelerator, "accelerators"),
+        (accelerator, "accelerator_files"),
         (plugins, "_distributions"),
     ):
         monkeypatch.setattr(module, name, getattr(module, name).__wrapped__)
@@ -190,10 +190,25 @@ def test_an_accelerator_of_another_distribution_is_in_the_catalogue(site: Path) 
     assert accelerator.accelerators()[-1] == find_accelerator("abacus")
 
 
+def test_each_file_of_accelerators_stands_for_itself(site: Path) -> None:
+    texts = {"beads": ABACUS.format(alias="", rate="0"), "rods": ABACUS.format(alias='"rods"', rate="1e9")}
+    files = {f"beads_made/{name}.toml": text for name, text in texts.items()}
+    install(site, "beads", ACCELERATORS, {"abacus": "beads_made"}, files)
+    sys.modules.pop("beads_made", None)
+    assert find_accelerator("rods").name == "Abacus"
+    with pytest.raises(InvalidInput, match=r"beads\.toml: .*rates and sizes must be positive"):
+        find_accelerator("beads")
+
+
+def test_a_mistake_in_a_file_of_the_catalogue_itself_is_named_with_its_folder() -> None:
+    own = plugins.EntryPoint(plugins.DISTRIBUTION, ACCELERATORS, "catalogue", OWN[ACCELERATORS]["catalogue"])
+    assert str(own.error("h100.toml: no")) == "topoopt.catalog.data.accelerators: h100.toml: no"
+
+
 @pytest.mark.parametrize(
     ("text", "asked", "reason"),
     [
-        ("name = 3", "abacus", 'abacus.toml: unknown key "name"; it belongs under accelerator'),
+        ("tdp_w = 3", "abacus", 'abacus.toml: unknown key "tdp_w"; it belongs under accelerator'),
         ("name =", "abacus", "abacus.toml: not valid TOML"),
         (ABACUS.format(alias="", rate="0"), "abacus", "Abacus: rates and sizes must be positive, got 0"),
         (ABACUS.format(alias='"h100"', rate="1e9"), "h100", "h100 is another accelerator, too"),

@@ -1,4 +1,4 @@
-"""Links to hosts: by architecture, or by the accelerator's own row."""
+"""Links to hosts, as the files of accelerators state them."""
 
 from topoopt.catalog import find_accelerator, host_bytes_per_s
 

@@ -39,6 +39,7 @@ OWN: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "TestbedShare": "topoopt.plugins.testbeds.page:testbed_share_page",
             "TestbedsAnswer": "topoopt.plugins.testbeds.page:testbeds_page",
         },
+        ACCELERATORS: {"catalogue": "topoopt.catalog.data.accelerators"},
     }
 )
 """The entry points of topoopt itself by group, as pyproject.toml has them."""
@@ -83,6 +84,8 @@ class EntryPoint:
 
     def error(self, problem: str) -> InvalidInput:
         """Return the error for an entry point that cannot be used."""
+        if self.distribution == DISTRIBUTION:
+            return InvalidInput(f"{self.place}: {problem}")
         return InvalidInput(f"{self}: {problem}; update or uninstall {self.distribution}")
 
     def load(self) -> Any:

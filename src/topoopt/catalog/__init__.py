@@ -6,9 +6,16 @@ from topoopt.base.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:
     from topoopt.catalog.accelerator import BYTES_PER_ELEMENT as BYTES_PER_ELEMENT
+    from topoopt.catalog.accelerator import EFFICIENCY_KINDS as EFFICIENCY_KINDS
     from topoopt.catalog.accelerator import PRECISIONS as PRECISIONS
     from topoopt.catalog.accelerator import Accelerator as Accelerator
+    from topoopt.catalog.accelerator import AcceleratorFile as AcceleratorFile
     from topoopt.catalog.accelerator import AcceleratorServer as AcceleratorServer
+    from topoopt.catalog.accelerator import EfficiencyRow as EfficiencyRow
+    from topoopt.catalog.accelerator import HostLink as HostLink
+    from topoopt.catalog.accelerator import Relative as Relative
+    from topoopt.catalog.accelerator import accelerator_file as accelerator_file
+    from topoopt.catalog.accelerator import accelerator_files as accelerator_files
     from topoopt.catalog.accelerator import accelerator_servers as accelerator_servers
     from topoopt.catalog.accelerator import accelerators as accelerators
     from topoopt.catalog.accelerator import find_accelerator as find_accelerator
@@ -26,9 +33,7 @@ if TYPE_CHECKING:
     from topoopt.catalog.comparison import Skipped as Skipped
     from topoopt.catalog.comparison import Table as Table
     from topoopt.catalog.comparison import compare as compare
-    from topoopt.catalog.efficiency import EFFICIENCY_KINDS as EFFICIENCY_KINDS
     from topoopt.catalog.efficiency import Efficiency as Efficiency
-    from topoopt.catalog.efficiency import EfficiencyRow as EfficiencyRow
     from topoopt.catalog.efficiency import efficiency_kind as efficiency_kind
     from topoopt.catalog.efficiency import efficiency_table as efficiency_table
     from topoopt.catalog.efficiency import roofline_efficiency as roofline_efficiency

@@ -1,20 +1,21 @@
-"""The nouns Accelerator and AcceleratorServer, and the tables of those that can be bought; plug-ins add to them."""
+"""Accelerators that can be bought: one TOML file each, here in ``data/accelerators`` or in the package of a plug-in."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Annotated
 
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
 from topoopt.base.plugins import ACCELERATORS, EntryPoint, entry_points
-from topoopt.catalog.tables import Row, read_nouns
-from topoopt.schema.files import EveryKey, Strict, packaged_rows, parse_toml, validated
+from topoopt.schema.files import EveryKey, Number, OneOf, Positive, Strict, parse_toml, validated
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
 """Number formats of the arithmetic. ``fp32`` is without tensor cores, the others are dense (no sparsity)."""
 BYTES_PER_ELEMENT = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "fp4": 0.5}
 """Bytes that a number occupies in memory and on the wire."""
+EFFICIENCY_KINDS = ("matmul", "conv", "attention", "embedding", "elementwise", "pool", "concat")
+"""The kinds of operator that efficiencies distinguish."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,84 +86,7 @@ class Accelerator:
         return self.peaks[precision]
 
 
-class _File(Strict):
-    accelerator: Annotated[
-        Accelerator,
-        EveryKey("aliases", "scale_up_bandwidth_bps", "nic_bandwidth_bps", "tdp_w", "note"),
-    ]
-
-
-@cache
-def accelerators() -> tuple[Accelerator, ...]:
-    """Return every accelerator of the catalogue, in its order, and those that plug-ins add."""
-    return tuple(dict.fromkeys(part for part in _by_name().values() if isinstance(part, Accelerator)))
-
-
-def find_accelerator(name: str) -> Accelerator:
-    """Return the accelerator with this name or alias; capitals do not matter.
-
-    Raises
-    ------
-    InvalidInput
-        If there is none, with the nearest names, or if one of a plug-in cannot be used.
-
-    Examples
-    --------
-    >>> find_accelerator("H100").name, find_accelerator("a100-sxm4-40gb").aliases
-    ('H100-SXM5-80GB', ('a100', 'a100-40gb'))
-    """
-    part = _by_name().get(name.strip().lower())
-    if isinstance(part, InvalidInput):
-        raise part
-    if part is None:
-        for one in _by_name().values():
-            if isinstance(one, InvalidInput):  # what could not be read may be what was meant
-                raise one
-        raise unknown_name("accelerator", name.lower(), _by_name())
-    return part
-
-
-@cache
-def _by_name() -> Mapping[str, Accelerator | InvalidInput]:
-    """Return the accelerators by their names; an error for a name of two, and by the name of what is not readable."""
-    found: dict[str, Accelerator | InvalidInput] = {}
-    for part in read_nouns(Accelerator, "accelerators", aliases=_aliases, peaks=_peaks):
-        found |= dict.fromkeys(_names(part), part)
-    for one in entry_points(ACCELERATORS):
-        try:
-            for part in _added(one):
-                for name in _names(part):
-                    found[name] = one.error(f"{name} is another accelerator, too") if name in found else part
-        except InvalidInput as error:
-            found[str(one)] = error
-    return found
-
-
-def _names(part: Accelerator) -> list[str]:
-    return [name.lower() for name in (part.name, *part.aliases)]
-
-
-def _added(one: EntryPoint) -> Iterator[Accelerator]:
-    """Yield the accelerators of a plug-in: each is a TOML file in the package that its entry point names."""
-    for file in sorted(resources.files(one.load()).iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".toml"):
-            try:
-                content = parse_toml(file.read_text(encoding="utf-8"), file.name)
-                yield validated(_File, content, file.name).accelerator
-            except (InvalidInput, UnicodeDecodeError) as error:
-                raise one.error(str(error)) from None
-
-
-def _aliases(row: Row) -> tuple[str, ...]:
-    return tuple(row["aliases"].split(";")) if row["aliases"] else ()
-
-
-def _peaks(row: Row) -> dict[str, float]:
-    rates = {precision: row[f"{precision}_tflops"] for precision in PRECISIONS}
-    return {precision: float(rate) * 1e12 for precision, rate in rates.items() if rate}
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AcceleratorServer:
     """A server, or a rack that is bought as one.
 
@@ -181,22 +105,143 @@ class AcceleratorServer:
     """
 
     name: str
-    accelerator: str
-    accelerators: int
-    low_usd: float | None
-    typical_usd: float | None
-    high_usd: float | None
-    rated_w: float | None
+    accelerator: str = ""
+    accelerators: Number
+    low_usd: Positive | None = None
+    typical_usd: Positive | None = None
+    high_usd: Positive | None = None
+    rated_w: Positive | None = None
     date: str
     quality: str
     source: str
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EfficiencyRow:
+    """One row of the table of efficiencies: a value and its origin.
+
+    Attributes
+    ----------
+    quantity : str
+        ``compute`` or ``memory`` (fractions of the peak) or ``launch_floor_s``.
+    kind, precision, accelerator : str
+        What it holds for; ``any`` matches all. A row that names the accelerator wins over one for any.
+    quality : str
+        ``measured``, ``published``, ``derived`` (from other rows) or ``assumed``.
+    """
+
+    quantity: Annotated[str, OneOf(("compute", "memory", "launch_floor_s"))]
+    kind: Annotated[str, OneOf(EFFICIENCY_KINDS)]
+    precision: Annotated[str, OneOf((*PRECISIONS, "any"))]
+    accelerator: str = "any"
+    value: Positive
+    quality: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostLink:
+    """The link to the host, with its rate each way."""
+
+    link: str
+    bytes_per_s: Positive
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """The accelerator whose calibration of step times another one takes over, and the changes to it.
+
+    Attributes
+    ----------
+    accelerator : str
+        The accelerator that it is taken from.
+    gemm_factor : float
+        On the share of the peak that matrix products reach.
+    attention : str
+        One of :data:`~topoopt.transformers.ATTENTIONS`.
+    reason : str
+    """
+
+    accelerator: str
+    gemm_factor: Positive
+    attention: str
+    reason: str
+
+
+class AcceleratorFile(Strict):
+    """The file of one accelerator, with all that the catalogue states of it.
+
+    Attributes
+    ----------
+    order, server_order : int
+        Place in lists, and where another one, that of its server; accelerators of equal order are sorted by name.
+    device_names : tuple of str
+        Parts of the names that drivers give it, where these are not the catalogue's.
+    efficiency : tuple of EfficiencyRow
+        Rows that hold for this accelerator in place of those for any.
+    """
+
+    order: int = 1000
+    server_order: int | None = None
+    device_names: tuple[str, ...] = ()
+    accelerator: Annotated[
+        Accelerator,
+        EveryKey("aliases", "scale_up_bandwidth_bps", "nic_bandwidth_bps", "tdp_w", "note"),
+    ]
+    host_link: HostLink | None = None
+    server: AcceleratorServer | None = None
+    relative: Relative | None = None
+    efficiency: tuple[EfficiencyRow, ...] = ()
+
+
+def accelerators() -> tuple[Accelerator, ...]:
+    """Return every accelerator of the catalogue, in its order, with those that plug-ins add."""
+    return tuple(one.accelerator for one in accelerator_files())
+
+
+@cache
+def accelerator_files() -> tuple[AcceleratorFile, ...]:
+    """Return the files of all accelerators, in their order."""
+    files = (one for one in _by_name().values() if isinstance(one, AcceleratorFile))
+    return tuple({one.accelerator: one for one in files}.values())
+
+
+def find_accelerator(name: str) -> Accelerator:
+    """Return the accelerator with this name or alias; capitals do not matter.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none, with the nearest names, or if its file cannot be used.
+
+    Examples
+    --------
+    >>> find_accelerator("H100").name, find_accelerator("a100-sxm4-40gb").aliases
+    ('H100-SXM5-80GB', ('a100', 'a100-40gb'))
+    """
+    return accelerator_file(name).accelerator
+
+
+def accelerator_file(name: str) -> AcceleratorFile:
+    """Return the file of the accelerator with this name or alias, or refuse it as :func:`find_accelerator` does."""
+    file = _by_name().get(name.strip().lower())
+    if isinstance(file, InvalidInput):
+        raise file
+    if file is None:
+        for one in _by_name().values():
+            if isinstance(one, InvalidInput):  # what could not be read may be what was meant
+                raise one
+        raise unknown_name("accelerator", name.lower(), _by_name())
+    return file
+
+
 @cache
 def accelerator_servers() -> tuple[AcceleratorServer, ...]:
     """Return every server of the catalogue, in its order."""
-    return read_nouns(AcceleratorServer, "accelerator_servers")
+    files = sorted(accelerator_files(), key=lambda one: one.server_order or one.order)
+    return tuple(replace(one.server, accelerator=one.accelerator.name) for one in files if one.server)
 
 
 def server_with(accelerator: str) -> AcceleratorServer | None:
@@ -217,7 +262,7 @@ def server_with(accelerator: str) -> AcceleratorServer | None:
 
 
 def host_bytes_per_s(part: Accelerator) -> float | None:
-    """Return bytes per second each way; by the accelerator's own row, or that of its architecture. None: not known.
+    """Return bytes per second each way between an accelerator and its host. None: not known.
 
     Examples
     --------
@@ -225,10 +270,32 @@ def host_bytes_per_s(part: Accelerator) -> float | None:
     >>> host_bytes_per_s(find_accelerator("h100"))
     63000000000.0
     """
-    rates = _rates()
-    return rates.get(part.name, rates.get(part.architecture))
+    link = accelerator_file(part.name).host_link
+    return link and link.bytes_per_s
 
 
 @cache
-def _rates() -> dict[str, float]:
-    return {row["accelerators"]: float(row["bytes_per_s"]) for row in packaged_rows("catalog", "host_links")}
+def _by_name() -> Mapping[str, AcceleratorFile | InvalidInput]:
+    """Return the files by the names of accelerators; an error for a name of two, and by what is not readable."""
+    read = [pair for one in entry_points(ACCELERATORS) for pair in _read(one)]
+    files = [(one, file) for one, file in read if isinstance(file, AcceleratorFile)]
+    found: dict[str, AcceleratorFile | InvalidInput] = {}
+    for one, file in sorted(files, key=lambda pair: (pair[1].order, pair[1].accelerator.name)):
+        for name in (word.lower() for word in (file.accelerator.name, *file.accelerator.aliases)):
+            found[name] = one.error(f"{name} is another accelerator, too") if name in found else file
+    return found | {str(error): error for _, error in read if isinstance(error, InvalidInput)}
+
+
+def _read(one: EntryPoint) -> Iterator[tuple[EntryPoint, AcceleratorFile | InvalidInput]]:
+    """Yield what the TOML files in the package of an entry point say, or why they cannot be used."""
+    try:
+        folder = sorted(resources.files(one.load()).iterdir(), key=lambda file: file.name)
+    except InvalidInput as error:
+        yield one, error
+        return
+    for file in (file for file in folder if file.name.endswith(".toml")):
+        try:
+            content = parse_toml(file.read_text(encoding="utf-8"), file.name)
+            yield one, validated(AcceleratorFile, content, file.name)
+        except (InvalidInput, UnicodeDecodeError) as error:
+            yield one, one.error(f"{file.name}: {str(error).removeprefix(f'{file.name}: ')}")

@@ -6,8 +6,14 @@ from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import check_known
-from topoopt.catalog.accelerator import Accelerator, AcceleratorServer, accelerator_servers, accelerators
-from topoopt.catalog.efficiency import EfficiencyRow, efficiency_table
+from topoopt.catalog.accelerator import (
+    Accelerator,
+    AcceleratorServer,
+    EfficiencyRow,
+    accelerator_servers,
+    accelerators,
+)
+from topoopt.catalog.efficiency import efficiency_table
 from topoopt.catalog.optical_switches import OpticalSwitch, optical_switches
 from topoopt.catalog.parts import (
     CopperCable,

@@ -1,19 +1,22 @@
 """What part of its promised peaks an accelerator really reaches: the one table of the roofline.
 
 An operator takes the longer of its FLOPs over the reached compute rate and its bytes over the reached memory
-bandwidth, and never less than the launch floor. The values come from ``data/efficiency.csv``; each of its rows
-says where its value comes from.
+bandwidth, and never less than the launch floor. The values come from ``data/efficiency.csv`` and from the files of
+accelerators; each row says where its value comes from.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from topoopt.base.errors import check_known
-from topoopt.catalog.accelerator import PRECISIONS, find_accelerator
+from topoopt.catalog.accelerator import (
+    EFFICIENCY_KINDS,
+    PRECISIONS,
+    EfficiencyRow,
+    accelerator_files,
+    find_accelerator,
+)
 from topoopt.catalog.tables import read_nouns
-
-EFFICIENCY_KINDS = ("matmul", "conv", "attention", "embedding", "elementwise", "pool", "concat")
-"""The kinds of operator that the table distinguishes."""
 
 _KIND_OF_OPERATOR = {
     "dense": "matmul",
@@ -23,29 +26,6 @@ _KIND_OF_OPERATOR = {
     "pool2d": "pool",
     **{kind: kind for kind in EFFICIENCY_KINDS},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class EfficiencyRow:
-    """One row of the table: a value and its origin.
-
-    Attributes
-    ----------
-    quantity : str
-        ``compute`` or ``memory`` (fractions of the peak) or ``launch_floor_s``.
-    kind, precision, accelerator : str
-        What it holds for; ``any`` matches all. A row that names the accelerator wins over one for any.
-    quality : str
-        ``measured``, ``published``, ``derived`` (from other rows) or ``assumed``.
-    """
-
-    quantity: str
-    kind: str
-    precision: str
-    accelerator: str
-    value: float
-    quality: str
-    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +87,17 @@ def roofline_efficiency(precision: str, operator_kind: str, accelerator: str = "
 
 @cache
 def efficiency_table() -> tuple[EfficiencyRow, ...]:
-    """Return every row of the table."""
-    return read_nouns(EfficiencyRow, "efficiency")
+    """Return every row of the table: below each row for any accelerator those of accelerators."""
+    rows = read_nouns(EfficiencyRow, "efficiency", accelerator=lambda row: "any")
+    places = {(row.quantity, row.kind, row.precision): place for place, row in enumerate(rows)}
+    own = (
+        replace(row, accelerator=one.accelerator.name)
+        for one in accelerator_files()
+        for row in one.efficiency
+    )
+    return tuple(
+        sorted((*rows, *own), key=lambda row: places.get((row.quantity, row.kind, row.precision), len(rows)))
+    )
 
 
 @cache

@@ -49,12 +49,12 @@ def find_calibration(accelerator: str) -> Calibration:
     if name in shipped:
         return shipped[name]
     relative = relative_of(name)
-    if relative is None:
+    if relative is None or relative.accelerator not in shipped:
         raise InvalidInput(
             f"calibration: there is none for {name}, nor one of a relative; give a file of your own, or take "
             f"{', '.join(shipped)}"
         )
-    source = shipped[relative.source]
+    source = shipped[relative.accelerator]
     if name in _fitted_with(source):
         return replace(source, accelerator=name, attention=relative.attention)
     efficiency = min(source.gemm_efficiency * relative.gemm_factor, PARAMETERS["gemm_efficiency"].high)

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import available_bytes
-from topoopt.catalog import accelerators, find_accelerator
-from topoopt.schema.files import packaged_rows
+from topoopt.catalog import accelerator_files, accelerators, find_accelerator
 from topoopt.workloads import DeviceFacts
 
 _MAKER = re.compile(r"^(NVIDIA|TESLA|AMD|INSTINCT|GEFORCE)\s+")
@@ -254,10 +253,11 @@ def catalogue_name(device_name: str, memory_bytes: float) -> str:
     while _MAKER.match(name):
         name = _MAKER.sub("", name)
     exact = [part.name for part in accelerators() if part.name.upper() == name.replace(" ", "-")]
-    rows = packaged_rows(
-        "plugins.profiling", "device_names"
-    )  # names as drivers say them, where they are not the catalogue's
-    spoken = [row["name"] for row in rows if re.search(rf"\b{row['spoken']}\b", name)]
+    spoken = [
+        one.accelerator.name
+        for one in accelerator_files()
+        if any(re.search(rf"\b{re.escape(part.upper())}\b", name) for part in one.device_names)
+    ]
     for known in (*exact, *spoken):
         if abs(memory_bytes / find_accelerator(known).memory_bytes - 1) < _SLACK:
             return known

@@ -4,33 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
 
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.catalog import find_accelerator
+from topoopt.catalog import Relative, accelerator_file, find_accelerator
 from topoopt.schema.files import packaged_rows
 from topoopt.transformers.system import GATHERS, unfused_bits
-
-
-@dataclass(frozen=True, slots=True)
-class Relative:
-    """Whose calibration an accelerator takes over, and how.
-
-    Attributes
-    ----------
-    source : str
-        The accelerator that it is taken from.
-    gemm_factor : float
-        On the share of the peak that matrix products reach.
-    attention : str
-    reason : str
-    """
-
-    source: str
-    gemm_factor: float
-    attention: str
-    reason: str
-
 
 DIGITS = 4
 """Digits of a parameter that is fitted or written into a file."""
@@ -245,13 +223,17 @@ def _all(errors: str) -> float | None:
 
 def relative_of(accelerator: str) -> Relative | None:
     """Return the relative of an accelerator of the catalogue; None where it has runs of its own, or nobody is alike."""
-    return _relatives().get(find_accelerator(accelerator).name)
+    relative = accelerator_file(accelerator).relative
+    try:
+        return relative and replace(relative, accelerator=find_accelerator(relative.accelerator).name)
+    except InvalidInput as error:
+        raise InvalidInput(f"relative of {accelerator}: {error}") from None
 
 
 def are_alike(one: str, other: str) -> bool:
     """Return whether two accelerators are of one architecture and rest on the same runs: one's, or a third's."""
     parts = find_accelerator(one), find_accelerator(other)
-    sources = [relative.source if (relative := relative_of(part.name)) else part.name for part in parts]
+    sources = [relative.accelerator if (relative := relative_of(part.name)) else part.name for part in parts]
     return parts[0].architecture == parts[1].architecture and sources[0] == sources[1]
 
 
@@ -264,8 +246,8 @@ def peak_rates(accelerator: str) -> Mapping[str, float]:
         If neither is known.
     """
     part = find_accelerator(accelerator)
-    relative = _relatives().get(part.name)
-    peaks = part.peaks or (find_accelerator(relative.source).peaks if relative else {})
+    relative = relative_of(part.name)
+    peaks = part.peaks or (find_accelerator(relative.accelerator).peaks if relative else {})
     if not {"bf16", "fp16"} & set(peaks):
         raise InvalidInput(
             f"accelerator: the 16-bit rate of {part.name} is not known, so its step times are not either"
@@ -314,13 +296,3 @@ def _in_parts(name: str) -> Iterator[str]:
         yield f"{family}-{form[0]}"
     elif size:
         yield f"{family}-{size[1]}gb"
-
-
-@cache
-def _relatives() -> Mapping[str, Relative]:
-    return {
-        row["accelerator"]: Relative(
-            find_accelerator(row["from"]).name, float(row["gemm_factor"]), row["attention"], row["reason"]
-        )
-        for row in packaged_rows("transformers", "calibration_transfers")
-    }
