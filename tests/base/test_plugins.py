@@ -14,7 +14,7 @@ import pytest
 import topoopt
 from topoopt.base import plugins
 from topoopt.base.errors import InvalidInput
-from topoopt.base.plugins import ACCELERATORS, OWN, VERBS, entry_points
+from topoopt.base.plugins import ACCELERATORS, OWN, VERBS, PluginVerb, entry_points
 from topoopt.catalog import accelerator, find_accelerator
 from topoopt.frontends.cli import program
 from topoopt.frontends.cli.program import OWN_VERBS
@@ -72,7 +72,9 @@ def test_type_checkers_are_told_what_the_own_plugins_add() -> None:
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("topoopt.plugins.")
         for alias in node.names
     }
-    verbs = [one.verb() for one in entry_points(VERBS) if one.distribution == plugins.DISTRIBUTION]
+    verbs = [
+        one.load_as(PluginVerb) for one in entry_points(VERBS) if one.distribution == plugins.DISTRIBUTION
+    ]
     assert told == {(verb.module, name) for verb in verbs for name in verb.names}
     assert {name for _, name in told} <= set(dir(topoopt))
 
@@ -112,7 +114,7 @@ def test_a_verb_of_another_distribution_stands_in_its_place(site: Path) -> None:
 BROKEN = {
     "import": ({"greet": "no_such_module:GREET"}, {}, "ModuleNotFoundError: No module named 'no_such_module'"),
     "name": ({"greet": "hello_empty:GREET"}, {"hello_empty.py": ""}, "AttributeError: module 'hello_empty'"),
-    "kind": ({"greet": "hello_text:GREET"}, {"hello_text.py": "GREET = 3"}, "expected a PluginVerb, got int"),
+    "kind": ({"greet": "hello_text:GREET"}, {"hello_text.py": "GREET = 3"}, "expected PluginVerb, got int"),
     "raises": ({"greet": "hello_raises:GREET"}, {"hello_raises.py": "1 / 0"}, "ZeroDivisionError: division by zero"),
     "taken": ({"plan": "hello_made:GREET"}, {}, "topoopt has a verb of that name, too"),
 }  # fmt: skip

@@ -176,7 +176,7 @@ def _registered() -> Iterator[Place]:
             yield module, name
     for one in plugins.entry_points(plugins.VERBS):
         if one.distribution == plugins.DISTRIBUTION:
-            verb = one.verb()
+            verb = one.load_as(plugins.PluginVerb)
             command, _, _ = verb.command.partition(":")
             yield from ((command, name) for name in modules()[command].uses)
             yield from _names_of(verb.module, verb.names)

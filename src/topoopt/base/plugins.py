@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from topoopt.base.errors import InvalidInput
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
 VERBS, PAGES = "topoopt.verbs", "topoopt.pages"
-ACCELERATORS, NETWORKS = "topoopt.accelerators", "topoopt.networks"
+ACCELERATORS, NETWORKS, COLLECTIVES = "topoopt.accelerators", "topoopt.networks", "topoopt.collectives"
+KindT = TypeVar("KindT")
 DISTRIBUTION = "topoopt"
 ENTRY_POINTS = "*.dist-info/entry_points.txt"
 OWN: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -96,12 +97,12 @@ class EntryPoint:
         except Exception as error:
             raise self.error(f"{type(error).__name__}: {error}") from error
 
-    def verb(self) -> PluginVerb:
-        """Return what an entry point of the group ``topoopt.verbs`` names, or refuse it as :meth:`load` does."""
-        verb = self.load()
-        if not isinstance(verb, PluginVerb):
-            raise self.error(f"expected a PluginVerb, got {type(verb).__name__}")
-        return verb
+    def load_as(self, kind: type[KindT]) -> KindT:
+        """Return what is at the place if it has a type, or refuse it as :meth:`load` does."""
+        found = self.load()
+        if not isinstance(found, kind):
+            raise self.error(f"expected {kind.__name__}, got {type(found).__name__}")
+        return found
 
 
 @cache
@@ -118,12 +119,23 @@ def entry_points(group: str) -> tuple[EntryPoint, ...]:
     )
 
 
+def with_added(found: dict[str, KindT], group: str, kind: type[KindT]) -> dict[str, KindT]:
+    """Return a table with what the entry points of a group add; an :class:`InvalidInput` for a name that is taken."""
+    for one in entry_points(group):
+        added = one.load_as(kind)
+        name = getattr(added, "name", one.name)
+        if name in found:
+            raise one.error(f"there is another {name}")
+        found = {**found, name: added}
+    return found
+
+
 def plugin_name(name: str) -> Any:
     """Return what a plug-in adds to ``import topoopt`` by a name; an :class:`AttributeError` if none does."""
     found = []
     for one in () if name.startswith("_") else entry_points(VERBS):
         try:
-            verb = one.verb()
+            verb = one.load_as(PluginVerb)
         except InvalidInput:
             if one.name == name:
                 raise

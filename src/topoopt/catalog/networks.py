@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from topoopt.base.plugins import NETWORKS as GROUP
-from topoopt.base.plugins import entry_points
+from topoopt.base.plugins import with_added
 from topoopt.schema.words import TEXT_LISTS
 
 OWN = "topoopt"
@@ -271,11 +271,5 @@ def _discovered() -> dict[str, Network]:
         importlib.import_module(f"{GROUP}.{one.name}") for one in pkgutil.iter_modules(folder.__path__)
     ]
     found: dict[str, Network] = {module.NETWORK.name: module.NETWORK for module in modules}
-    for point in entry_points(GROUP):
-        network = point.load()
-        if not isinstance(network, Network):
-            raise point.error(f"expected a Network, got {type(network).__name__}")
-        if network.name in found:
-            raise point.error(f"there is a network {network.name} already")
-        found[network.name] = network
-    return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))
+    every = with_added(found, GROUP, Network)
+    return dict(sorted(every.items(), key=lambda item: (item[1].order, item[0])))

@@ -1,23 +1,22 @@
-"""The table of collective algorithms: the files of ``collectives/algorithms``."""
+"""The table of collective algorithms: the files of ``collectives/algorithms``, and what plug-ins add."""
 
+import pkgutil
 from functools import lru_cache
 from importlib import import_module
 
 import numpy as np
 
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.plugins import COLLECTIVES, with_added
+from topoopt.collectives import algorithms
 from topoopt.collectives.algorithms.ring import RING_MODELS
 from topoopt.collectives.schedule import MOST_RANKS, Algorithm, Moves, Schedule, merged
-from topoopt.schema.words import collective_algorithm_names
 
-
-def _declared(name: str) -> Algorithm:
-    module = import_module(f"topoopt.collectives.algorithms.{name.replace('-', '_')}")
-    found: Algorithm = module.ALGORITHM
-    return found
-
-
-_FOUND = {name: _declared(name) for name in collective_algorithm_names()}
+_MODULES = (
+    import_module(f"{algorithms.__name__}.{one.name}") for one in pkgutil.iter_modules(algorithms.__path__)
+)
+_OWN = {module.__name__.rpartition(".")[2].replace("_", "-"): module.ALGORITHM for module in _MODULES}
+_FOUND = with_added(_OWN, COLLECTIVES, Algorithm)
 _SORTED = sorted(_FOUND.items(), key=lambda item: (item[1].order, item[0]))
 ALGORITHMS = {name: one for name, one in _SORTED if one.schedules}
 """Those between any ranks."""

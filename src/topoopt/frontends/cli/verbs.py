@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from topoopt.base.errors import InvalidInput, TopoOptError, shown, unknown_name
 from topoopt.base.limits import MOST, MOST_OF_ANYTHING, finite
-from topoopt.base.plugins import DISTRIBUTION, VERBS, EntryPoint, entry_points
+from topoopt.base.plugins import DISTRIBUTION, VERBS, EntryPoint, PluginVerb, entry_points
 
 Commands = Mapping[str, EntryPoint | InvalidInput]
 """Where the commands of plug-ins are, by verb, or why one cannot be used."""
@@ -137,7 +137,7 @@ def completed(table: Mapping[str, str]) -> tuple[Mapping[str, str], Commands]:
                 owner = commands.get(one.name)
                 other = owner.distribution if isinstance(owner, EntryPoint) else DISTRIBUTION
                 raise one.error(f"{other} has a verb of that name, too")
-            verb = one.verb()
+            verb = one.load_as(PluginVerb)
             line, after, commands[one.name] = verb.text, verb.after, replace(one, place=verb.command)
         except InvalidInput as error:
             line, commands[one.name] = str(error).replace("[", r"\["), error  # brackets would be markup

@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypedDict
 
+from topoopt.base.plugins import COLLECTIVES, entry_points
 from topoopt.schema.words.word import Amount, Rate, Size, Time, Word, panel
 
 
 def collective_algorithm_names() -> tuple[str, ...]:
-    """Return the names of the collective algorithms: those of the files that declare them."""
+    """Return the names of the collective algorithms: those of the files that declare them, and those of plug-ins."""
     folder = Path(__file__).parents[2] / "collectives" / "algorithms"
-    return tuple(sorted(file.stem.replace("_", "-") for file in folder.glob("[!_]*.py")))
+    own = sorted(file.stem.replace("_", "-") for file in folder.glob("[!_]*.py"))
+    return (*own, *(one.name for one in entry_points(COLLECTIVES)))
 
 
 COLLECTIVE_FORM = "|".join(("stepped", "bulk", *collective_algorithm_names(), "auto"))
