@@ -14,8 +14,17 @@ import pytest
 import topoopt
 from topoopt.base import plugins
 from topoopt.base.errors import InvalidInput
-from topoopt.base.plugins import ACCELERATORS, OWN, VERBS, PluginVerb, entry_points
+from topoopt.base.plugins import (
+    ACCELERATORS,
+    COLLECTIVES,
+    OWN,
+    VERBS,
+    PluginVerb,
+    entry_points,
+    with_added,
+)
 from topoopt.catalog import accelerator, find_accelerator
+from topoopt.collectives import Algorithm
 from topoopt.frontends.cli import program
 from topoopt.frontends.cli.program import OWN_VERBS
 from topoopt.frontends.cli.verbs import completed, load
@@ -223,6 +232,21 @@ def test_an_accelerator_that_cannot_be_used_says_why(site: Path, text: str, aske
     assert "plug-in beads: entry point topoopt.accelerators: abacus = beads_made: " in str(caught.value)
     assert reason in str(caught.value)
     assert find_accelerator("a100").name == "A100-SXM4-40GB"
+
+
+def test_a_collective_that_cannot_be_used_is_named_where_it_is_asked_for(site: Path) -> None:
+    entries = {
+        "bad": "os:sep",
+        "good": "topoopt.collectives.algorithms.tree:ALGORITHM",
+        "ring": "no_such:RING",
+    }
+    install(site, "hello", COLLECTIVES, entries, {})
+    found, errors = with_added({}, COLLECTIVES, Algorithm)
+    assert list(found) == ["good"]
+    assert str(errors["bad"]).endswith(": expected Algorithm, got str; update or uninstall hello")
+    assert "No module named 'no_such'" in str(errors["ring"])
+    _, errors = with_added(found, COLLECTIVES, Algorithm)
+    assert ": there is another good; " in str(errors["good"])
 
 
 def test_a_page_belongs_to_the_answer_of_its_own_package(site: Path) -> None:

@@ -173,7 +173,8 @@ def _registered() -> Iterator[Place]:
     for entries in plugins.OWN.values():
         for text in entries.values():
             module, _, name = text.partition(":")
-            yield module, name
+            if name:  # a folder of files that are not Python has none
+                yield module, name
     for one in plugins.entry_points(plugins.VERBS):
         if one.distribution == plugins.DISTRIBUTION:
             verb = one.load_as(plugins.PluginVerb)

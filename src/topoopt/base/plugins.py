@@ -119,15 +119,21 @@ def entry_points(group: str) -> tuple[EntryPoint, ...]:
     )
 
 
-def with_added(found: dict[str, KindT], group: str, kind: type[KindT]) -> dict[str, KindT]:
-    """Return a table with what the entry points of a group add; an :class:`InvalidInput` for a name that is taken."""
+def with_added(
+    found: dict[str, KindT], group: str, kind: type[KindT]
+) -> tuple[dict[str, KindT], dict[str, InvalidInput]]:
+    """Return a table with what the entry points of a group add, and errors by name for those that cannot be used."""
+    errors = {}
     for one in entry_points(group):
-        added = one.load_as(kind)
-        name = getattr(added, "name", one.name)
-        if name in found:
-            raise one.error(f"there is another {name}")
-        found = {**found, name: added}
-    return found
+        try:
+            added = one.load_as(kind)
+            name = getattr(added, "name", one.name)
+            if name in found:
+                raise one.error(f"there is another {name}")
+            found = {**found, name: added}
+        except InvalidInput as error:
+            errors[one.name] = error
+    return found, errors
 
 
 def plugin_name(name: str) -> Any:

@@ -271,5 +271,7 @@ def _discovered() -> dict[str, Network]:
         importlib.import_module(f"{GROUP}.{one.name}") for one in pkgutil.iter_modules(folder.__path__)
     ]
     found: dict[str, Network] = {module.NETWORK.name: module.NETWORK for module in modules}
-    every = with_added(found, GROUP, Network)
+    every, errors = with_added(found, GROUP, Network)
+    for error in errors.values():
+        raise error
     return dict(sorted(every.items(), key=lambda item: (item[1].order, item[0])))

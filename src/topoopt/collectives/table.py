@@ -16,7 +16,7 @@ _MODULES = (
     import_module(f"{algorithms.__name__}.{one.name}") for one in pkgutil.iter_modules(algorithms.__path__)
 )
 _OWN = {module.__name__.rpartition(".")[2].replace("_", "-"): module.ALGORITHM for module in _MODULES}
-_FOUND = with_added(_OWN, COLLECTIVES, Algorithm)
+_FOUND, _ERRORS = with_added(_OWN, COLLECTIVES, Algorithm)
 _SORTED = sorted(_FOUND.items(), key=lambda item: (item[1].order, item[0]))
 ALGORITHMS = {name: one for name, one in _SORTED if one.schedules}
 """Those between any ranks."""
@@ -37,7 +37,7 @@ def collective_name(text: str, kind: str = "collective") -> str:
     Raises
     ------
     InvalidInput
-        If it is neither.
+        If it is neither, or that of a plug-in that cannot be used.
 
     Examples
     --------
@@ -45,6 +45,8 @@ def collective_name(text: str, kind: str = "collective") -> str:
     ('tree', 'auto')
     """
     name = COLLECTIVE_ALIASES.get(text, text)
+    if name in _ERRORS:
+        raise _ERRORS[name]
     check_known(kind, name, COLLECTIVE_NAMES)
     return name
 
