@@ -8,7 +8,7 @@ from typing import Annotated
 
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
 from topoopt.base.plugins import ACCELERATORS, EntryPoint, entry_points
-from topoopt.schema.files import EveryKey, Number, OneOf, Positive, Strict, parse_toml, validated
+from topoopt.schema.files import Number, OneOf, Positive, Strict, parse_toml, validated
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
 """Number formats of the arithmetic. ``fp32`` is without tensor cores, the others are dense (no sparsity)."""
@@ -151,17 +151,10 @@ class HostLink:
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """The accelerator whose calibration of step times another one takes over, and the changes to it.
+    """The accelerator whose calibration of step times another one takes over.
 
-    Attributes
-    ----------
-    accelerator : str
-        The accelerator that it is taken from.
-    gemm_factor : float
-        On the share of the peak that matrix products reach.
-    attention : str
-        One of :data:`~topoopt.transformers.ATTENTIONS`.
-    reason : str
+    The share of the peak that matrix products reach is multiplied by ``gemm_factor``; ``attention`` is one of
+    :data:`~topoopt.transformers.ATTENTIONS`.
     """
 
     accelerator: str
@@ -173,23 +166,14 @@ class Relative:
 class AcceleratorFile(Strict):
     """The file of one accelerator, with all that the catalogue states of it.
 
-    Attributes
-    ----------
-    order, server_order : int
-        Place in lists, and where another one, that of its server; accelerators of equal order are sorted by name.
-    device_names : tuple of str
-        Parts of the names that drivers give it, where these are not the catalogue's.
-    efficiency : tuple of EfficiencyRow
-        Rows that hold for this accelerator in place of those for any.
+    ``order`` is its place in lists and ``server_order`` that of its server, where it is another; those of equal order
+    are sorted by name. ``device_names`` are parts of the names that drivers give it, where these are not its own.
     """
 
     order: int = 1000
     server_order: int | None = None
     device_names: tuple[str, ...] = ()
-    accelerator: Annotated[
-        Accelerator,
-        EveryKey("aliases", "scale_up_bandwidth_bps", "nic_bandwidth_bps", "tdp_w", "note"),
-    ]
+    accelerator: Accelerator
     host_link: HostLink | None = None
     server: AcceleratorServer | None = None
     relative: Relative | None = None
@@ -266,12 +250,11 @@ def host_bytes_per_s(part: Accelerator) -> float | None:
 
     Examples
     --------
-    >>> from topoopt.catalog import find_accelerator
     >>> host_bytes_per_s(find_accelerator("h100"))
     63000000000.0
     """
     link = accelerator_file(part.name).host_link
-    return link and link.bytes_per_s
+    return link.bytes_per_s if link else None
 
 
 @cache

@@ -90,13 +90,10 @@ def efficiency_table() -> tuple[EfficiencyRow, ...]:
     """Return every row of the table: below each row for any accelerator those of accelerators."""
     rows = read_nouns(EfficiencyRow, "efficiency", accelerator=lambda row: "any")
     places = {(row.quantity, row.kind, row.precision): place for place, row in enumerate(rows)}
-    own = (
-        replace(row, accelerator=one.accelerator.name)
-        for one in accelerator_files()
-        for row in one.efficiency
-    )
+    of_all = ((one.accelerator.name, row) for one in accelerator_files() for row in one.efficiency)
+    every = (*rows, *(replace(row, accelerator=name) for name, row in of_all))
     return tuple(
-        sorted((*rows, *own), key=lambda row: places.get((row.quantity, row.kind, row.precision), len(rows)))
+        sorted(every, key=lambda row: places.get((row.quantity, row.kind, row.precision), len(rows)))
     )
 
 
