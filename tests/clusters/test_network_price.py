@@ -17,7 +17,7 @@ from topoopt.clusters import (
     run_cluster,
 )
 from topoopt.pages import Notes, make_page
-from topoopt.pricing import Accounting, known_bill, pricing_of
+from topoopt.pricing import Accounting, known_price, pricing_of
 from topoopt.search import SearchOptions
 
 FAST = ClusterSettings(ClusterSpec(32, 4, 400e9), search=SearchOptions(budget=0, balance=False))
@@ -38,11 +38,11 @@ def test_at_400_gbps_every_default_fabric_is_there_with_its_price(result: Cluste
     for run in result.fabrics:
         interfaces = 1 if run.fabric == "fat-tree" and run.variant != "priced" else 4
         if run.variant != "priced":
-            bill = known_bill(
+            price = known_price(
                 run.fabric, 32, interfaces, run.server_bandwidth_bps / interfaces, pricing_of("2026")
             )
-            assert bill is not None
-            assert run.cost_usd == bill.cost_usd
+            assert price.usd is not None
+            assert (run.cost_usd, run.power_w) == (price.usd, price.power_w)
     by_label = {run.label: run.cost_usd or 0.0 for run in result.fabrics}
     assert 0 < by_label["fat-tree (priced)"] <= by_label["topoopt"]
 
@@ -80,9 +80,9 @@ def test_panels_are_counted_once_without_look_ahead(result: ClusterResult) -> No
     plain = replace(FAST, panels=PanelSettings(look_ahead=False))
     (once,) = run_cluster(TRACE, plain, ("topoopt",)).fabrics
     rule = Accounting(look_ahead=False, look_ahead_fiber=False)
-    bill = known_bill("topoopt", 32, 4, 400e9, replace(pricing_of("2026"), accounting=rule))
-    assert bill is not None
-    assert once.cost_usd == bill.cost_usd
+    price = known_price("topoopt", 32, 4, 400e9, replace(pricing_of("2026"), accounting=rule))
+    assert price.usd is not None
+    assert once.cost_usd == price.usd
     assert (once.cost_usd or 0.0) < (result.fabrics[0].cost_usd or 0.0)
 
 

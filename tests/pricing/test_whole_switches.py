@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from topoopt.base.errors import Infeasible
 from topoopt.catalog import NETWORKS
-from topoopt.pricing import Bill, known_bill, network_bill, pricing_of
+from topoopt.pricing import Bill, known_price, network_bill, pricing_of
 
 PRICING = pricing_of("2026", fiber_length_m=10.0)
 
@@ -274,7 +274,9 @@ def test_tiers_can_be_forced_and_what_does_not_reach_is_refused() -> None:
         network_bill("ideal-switch", 2000, 1, 400e9, pricing_of(tiers=1))
     with pytest.raises(Infeasible, match=r"no switch of the catalogue has ports of 3.2 Tb/s"):
         network_bill("rail", 16, 1, 3200e9, pricing_of())
-    assert known_bill("rail", 16, 1, 3200e9, pricing_of()) is None
+    unknown = known_price("rail", 16, 1, 3200e9, pricing_of())
+    assert (unknown.usd, unknown.power_w) == (None, None)
+    assert "no switch of the catalogue" in unknown.missing[0]
 
 
 def test_a_row_of_a_switch_prices_it_whole(tmp_path: Path) -> None:

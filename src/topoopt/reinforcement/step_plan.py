@@ -242,9 +242,7 @@ def with_fabrics(
         usd = _usd_per_step(step, step_s, terms, places.servers, network)
         return replace(row, step_s=step_s, usd_per_step=usd, way=best)
 
-    return replace(
-        step, fabrics=compare(dict.fromkeys(names), row_of, required=True).rows, rewiring=rewiring
-    )
+    return replace(step, fabrics=compare(dict.fromkeys(names), row_of, required=True).rows, rewiring=rewiring)
 
 
 def _phase_seconds(
