@@ -19,7 +19,7 @@ from topoopt.transformers import (
 from topoopt.workloads import MODELS
 from topoopt.workloads.transformer import TRANSFORMERS, TransformerModel, find_transformer, read_config
 
-ACCELERATOR = "h100"
+DEFAULT_ACCELERATOR = "h100"
 """What transformers are trained on where nothing is said."""
 
 CANDIDATES = 8
@@ -153,7 +153,7 @@ _USUAL = {"bucket_bytes": AUTO_BUCKET, "collective": QUICKEST}
 
 def _cluster(request: JobRequest) -> ClusterSpec:
     fields = dict(request.cluster)
-    part = find_accelerator(fields.setdefault("accelerator", ACCELERATOR))
+    part = find_accelerator(fields.setdefault("accelerator", DEFAULT_ACCELERATOR))
     accelerators = request.training.get("accelerators")
     if "accelerators_per_server" not in fields:
         fields["accelerators_per_server"] = accelerators_of_a_server(part, accelerators)

@@ -12,6 +12,7 @@ import topoopt as door
 from tests.frontends.cli.conftest import Topoopt
 from tests.studies.sweep.conftest import here
 from topoopt.base.errors import InvalidInput
+from topoopt.catalog import find_accelerator
 from topoopt.frontends.cli import main
 
 JOBS = ("vgg16:3", "dlrm:1")
@@ -127,3 +128,17 @@ def test_a_mistake_is_one_line(topoopt: Topoopt, words: tuple[str, ...], message
 def test_the_python_door_refuses_misspelled_words() -> None:
     with pytest.raises(InvalidInput, match="did you mean degrees"):
         door.choose("vgg16", degres=[2])  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("job", ["vgg16", "llama3-8b"])
+def test_an_iteration_takes_as_long_as_plan_says(job: str) -> None:
+    """Found by a user: for a graph of operators it took 8 H100 a server, where ``plan`` takes 4 A100."""
+    effort = {"budget": 5} if job == "vgg16" else {}
+    plan = door.plan(job, servers=2, degree=2, bandwidth="100Gbps", **effort)
+    found = door.choose(
+        job, servers=2, degrees=[2], bandwidths=["100Gbps"], fabrics=["topoopt"], processes=1, **effort
+    )
+    cluster = plan.job.cluster
+    name = find_accelerator(cluster.accelerator).name
+    assert found.machines == f"2 servers of {cluster.accelerators_per_server} × {name}"
+    assert found.to_json()["jobs"][0]["iteration_time_s"] == plan.outcome.iteration_time_s

@@ -10,14 +10,16 @@ from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
 from topoopt.base.progress import Progress, silent
 from topoopt.base.units import parse_bandwidth, parse_time
-from topoopt.catalog import compared_by
+from topoopt.catalog import ClusterSpec, compared_by
 from topoopt.frontends.verbs.pricing import ownership_terms, pricing
 from topoopt.frontends.verbs.sweep import kept_crew
 from topoopt.pricing import LINK_TECHNOLOGIES
 from topoopt.schema.words import ChooseWords, amount, checked_arguments, checked_words
+from topoopt.search import DEFAULT_ACCELERATOR, is_transformer
 from topoopt.studies.choice import (
     Choice,
     Machines,
+    Mix,
     Owner,
     Question,
     Store,
@@ -26,6 +28,7 @@ from topoopt.studies.choice import (
     write_choice,
 )
 from topoopt.studies.choice import choose as choose_network
+from topoopt.studies.sweep import request_of
 from topoopt.transformers import usual_system
 
 SERVERS = 64
@@ -99,7 +102,7 @@ def choose(
 def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, Any]) -> Question:
     named = [os.fspath(jobs)] if isinstance(jobs, str | os.PathLike) else [str(job) for job in jobs]
     mix = read_mix(named, _listed(words.get("weights", ()), "weights", str))
-    machines = _machines(words)
+    machines = _machines(words, mix)
     links = tuple(words.get("link_technologies", ("pluggable",)))
     for name in links:
         check_known("link_technologies", name, LINK_TECHNOLOGIES)
@@ -124,19 +127,27 @@ def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, 
     )
 
 
-def _machines(words: Mapping[str, Any]) -> Machines:
-    """Return the servers; of so many accelerators as many as hold them."""
-    accelerators = words.get("accelerators")
-    per_server = words.get("accelerators_per_server")
-    scale_up = words.get("intra_server_bandwidth")
-    system = usual_system(
-        words["accelerator"],
-        per_server,
-        None if scale_up is None else amount(parse_bandwidth, scale_up, "intra_server_bandwidth"),
-        1.0,
-        accelerators=accelerators,
-    )
-    each, servers = system.accelerators_per_server, words.get("servers")
+def _machines(words: Mapping[str, Any], mix: Mix) -> Machines:
+    """Return the servers, by default those that ``topoopt plan`` takes for such jobs; enough for the accelerators."""
+    accelerators, servers = words.get("accelerators"), words.get("servers")
+    given = {word: words[word] for word in ("accelerator", "accelerators_per_server") if word in words}
+    if "intra_server_bandwidth" in words:
+        rate = amount(parse_bandwidth, words["intra_server_bandwidth"], "intra_server_bandwidth")
+        given["intra_server_bandwidth_bps"] = rate
+    if any(is_transformer(request_of(one.job, one.folder)) for one in mix):
+        system = usual_system(
+            given.get("accelerator", DEFAULT_ACCELERATOR),
+            given.get("accelerators_per_server"),
+            given.get("intra_server_bandwidth_bps"),
+            1.0,
+            accelerators=accelerators,
+        )
+        each, scale_up_bps = system.accelerators_per_server, system.scale_up_bandwidth_bps
+        accelerator = system.accelerator
+    else:
+        usual = ClusterSpec(2, 1, 1.0, **given)
+        each, scale_up_bps = usual.accelerators_per_server, usual.intra_server_bandwidth_bps
+        accelerator = usual.accelerator
     if accelerators is not None:
         if servers is not None:
             raise InvalidInput("accelerators: servers are given, too; leave one of them out")
@@ -147,9 +158,9 @@ def _machines(words: Mapping[str, Any]) -> Machines:
             )
     return Machines(
         whole("servers", SERVERS if servers is None else servers, 2),
-        words["accelerator"],
+        accelerator,
         each,
-        system.scale_up_bandwidth_bps,
+        scale_up_bps,
     )
 
 

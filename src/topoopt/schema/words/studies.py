@@ -87,12 +87,12 @@ class BoughtServersWords(TypedDict, total=False):
     """Servers; 64."""
     accelerators: int
     """Accelerators, instead of ``servers``."""
-    accelerator: Annotated[str, Word("NAME", "h100")]
-    """See topoopt hardware."""
+    accelerator: Annotated[str, Word("NAME")]
+    """See topoopt hardware; h100, a100 if all jobs are graphs of operators."""
     accelerators_per_server: int
-    """Accelerators of a server; as many as the catalogue says."""
+    """Accelerators of a server; as many as the catalogue says, 4 if all jobs are graphs of operators."""
     intra_server_bandwidth: Rate
-    """Of each accelerator in its server; the catalogue's."""
+    """Of each accelerator in its server; the catalogue's, 200Gbps if all jobs are graphs of operators."""
 
 
 @panel("Networks to choose from")
