@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from multiprocessing import get_context
 
 import numpy as np
@@ -237,7 +237,8 @@ def search_released(
     Starts from data parallelism; accepts what is faster, else with exp(-alpha·Δms); returns to the best
     strategy every hundredth part of the budget. All servers are always wired by the options' rules.
     """
-    problem = _markov_chains_problem(job, fabric_for(job, start, options.rules, options.seed), options)
+    problem_on = partial(make_problem, job, measured_only=True, seed=options.seed)
+    problem = problem_on(fabric_for(job, start, options.rules, options.seed))
     state = problem.state(start)
     time_s = float(state.times_s[0])
     best = ChainAnswer(start, problem.fabric, time_s, 0, "budget", ((0, time_s),))
@@ -253,7 +254,7 @@ def search_released(
             strategy = problem.strategy(state.config)
             rebuilt = fabric_for(job, strategy, options.rules, options.seed)
             if not same_links(rebuilt, problem.fabric):
-                problem = _markov_chains_problem(job, rebuilt, options)
+                problem = problem_on(rebuilt)
                 state = problem.state(strategy)
             time_s = float(state.times_s[0])
             if time_s < best.time_s:
@@ -262,13 +263,9 @@ def search_released(
             if made - last_reset >= max(budget // 100, 1):
                 last_reset = made
                 if not same_links(best.fabric, problem.fabric):
-                    problem = _markov_chains_problem(job, best.fabric, options)
+                    problem = problem_on(best.fabric)
                 state = problem.state(best.strategy)
         except KeyboardInterrupt:
             because = "interrupted"
             break
     return replace(best, proposals=made, stopped_because=because)
-
-
-def _markov_chains_problem(job: Job, fabric: Fabric, options: SearchOptions) -> SearchProblem:
-    return make_problem(job, fabric, measured_only=True, seed=options.seed)

@@ -10,7 +10,7 @@ import numpy as np
 
 from topoopt.base.progress import Progress, silent
 from topoopt.catalog import NETWORKS, Sizing
-from topoopt.jobs import Job, Layout, TransformerWork, job_traffic
+from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Outcome
 from topoopt.pricing import Pricing
 from topoopt.routing import Fabric
@@ -266,7 +266,9 @@ def _baseline(
 def is_large(job: Job) -> bool:
     """Return whether layouts are left out of simulations that cannot win."""
     work = job.work
-    return isinstance(work, TransformerWork) and _flows(work.layouts) > LARGE
+    if not isinstance(work, TransformerWork):
+        return False
+    return sum(_step_flows(layout.step) for layout in work.layouts) > LARGE
 
 
 def to_beat_s(job: Job, fastest_s: float) -> float:
@@ -278,7 +280,3 @@ def least_time_s(job: Job, index: int) -> float:
     """Return the time of a layout with free communication, the same on every fabric."""
     assert isinstance(job.work, TransformerWork)
     return _free_time_s(job.work.layouts[index].step)
-
-
-def _flows(layouts: Sequence[Layout]) -> int:
-    return sum(_step_flows(layout.step) for layout in layouts)

@@ -100,7 +100,7 @@ def search_operators(
         made += proposals
         on_progress("searching strategy and topology", made, options.budget)
 
-    starts = _told(simulated_starts(job, options), found)
+    starts = told(simulated_starts(job, options), found)
     wait_for("chain", use_loads)
     chains = run_chains(job, options, tick, _beginnings(job, options, starts))
     if job.cluster.servers > MANY:
@@ -110,20 +110,20 @@ def search_operators(
         lambda row: candidate_on(job, row.strategy, row.fabric, row.rules or options.rules, options.seed),
         (chains.best,) if large else chains.answers,
     )
-    times_s = tuple(row.time_s for row in _told(searched, found))
+    times_s = tuple(row.time_s for row in told(searched, found))
     because, convergence = chains.best.stopped_because, chains.best.convergence
     if because != "interrupted":
-        searched += _told(_on_all_wirings(job, options, [*searched, *starts]), found)
+        searched += told(_on_all_wirings(job, options, [*searched, *starts]), found)
     return starts, searched, SearchRecord(chains.proposals, because, times_s, convergence, chains.cpu_s)
 
 
-def _told(rows: Iterable[Candidate], found: Found) -> list[Candidate]:
+def told(rows: Iterable[Candidate], found: Found) -> list[Candidate]:
     """Return candidates after each was told of."""
-    told = []
+    listed = []
     for row in rows:
         found(row)
-        told.append(row)
-    return told
+        listed.append(row)
+    return listed
 
 
 def _beginnings(job: Job, options: SearchOptions, starts: list[Candidate]) -> list[Beginning]:

@@ -48,7 +48,7 @@ from topoopt.search.candidates.load_balancing import balanced
 from topoopt.search.candidates.optimality_gap import gap_parts
 from topoopt.search.candidates.wiring_choice import MANY, chosen_wiring, other_wirings, splits_to_try
 from topoopt.search.gradient_buckets import for_search, settled, sizes_elsewhere
-from topoopt.search.operator_search import search_operators
+from topoopt.search.operator_search import search_operators, told
 from topoopt.search.options import SearchOptions
 from topoopt.search.progress import Draft, Found, drafts_for
 from topoopt.search.rival_wirings import preference_s, rivals, settled_answer
@@ -66,7 +66,10 @@ def wire_traffic(
     """Return the wiring by the degree split that was asked for, and those by each, all simulated."""
     on_progress("wiring", 0, 0)
     began = time.process_time()
-    first, *others = _wirings(job, job.work.plain_strategy(job.cluster.servers), options, found)
+    strategy = job.work.plain_strategy(job.cluster.servers)
+    first, *others = told(
+        (wired_candidate(job, strategy, rules, options.seed) for rules in _rules(options)), found
+    )
     rows = sorted((first, *others), key=lambda row: list(DEGREE_SPLITS).index(row.rules.degree_split))
     best = min(rows, key=lambda row: row.time_s)
     for rules, fabric in other_wirings(job, best.strategy, best.fabric, options, MOST_OTHERS):
@@ -152,15 +155,6 @@ def _raced(
         wirings.append(simulated_candidate(job, strategy, ready, rules, result))
         limit_s = min(limit_s, to_beat_s(job, result.iteration_time_s))
     return wirings, min(beaten_s, default=0.0), len(splits)
-
-
-def _wirings(job: Job, strategy: ParallelStrategy, options: SearchOptions, found: Found) -> list[Candidate]:
-    """Return a strategy wired by every degree split, the one that was asked for first."""
-    rows = []
-    for rules in _rules(options):
-        rows.append(wired_candidate(job, strategy, rules, options.seed))
-        found(rows[-1])
-    return rows
 
 
 NEAR = 1.02

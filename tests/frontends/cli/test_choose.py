@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import pytest
 
@@ -133,7 +134,7 @@ def test_the_python_door_refuses_misspelled_words() -> None:
 @pytest.mark.parametrize("job", ["vgg16", "llama3-8b"])
 def test_an_iteration_takes_as_long_as_plan_says(job: str) -> None:
     """Found by a user: for a graph of operators it took 8 H100 a server, where ``plan`` takes 4 A100."""
-    effort = {"budget": 5} if job == "vgg16" else {}
+    effort: dict[str, Any] = {"budget": 5} if job == "vgg16" else {}
     plan = door.plan(job, servers=2, degree=2, bandwidth="100Gbps", **effort)
     found = door.choose(
         job, servers=2, degrees=[2], bandwidths=["100Gbps"], fabrics=["topoopt"], processes=1, **effort

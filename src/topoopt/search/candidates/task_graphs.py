@@ -124,9 +124,7 @@ def _of_transformer(job: Job, strategy: ParallelStrategy, iterations: int) -> Ta
     return (_last_of_step if large else _of_step)(step, iterations)
 
 
-@lru_cache(maxsize=LAYOUTS_TO_KEEP)
-def _of_step(step: PipelinedStep, iterations: int) -> TaskGraph:
-    return pipeline_task_graph(step, iterations)
+_of_step = lru_cache(maxsize=LAYOUTS_TO_KEEP)(pipeline_task_graph)
 
 
 def _last_of_step(step: PipelinedStep, iterations: int) -> TaskGraph:

@@ -6,6 +6,7 @@ all carry on the average of the rest. The choice among the few that are left is 
 
 from collections.abc import Iterable
 from dataclasses import replace
+from operator import itemgetter
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def kept_wirings(
     Of wirings that are the same only the first is kept.
     """
     first, *others = _loaded(job, strategy, rules, seed)
-    return [(one, fabric) for _, one, fabric in (first, *sorted(others, key=_load)[: most - 1])]
+    return [(one, fabric) for _, one, fabric in (first, *sorted(others, key=itemgetter(0))[: most - 1])]
 
 
 def other_wirings(
@@ -83,14 +84,10 @@ def other_wirings(
     rules = rules_to_try(job.cluster, options, tuple(LAYOUT_SPLITS))
     rows = _loaded(job, strategy, [one for one in rules if one.wiring != STRIDES], options.seed)
     limit_s = SLACK * load_s(best, job_traffic(job, strategy))
-    return [(one, fabric) for load, one, fabric in sorted(rows, key=_load)[:most] if load < limit_s]
+    return [(one, fabric) for load, one, fabric in sorted(rows, key=itemgetter(0))[:most] if load < limit_s]
 
 
 _Loaded = tuple[float, FinderRules, Fabric]
-
-
-def _load(row: _Loaded) -> float:
-    return row[0]
 
 
 def _loaded(job: Job, strategy: ParallelStrategy, rules: list[FinderRules], seed: int) -> list[_Loaded]:
