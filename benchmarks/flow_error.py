@@ -1,6 +1,6 @@
 """How far ``--simulator auto`` is from packets on the authors' task graphs: ``python -m benchmarks.flow_error``.
 
-Prints every run, then for each kind of traffic the figures that ``simulate/auto_expected_error.py`` holds.
+Prints every run, then for each kind of traffic the figures that ``simulation/simulators.py`` holds.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A face that imports a name when it is first used: for rooms that know many others, and for the front door.
+"""A face that imports a name when it is first used: for packages that import many others, and for the front door.
 
 What the face hands on stands once, under ``if TYPE_CHECKING``, as in any other face; it is read from there.
 """

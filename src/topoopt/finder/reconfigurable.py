@@ -77,7 +77,7 @@ def rewired(fabric: Fabric, circuits: Circuits) -> Fabric:
     Parameters
     ----------
     circuits : int64 array, shape (servers, servers)
-        Number of circuits of each ordered pair; see ``finder/circuits.py``.
+        Number of circuits of each ordered pair.
     """
     return _wired(fabric.name, circuits, fabric.beat)
 

@@ -1,6 +1,6 @@
 """How long the keys and values of a prompt take from prefill to decode: a start, and bytes over a share of the route.
 
-Both numbers are fitted to Mooncake's published transfers between two servers, ``serving/data/kv_transfers.csv``, once
+Both numbers are fitted to Mooncake's published transfers between two servers, ``inference/data/kv_transfers.csv``, once
 for each engine, by least squares of relative errors.
 """
 
@@ -40,7 +40,7 @@ class TransferLaw:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTransfer:
-    """A row of ``serving/data/kv_transfers.csv``: a prompt's keys and values from one server to another."""
+    """A row of ``inference/data/kv_transfers.csv``: a prompt's keys and values from one server to another."""
 
     engine: str
     model: str

@@ -292,7 +292,7 @@ def draw_requests(
 
 @cache
 def objective_presets() -> Mapping[str, Objectives]:
-    """Return named objectives, ``serving/data/objectives.csv``: those of MLPerf Inference, with their sources."""
+    """Return named objectives, ``inference/data/objectives.csv``: those of MLPerf Inference, with their sources."""
     return {
         row["name"]: Objectives(float(row["ttft_s"]), float(row["tpot_s"]), float(row["share"]))
         for row in packaged_rows("inference", "objectives")

@@ -2,9 +2,9 @@
 
 The protocol Work: what a job does in an iteration, and what everyone may ask of it, whatever it is.
 
-One file each: ``operators_work.py``, ``traffic_work.py``, ``transformer_work.py``.
-What only rooms above can say of a kind of work (its task graph, how it is searched, its part of a plan file, its words
-on a page) is in a table of theirs, keyed by ``kind``.
+Operators and transformers have files of their own: ``operators_work.py``, ``transformer_work.py``.
+What only packages above can say of a kind of work (its task graph, how it is searched, its part of a plan file, its
+words on a page) is in a table of theirs, keyed by ``kind``.
 """
 
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class Work(Protocol):
 
     @property
     def kind(self) -> str:
-        """Key of the tables of other rooms: ``operators``, ``traffic`` or ``transformer``."""
+        """Key of the tables of other packages: ``operators``, ``traffic`` or ``transformer``."""
 
     @property
     def name(self) -> str:

@@ -58,7 +58,7 @@ def profiled_calibration(
 ) -> ProfiledCalibration:
     """Return a calibration with the kernels of a profile, and everything else of ``base``.
 
-    The laws are those of ``llm/step_time/layer_time.py``. A matrix product is taken as a third of a linear
+    The laws are those of ``step_time/layer_time.py``. A matrix product is taken as a third of a linear
     layer's forward and backward pass. Launches, collectives, overlap and stragglers are not in a profile of operators.
 
     Parameters

@@ -310,7 +310,7 @@ class DeviceTimer:
 
     A time is taken for an operator of exactly a measured shape; any other goes to ``fallback``. Where a channel
     split was measured along two dimensions, the longer time counts: a search's table has one for both. Between
-    and beyond the measured numbers of samples, see ``workload/curve.py``; the floor is the
+    and beyond the measured numbers of samples see :class:`~topoopt.workloads.operator_timer.Curve`; the floor is the
     shortest time in the profile. Where a channel degree was not measured, the whole operator's time is divided:
     ``floor + (t - floor) / k``.
 

@@ -1,4 +1,4 @@
-"""A binary heap of (time, code), and queues of tasks before devices; kernels of several rooms call them.
+"""A binary heap of (time, code), and queues of tasks before devices; kernels of several packages call them.
 
 Arrays (int64 or float64 only):
 

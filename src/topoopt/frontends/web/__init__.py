@@ -9,12 +9,12 @@ if TYPE_CHECKING:  # the libraries of the server are an extra
     from topoopt.frontends.web.address import check_address as check_address
     from topoopt.frontends.web.address import check_installed as check_installed
     from topoopt.frontends.web.answer import answer_question as answer_question
-    from topoopt.frontends.web.app import Studio as Studio
-    from topoopt.frontends.web.app import make_app as make_app
     from topoopt.frontends.web.estimate import FabricEstimate as FabricEstimate
     from topoopt.frontends.web.estimate import Sketch as Sketch
     from topoopt.frontends.web.estimate import StudioAnswer as StudioAnswer
     from topoopt.frontends.web.estimate import command_line as command_line
+    from topoopt.frontends.web.handlers import Studio as Studio
+    from topoopt.frontends.web.handlers import make_app as make_app
     from topoopt.frontends.web.plan_desk import PlanDesk as PlanDesk
     from topoopt.frontends.web.plan_desk import PlanState as PlanState
     from topoopt.frontends.web.question import Question as Question

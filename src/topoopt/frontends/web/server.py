@@ -12,7 +12,7 @@ import uvicorn
 from topoopt.base.errors import InvalidInput
 from topoopt.frontends.web.access import is_loopback, new_token
 from topoopt.frontends.web.address import StudioAddress
-from topoopt.frontends.web.app import Studio, make_app
+from topoopt.frontends.web.handlers import Studio, make_app
 from topoopt.frontends.web.plan_desk import PlanDesk
 from topoopt.frontends.web.question import Question
 

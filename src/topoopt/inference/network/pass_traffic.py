@@ -5,7 +5,7 @@ experts in 8 bits: then a scale of 4 bytes for each 128 numbers goes with it (De
 
 How long tokens of a decode step take to their experts or back: a base, and bytes on links inside and between.
 
-The three numbers are fitted to DeepEP's published kernels of low latency, ``serving/data/expert_exchanges.csv``, by
+The three numbers are fitted to DeepEP's published kernels of low latency, ``inference/data/expert_exchanges.csv``, by
 least squares of relative errors: 6 % off on average. Every copy goes to its rank by itself; ranks of one server reach
 each other over its own links, others over the interface of each.
 """

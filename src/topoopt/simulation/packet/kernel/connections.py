@@ -38,7 +38,7 @@ from topoopt.simulation.packet.kernel.layout import (
     Window,
 )
 from topoopt.simulation.packet.kernel.links import enqueue
-from topoopt.simulation.packet.kernel.mltcp import account_of, note
+from topoopt.simulation.packet.kernel.mltcp_account import account_of, note
 from topoopt.simulation.packet.kernel.pacing import go_on_pacing
 from topoopt.simulation.packet.kernel.recovery import (
     give_up,

@@ -19,7 +19,7 @@ from topoopt.simulation.packet.kernel.layout import (
     Timer,
     Window,
 )
-from topoopt.simulation.packet.kernel.mltcp import note
+from topoopt.simulation.packet.kernel.mltcp_account import note
 from topoopt.simulation.packet.kernel.transports import acked, lost
 
 MOST_BACKOFF = 6

@@ -1,4 +1,4 @@
-"""The live page as a web application: its files, the nouns as JSON, and plans that tell how far they are."""
+"""The HTTP handlers of the studio: its files, the nouns as JSON, and plans that report their progress."""
 
 import asyncio
 import json
@@ -89,20 +89,20 @@ class Studio:
 
 def make_app(studio: Studio) -> Starlette:
     """Return the application."""
-    places = _Places(studio)
+    handlers = _Handlers(studio)
     routes = [
-        Route("/", places.page),
-        Route("/api", places.page),
-        Route("/assets/{name:path}", places.asset),
-        Route("/api/openapi.json", places.openapi),
-        Route("/api/fields", places.fields),
-        Route("/api/estimate", places.estimate),
-        Route("/api/page", places.answer_page),
-        Route("/api/plans", places.ask, methods=["POST"]),
-        Route("/api/plans/{key}", places.plan),
-        Route("/api/plans/{key}", places.cancel, methods=["DELETE"]),
-        Route("/api/plans/{key}/events", places.events),
-        Route("/api/plans/{key}/{name}", places.plan_file),
+        Route("/", handlers.page),
+        Route("/api", handlers.page),
+        Route("/assets/{name:path}", handlers.asset),
+        Route("/api/openapi.json", handlers.openapi),
+        Route("/api/fields", handlers.fields),
+        Route("/api/estimate", handlers.estimate),
+        Route("/api/page", handlers.answer_page),
+        Route("/api/plans", handlers.ask, methods=["POST"]),
+        Route("/api/plans/{key}", handlers.plan),
+        Route("/api/plans/{key}", handlers.cancel, methods=["DELETE"]),
+        Route("/api/plans/{key}/events", handlers.events),
+        Route("/api/plans/{key}/{name}", handlers.plan_file),
     ]
     return Starlette(
         routes=routes,
@@ -111,8 +111,8 @@ def make_app(studio: Studio) -> Starlette:
     )
 
 
-class _Places:
-    """What is answered at each address."""
+class _Handlers:
+    """The HTTP handlers, one method per route."""
 
     def __init__(self, studio: Studio) -> None:
         self._studio = studio
