@@ -1,8 +1,8 @@
 """The constants of fused attention, fitted to published times of kernels: ``python -m benchmarks.attention_kernels``.
 
-The law of ``transformers/step_time/attention_time.py`` with an efficiency for each kernel on each accelerator: how long the ends
-of a sequence take, how much slower the backward pass is, and how much of the exponentials no product hides. A kernel
-without a causal mask loses less at the ends; training has the mask.
+The law of ``transformers/step_time/attention_time.py`` with an efficiency for each kernel on each accelerator: how long
+the ends of a sequence take, how much slower the backward pass is, and how much of the exponentials no product hides. A
+kernel without a causal mask loses less at the ends; training has the mask.
 """
 
 import csv
