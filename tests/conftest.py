@@ -16,6 +16,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
+COMPILING = (
+    ("clusters/interleave/mltcp/test_packet_ways.py",),
+    ("search/test_caveats.py", "clusters/served/test_answers.py", "inference/fabrics/test_compare.py"),
+)
+"""Tests that compile most kernels where none is compiled yet: those of packets take as long as those of search and
+inference together, a minute, so two workers begin with one group each and compile nothing twice."""
 OWN_SETTINGS = "_hypothesis_internal_use_settings"
 
 
@@ -59,7 +65,10 @@ def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collecto
     return [one for one in found if not isinstance(one, DoctestModule) or not file_path.is_relative_to(TESTS)]
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
     """Mark tests that measure a real kernel, and try them again; give each property the examples of a campaign."""
     examples = config.getoption("--examples")
     for item in items:
@@ -71,6 +80,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         own: settings | None = getattr(test, OWN_SETTINGS, None)
         if examples and own:
             setattr(test, OWN_SETTINGS, settings(own, max_examples=max(examples, own.max_examples)))
+    yield
+    places = [[TESTS / file for file in files] for files in COMPILING]
+    first, second = ([item for item in items if item.path in files] for files in places)
+    others = [item for item in items if item.path not in (*places[0], *places[1])]
+    half = max(0, (len(items) + 1) // 2 - len(first))  # a worker begins at the first, another in the middle
+    items[:] = first + others[:half] + second + others[half:]
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

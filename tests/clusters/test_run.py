@@ -167,7 +167,8 @@ def test_a_job_is_no_larger_than_what_one_set_of_panels_joins() -> None:
         servers_of_panels("patch-panel", 1008, 505, interfaces_per_panel=2)
 
 
-@pytest.mark.parametrize("fabric", [pytest.param("topoopt", marks=pytest.mark.long), "topoopt-ocs"])
+@pytest.mark.long
+@pytest.mark.parametrize("fabric", ["topoopt", "topoopt-ocs"])
 def test_jobs_of_a_large_cluster_stay_within_one_set_of_panels(fabric: str) -> None:
     """1,200 servers are two sets of 600 behind panels, three of 400 behind piezo switches; 400 servers fit in each."""
     together = {"topoopt": 600, "topoopt-ocs": 400}[fabric]

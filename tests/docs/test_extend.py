@@ -147,6 +147,7 @@ def pages() -> list[Any]:
     return [pytest.param(page, marks=marks.get(page.stem, []), id=page.stem) for page in PAGES]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", pages())
 def test_what_a_page_adds_is_used_by_the_program(page: Path, tmp_path: Path) -> None:
     # With the caches of compiled kernels, whose files keep their times; not what another process is writing.

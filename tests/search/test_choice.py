@@ -1,5 +1,7 @@
 """What a plan chooses among: starts, chains and the strategies of other fabrics, all simulated."""
 
+import pytest
+
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import Job, JobSettings, make_job
 from topoopt.pricing import pricing_of
@@ -14,6 +16,7 @@ def job(
     return make_job(graph, ClusterSpec(servers, degree, bandwidth_bps, links=links), JobSettings())
 
 
+@pytest.mark.long
 def test_tensor_parallel_candle_on_128_servers_beats_data_parallelism_by_a_quarter() -> None:
     """Measured: 3.35 s, data parallel 4.50 s (the authors' own is 4.52 s); the kernel alone says 4.81 s."""
     plan = make_plan(job("candle", 128), SearchOptions(budget=8), fabrics=())

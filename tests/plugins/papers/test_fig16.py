@@ -27,6 +27,7 @@ from topoopt.search import simulated, starting_strategy, task_graph_of
 from topoopt.simulation import simulate_together
 from topoopt.topologies import Ring, topology_from_arrays
 
+pytestmark = pytest.mark.long
 SMALL = Fig16Grid((3, 27), (IN_A_ROW, AT_RANDOM), 1, 50, 20)
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.plugins.papers.studies_run import compared, run
 from topoopt.plugins.papers.mixnet import ACCELERATORS, FABRICS, JOBS, PUBLISHED
 
-pytestmark = pytest.mark.reproduction
+pytestmark = [pytest.mark.reproduction, pytest.mark.long]
 
 
 def test_topoopt_is_slower_than_mixnet_and_fat_tree_on_llama_moe() -> None:

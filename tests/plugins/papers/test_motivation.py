@@ -25,6 +25,8 @@ from topoopt.plugins.papers.published_jobs import published_job
 from topoopt.search import starting_strategy
 from topoopt.workloads.traffic import AllReduceGroup
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def figure() -> Figure:

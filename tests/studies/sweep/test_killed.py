@@ -31,9 +31,10 @@ def finished(file: Path) -> set[tuple[object, ...]]:
         return set(query(results, "SELECT digest, run FROM points").rows)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "kills", "processes"),
-    [(SMALL, 1, 1), pytest.param(LARGE, 3, 2, marks=pytest.mark.long)],
+    [(SMALL, 1, 1), (LARGE, 3, 2)],
     ids=["once", "again and again"],
 )
 def test_a_sweep_killed_at_random_moments_loses_and_repeats_nothing(

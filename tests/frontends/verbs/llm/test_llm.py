@@ -68,6 +68,7 @@ def test_slots_are_a_file_or_numbers(tmp_path: Path) -> None:
     assert numbers.to_json() != topoopt.llm.traffic("llama2-7b", accelerators=16, tp=8).to_json()
 
 
+@pytest.mark.long
 def test_a_calibration(printed: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Words and flags ask for the same fit, which is made once."""
     few, fits = tmp_path / "few.csv", dict[str, Any]()
