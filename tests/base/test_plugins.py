@@ -222,7 +222,7 @@ def test_a_mistake_in_a_file_of_the_catalogue_itself_is_named_with_its_folder() 
         ("tdp_w = 3", "abacus", 'abacus.toml: unknown key "tdp_w"; it belongs under accelerator'),
         ("name =", "abacus", "abacus.toml: not valid TOML"),
         (ABACUS.format(alias="", rate="0"), "abacus", "Abacus: rates and sizes must be positive, got 0"),
-        (ABACUS.format(alias='"h100"', rate="1e9"), "h100", "h100 is another accelerator, too"),
+        (ABACUS.format(alias='"h100"', rate="1e9"), "abacus", "Abacus: h100 is another accelerator, too"),
     ],
 )
 def test_an_accelerator_that_cannot_be_used_says_why(site: Path, text: str, asked: str, reason: str) -> None:
@@ -231,7 +231,9 @@ def test_an_accelerator_that_cannot_be_used_says_why(site: Path, text: str, aske
         find_accelerator(asked)
     assert "plug-in beads: entry point topoopt.accelerators: abacus = beads_made: " in str(caught.value)
     assert reason in str(caught.value)
-    assert find_accelerator("a100").name == "A100-SXM4-40GB"
+    assert find_accelerator("h100").name == "H100-SXM5-80GB"
+    with pytest.raises(InvalidInput, match="did you mean h100"):
+        find_accelerator("h10")
 
 
 def test_a_collective_that_cannot_be_used_is_named_where_it_is_asked_for(site: Path) -> None:

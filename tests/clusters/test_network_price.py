@@ -74,6 +74,8 @@ def test_what_a_list_cannot_dimension_is_said_and_the_rest_of_that_name_stays() 
     assert unpriced.lines == ("the list 2022 has no price of topoopt and fat-tree (d·B/3.2)",)
     with pytest.raises(InvalidInput, match="shared fabric: sip-ml changes its circuits"):
         run_cluster(TRACE, FAST, ("sip-ml",))
+    with pytest.raises(InvalidInput, match="fabrics: none leaves nothing to run on"):
+        run_cluster(TRACE, FAST, ())
 
 
 def test_panels_are_counted_once_without_look_ahead(result: ClusterResult) -> None:

@@ -214,10 +214,12 @@ def accelerator_file(name: str) -> AcceleratorFile:
     if isinstance(file, InvalidInput):
         raise file
     if file is None:
-        for one in _by_name().values():
-            if isinstance(one, InvalidInput):  # what could not be read may be what was meant
-                raise one
-        raise unknown_name("accelerator", name.lower(), _by_name())
+        known = [word for word, one in _by_name().items() if isinstance(one, AcceleratorFile)]
+        unread = [one for one in _by_name().values() if isinstance(one, InvalidInput)]
+        unknown = unknown_name("accelerator", name.lower(), known)
+        if unread and "did you mean" not in str(unknown):  # what could not be read may be what was meant
+            raise InvalidInput("; ".join(dict.fromkeys(map(str, unread))))
+        raise unknown
     return file
 
 
@@ -259,13 +261,19 @@ def host_bytes_per_s(part: Accelerator) -> float | None:
 
 @cache
 def _by_name() -> Mapping[str, AcceleratorFile | InvalidInput]:
-    """Return the files by the names of accelerators; an error for a name of two, and by what is not readable."""
+    """Return the files by the names of accelerators, and errors by what cannot be used: a name that is taken is one."""
     read = [pair for one in entry_points(ACCELERATORS) for pair in _read(one)]
     files = [(one, file) for one, file in read if isinstance(file, AcceleratorFile)]
     found: dict[str, AcceleratorFile | InvalidInput] = {}
     for one, file in sorted(files, key=lambda pair: (pair[1].order, pair[1].accelerator.name)):
-        for name in (word.lower() for word in (file.accelerator.name, *file.accelerator.aliases)):
-            found[name] = one.error(f"{name} is another accelerator, too") if name in found else file
+        names = [word.lower() for word in (file.accelerator.name, *file.accelerator.aliases)]
+        taken = next((name for name in names if name in found), None)
+        if taken is None:
+            found |= dict.fromkeys(names, file)
+        else:
+            error = one.error(f"{file.accelerator.name}: {taken} is another accelerator, too")
+            for name in (str(error), *names):
+                found.setdefault(name, error)
     return found | {str(error): error for _, error in read if isinstance(error, InvalidInput)}
 
 

@@ -55,6 +55,8 @@ def buildable_fabrics(names: Sequence[str], settings: ClusterSettings) -> Table[
     Infeasible
         If no optical switch is large enough for links of their own.
     """
+    if not names:
+        raise InvalidInput("fabrics: none leaves nothing to run on; name one or more")
     makers = [maker for name in names for maker in _makers(name, settings)]
     table = compare(
         makers, lambda maker: maker[1](), lambda maker: maker[0], required=lambda maker: maker[0] in DEDICATED

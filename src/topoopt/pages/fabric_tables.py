@@ -166,11 +166,8 @@ def _apart(row: ComparedFabric) -> str:
 
 def skipped_notes(skipped: Sequence[tuple[str, str]], warn: bool = False) -> tuple[Notes, ...]:
     """Return which fabrics are not in a table, and why; nothing where all are."""
-    names = [fabric.partition(" (")[0] for fabric, _ in skipped]
-    lines = [
-        f"without {fabric}: {reason.removeprefix(f'{name}: ')}"
-        for name, (fabric, reason) in zip(names, skipped, strict=True)
-    ]
+    reasons = [(label, reason.removeprefix(f"{label.partition(' (')[0]}: ")) for label, reason in skipped]
+    lines = [f"without {label}: {reason}" for label, reason in reasons]
     return (Notes(tuple(lines), warn),) if lines else ()
 
 

@@ -6,6 +6,7 @@ from topoopt.base.units import format_bytes, format_time
 from topoopt.catalog import find_accelerator
 from topoopt.pages.chart import Bar, LineChart, Series, TimelineChart
 from topoopt.pages.cost_tables import cluster_sections
+from topoopt.pages.fabric_tables import skipped_notes
 from topoopt.pages.number_format import counted, dollars, listed, usd
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
 from topoopt.pages.tables import Entries, facts, number, table, text
@@ -180,7 +181,12 @@ def _networks(step: RlStep) -> list[Section]:
         "What the fullest link needs for each phase's bytes, and the step where a phase waits for what it needs longer "
         "than on a switch that gives every server all of its bandwidth."
     )
-    blocks: tuple[Block, ...] = (rows, *((Notes(notes),) if notes else ()), *_rewiring(step))
+    blocks: tuple[Block, ...] = (
+        rows,
+        *((Notes(notes),) if notes else ()),
+        *skipped_notes(step.skipped),
+        *_rewiring(step),
+    )
     return [Section("networks", "Networks", caption, blocks)]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.inference import OnOneFabric, ServingAnswer, kv_matrix, pool_servers
 from topoopt.pages.chart import BarChart, Series
+from topoopt.pages.fabric_tables import skipped_notes
 from topoopt.pages.number_format import dollars, listed, runs, usd
 from topoopt.pages.page import Block, Notes, Section
 from topoopt.pages.tables import facts, number, table, text
@@ -86,8 +87,7 @@ def _fabrics(answer: ServingAnswer, rows: list[dict[str, Any]], asked: bool) -> 
         blocks.append(Notes((f"on every fabric: {words[0]}",)))
     else:
         blocks.append(table("Deployments", rows, text("fabric", "fabric"), text("deployment", "words")))
-    if answer.skipped:
-        blocks.append(Notes(tuple(f"{name} is left out: {reason}" for name, reason in answer.skipped)))
+    blocks += skipped_notes(answer.skipped)
     known = [row for row in rows if row[cost] is not None]
     bars = Series("dollars", tuple(row["fabric"] for row in known), tuple(row[cost] for row in known))
     blocks.append(

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
-from topoopt.catalog import find_accelerator
+from topoopt.catalog import Skipped, find_accelerator
 from topoopt.pricing import Ownership
 from topoopt.reinforcement.fabrics import FabricRow, Rewiring
 from topoopt.reinforcement.job import RlJob
@@ -147,6 +147,8 @@ class RlStep:
         What the machines cost.
     fabrics : tuple of FabricRow
         The step on each network that was asked about; the first is the ideal switch.
+    skipped : tuple of (fabric, reason)
+        Networks that cannot be built for so many servers and ports.
     rewiring : Rewiring or None
         One wiring for all phases against one each.
     """
@@ -166,6 +168,7 @@ class RlStep:
     overhead_s: float
     cluster: OwnedCluster | None = None
     fabrics: tuple[FabricRow, ...] = ()
+    skipped: Skipped = ()
     rewiring: Rewiring | None = None
 
     @property
@@ -328,6 +331,7 @@ class RlStep:
             "spans": self.rows(),
             "ownership": None if self.ownership is None else asdict(self.ownership),
             "fabrics": [asdict(row) for row in self.fabrics],
+            "skipped_fabrics": [list(row) for row in self.skipped],
             "rewiring": None if self.rewiring is None else self.rewiring.to_json(),
         }
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.catalog import OWN, compare, find_accelerator
+from topoopt.base.errors import Infeasible, InvalidInput, check_known
+from topoopt.catalog import OWN, compare, find_accelerator, networks_of
 from topoopt.inference import Parallelism
 from topoopt.pricing import Iteration, NetworkPrice, OwnershipTerms, Pricing, known_price, ownership
 from topoopt.reinforcement.fabrics import (
@@ -211,9 +211,11 @@ def with_fabrics(
 
     Raises
     ------
-    InvalidInput
-        For an unknown fabric, or if all accelerators are in one server.
+    InvalidInput, Infeasible
+        For an unknown fabric, if all accelerators are in one server, or if no network can be built.
     """
+    for name in names:
+        check_known("fabric", name, networks_of("rl"))
     job = step.job
     per_server = job.system.accelerators_per_server
     places = Places(step.training_accelerators, step.rollout_accelerators, per_server, job.disjoint)
@@ -242,7 +244,8 @@ def with_fabrics(
         usd = _usd_per_step(step, step_s, terms, places.servers, network)
         return replace(row, step_s=step_s, usd_per_step=usd, way=best)
 
-    return replace(step, fabrics=compare(dict.fromkeys(names), row_of, required=True).rows, rewiring=rewiring)
+    rows, skipped = compare(dict.fromkeys(names), row_of).or_infeasible("fabrics")
+    return replace(step, fabrics=rows, skipped=skipped, rewiring=rewiring)
 
 
 def _phase_seconds(

@@ -4,6 +4,7 @@ from topoopt.search.alternating_optimization import fixed_fabric as fixed_fabric
 from topoopt.search.baselines import Fidelity as Fidelity
 from topoopt.search.baselines import as_settled as as_settled
 from topoopt.search.baselines import baseline_fabric as baseline_fabric
+from topoopt.search.baselines import baseline_row as baseline_row
 from topoopt.search.baselines import ringed as ringed
 from topoopt.search.candidates.candidate import Candidate as Candidate
 from topoopt.search.candidates.candidate import iteration_bounds as iteration_bounds

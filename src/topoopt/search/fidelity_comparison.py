@@ -11,12 +11,11 @@ from topoopt.finder import FabricShape, build_fabric
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans import Baseline, ComparedFabric, Plan, TaskDifference
 from topoopt.routing import Fabric
-from topoopt.search.baselines import as_settled, fabric_request
-from topoopt.search.candidates.candidate import outcome, with_rings
+from topoopt.search.baselines import as_settled, fabric_request, ringed
+from topoopt.search.candidates.candidate import outcome
 from topoopt.search.candidates.load_balancing import balanced_fabric, usual_routes
 from topoopt.search.candidates.task_graphs import task_graph_of
 from topoopt.search.gradient_buckets import job_of_baseline
-from topoopt.search.proposals.problem_tables import most_rings_of
 from topoopt.simulation import COMPUTE, SimResult, SimulationOptions, simulate
 
 MOST_TASKS = 20
@@ -81,12 +80,9 @@ def _tasks(results: Sequence[SimResult]) -> Iterator[TaskDifference]:
 
 def fabric_of_baseline(job: Job, other: Baseline, seed: int, switches: bool = False) -> Fabric:
     """Return what a baseline was simulated on, rings laid; ``switches`` draws every switch of a fat-tree."""
-    cluster = job.cluster
-    request = fabric_request(cluster, other.server_bandwidth_bps, seed)
+    request = fabric_request(job.cluster, other.server_bandwidth_bps, seed)
     if switches and NETWORKS[other.fabric].trunks and "switches" in NETWORKS[other.fabric].settings:
         return build_fabric(other.fabric, replace(request, shape=FabricShape(switches=True)))
-    fabric = usual_routes(build_fabric(other.fabric, request), seed)
-    traffic = job_traffic(job, other.strategy)
-    laid = with_rings(fabric, traffic, most_rings_of(cluster, fabric.topology), seed)
+    laid = ringed(job, other.strategy, usual_routes(build_fabric(other.fabric, request), seed), seed)
     usual = other.routes in ("", laid.routes.method)  # balanced ones may be k-shortest with equal weights
-    return laid if usual else balanced_fabric(traffic, laid)
+    return laid if usual else balanced_fabric(job_traffic(job, other.strategy), laid)

@@ -10,6 +10,7 @@ import numpy as np
 
 from topoopt.catalog import ClusterSpec
 from topoopt.collectives import QUICKEST
+from topoopt.finder import WIRING_NAMES
 from topoopt.jobs import Job
 from topoopt.plans import Baseline, GradientChoice
 from topoopt.routing import EcmpRoutes, Fabric
@@ -87,10 +88,11 @@ def rivals(
         if other.time_again_s(answer.job) < NEAR * answer.time_s:
             yield settled_answer(job, asked, other)
     for row in baselines:
-        if row.outcome.iteration_time_s < answer.time_s:
+        wiring = _FAMILY.get(row.fabric, row.fabric)
+        if row.outcome.iteration_time_s < answer.time_s and wiring in WIRING_NAMES:
             fabric = plugged(fabric_of_baseline(job, row, options.seed), job.cluster)
             if fabric is not None:
-                rules = replace(options.rules, degree_split=WHOLE, wiring=_FAMILY.get(row.fabric, row.fabric))
+                rules = replace(options.rules, degree_split=WHOLE, wiring=wiring)
                 result = simulated(job, row.strategy, fabric)
                 chosen = settled_answer(
                     job, asked, simulated_candidate(job, row.strategy, fabric, rules, result)

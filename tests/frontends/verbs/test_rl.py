@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import topoopt
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.pages import TimelineChart, page_of, page_text
+from topoopt.reinforcement import step_plan
 
 SMALL: dict[str, Any] = {
     "accelerators": 32,
@@ -148,3 +149,20 @@ def test_what_does_not_go_together_is_one_line(words: dict[str, Any], said: str)
 def test_a_model_that_does_not_fit_says_so() -> None:
     with pytest.raises((InvalidInput, Infeasible), match="GB"):
         topoopt.rl("llama3-405b", accelerators=8)
+
+
+def test_a_network_that_cannot_be_built_is_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    build = step_plan.fixed_fabric
+
+    def fails(name: str, *rest: Any) -> Any:
+        if name == "torus":
+            raise InvalidInput("torus: 2 servers are no grid")
+        return build(name, *rest)
+
+    monkeypatch.setattr(step_plan, "fixed_fabric", fails)
+    step = step_of(fabrics=("torus", "rail"))
+    assert [row.fabric for row in step.fabrics] == ["rail"]
+    assert step.to_json()["skipped_fabrics"] == [["torus", "torus: 2 servers are no grid"]]
+    assert "without torus: 2 servers are no grid" in str(step)
+    with pytest.raises(Infeasible, match="fabrics: no network is left: torus: "):
+        step_of(fabrics=("torus",))

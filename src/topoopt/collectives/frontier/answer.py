@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
-from topoopt.base.errors import InvalidInput
+from topoopt.base.errors import InvalidInput, unknown_name
 from topoopt.collectives.frontier.bound import Bound, bound_of
 from topoopt.collectives.frontier.schedules import BEST, SCHEDULES, Routed, Way
 from topoopt.collectives.frontier.wiring import Wiring
@@ -238,6 +238,8 @@ def collective_answer(
         If a server cannot reach another.
     """
     known, schedule = SCHEDULES[operation], COLLECTIVE_ALIASES.get(schedule, schedule)
+    if not any(schedule in (BEST, *names) for names in SCHEDULES.values()):
+        raise unknown_name("schedule", schedule, (BEST, *known))
     if schedule not in (BEST, *known):
         raise InvalidInput(f"schedule: {schedule} does no {operation}; allowed: {', '.join((BEST, *known))}")
     hops = hop_metrics(wiring.topology)  # refuses parts that are not joined

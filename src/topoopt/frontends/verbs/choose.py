@@ -156,12 +156,8 @@ def _machines(words: Mapping[str, Any], mix: Mix) -> Machines:
             raise InvalidInput(
                 f"accelerators {accelerators}: must be two or more servers of {each}; give accelerators_per_server, too"
             )
-    return Machines(
-        whole("servers", SERVERS if servers is None else servers, 2),
-        accelerator,
-        each,
-        scale_up_bps,
-    )
+    servers = whole("servers", SERVERS if servers is None else servers, 2)
+    return Machines(servers, accelerator, each, scale_up_bps)
 
 
 def _owner(words: Mapping[str, Any], machines: Machines) -> Owner:

@@ -87,13 +87,12 @@ def other_wirings(
     return [(one, fabric) for load, one, fabric in sorted(rows, key=itemgetter(0))[:most] if load < limit_s]
 
 
-_Loaded = tuple[float, FinderRules, Fabric]
-
-
-def _loaded(job: Job, strategy: ParallelStrategy, rules: list[FinderRules], seed: int) -> list[_Loaded]:
+def _loaded(
+    job: Job, strategy: ParallelStrategy, rules: list[FinderRules], seed: int
+) -> list[tuple[float, FinderRules, Fabric]]:
     """Return the different fabrics that the rules wire for a strategy, with their loads."""
     traffic = job_traffic(job, strategy)
-    rows: list[_Loaded] = []
+    rows: list[tuple[float, FinderRules, Fabric]] = []
     for one in rules:
         try:
             fabric = with_rings(fabric_for(job, strategy, one, seed), traffic, job.cluster.degree, seed)

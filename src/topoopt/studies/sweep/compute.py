@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from topoopt.base.errors import TopoOptError
-from topoopt.catalog import NETWORKS, Sizing
+from topoopt.catalog import NETWORKS, OWN, Sizing
+from topoopt.finder import WIRING_NAMES
 from topoopt.jobs import Job, JobRequest, training_of_text
-from topoopt.plans import GradientChoice, Outcome, Plan
+from topoopt.plans import Baseline, GradientChoice, Plan
 from topoopt.pricing import Pricing, known_price, pricing_of
 from topoopt.search import (
     Fidelity,
     as_settled,
+    baseline_row,
     compare_job,
     fabric_of_baseline,
     is_transformer,
@@ -42,7 +44,6 @@ from topoopt.studies.sweep.point import (
 )
 from topoopt.workloads import OperatorSplit, ParallelStrategy
 
-"""Other wirings of a plan's own ports: a plan is never slower than one of them."""
 MOST_KEPT = 48
 """Jobs, and as many plans, of few servers; of many the last one."""
 FEW_SERVERS = 64
@@ -77,7 +78,10 @@ class Made:
 
         def make() -> Plan:
             options = point.options()
-            beside = NETWORKS.that(lambda one: one.cabled and not one.own_ports) if options.any_wiring else ()
+            wired = NETWORKS.that(lambda one: one.name in WIRING_NAMES and not one.own_ports)
+            beside = (
+                wired if options.any_wiring else ()
+            )  # a plan is never slower than other wirings of its ports
             return make_plan(self.job(point, folder), options, fabrics=beside, weigh_routes=False)
 
         return _once(self.plans, point, folder, make)
@@ -86,17 +90,6 @@ class Made:
         """Return the point's plan if it was made."""
         found = self.plans.get((point.plan_digest, folder))
         return None if isinstance(found, TopoOptError) else found
-
-
-@dataclass(frozen=True, eq=False)
-class _OnFabric:
-    """What a point's row says of its own fabric."""
-
-    outcome: Outcome
-    strategy: ParallelStrategy
-    interfaces: int
-    bandwidth_bps: float
-    proposals: int
 
 
 def solve(task: Task, made: Made | None = None) -> Iterator[Answer]:
@@ -140,13 +133,11 @@ def _values(point: Point, made: Made, folder: str) -> dict[str, Any]:
     plan = made.plan(wired, folder) if needed else made.known_plan(wired, folder)
     if rule is None:
         assert plan is not None
-        job, row = plan.job, _own(point, plan)
+        job, row = plan.job, _own(point, plan, prices)
     else:
         job = job if plan is None else plan.job
         row = _baseline(point, job, plan, rule, prices)
     cluster = job.cluster
-    fabric = point.fabric if rule is None else rule.fabric
-    price = known_price(fabric, point.servers, row.interfaces, row.bandwidth_bps, prices)
     bound_s = plan.bounds.lower_bound_s if own and plan else None
     layout = layout_values(job, row.strategy, row.outcome.iteration_time_s)
     return {
@@ -162,9 +153,9 @@ def _values(point: Point, made: Made, folder: str) -> dict[str, Any]:
         "lower_bound_s": bound_s,
         "gap": row.outcome.iteration_time_s / bound_s - 1 if bound_s else None,
         "data_parallel_time_s": plan.data_parallel.iteration_time_s if own and plan and not layout else None,
-        "server_bandwidth_bps": row.interfaces * row.bandwidth_bps,
-        "cost_usd": price.usd,
-        "power_w": price.power_w,
+        "server_bandwidth_bps": row.server_bandwidth_bps,
+        "cost_usd": row.cost_usd,
+        "power_w": row.power_w,
         "strategy": job.work.strategy_name(row.strategy) or split_words(row.strategy),
         "plan_strides": list(plan.strides) if own and plan else None,
         "proposals": row.proposals,
@@ -172,20 +163,21 @@ def _values(point: Point, made: Made, folder: str) -> dict[str, Any]:
     }
 
 
-def _own(point: Point, plan: Plan) -> _OnFabric:
+def _own(point: Point, plan: Plan, prices: Pricing) -> Baseline:
     result = plan.outcome
     if point.simulator != result.simulator:
         options = as_settled(_simulation(point), result)
         result = outcome(simulated(plan.job, plan.strategy, plan.fabric, point.simulator, options))
-    return _OnFabric(result, plan.strategy, point.degree, point.bandwidth_bps, plan.search.proposals)
+    found = result, plan.strategy, plan.search.proposals, plan.fabric
+    return baseline_row(plan.job, Sizing(OWN, ""), prices, *found)
 
 
-def _baseline(point: Point, job: Job, plan: Plan | None, rule: Sizing, prices: Pricing) -> _OnFabric:
-    interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
+def _baseline(point: Point, job: Job, plan: Plan | None, rule: Sizing, prices: Pricing) -> Baseline:
     if plan is not None and point.simulator == "analytic":
         for beside in plan.baselines:  # what the plan itself was compared with is not searched again
             if beside.rule == rule.key:
-                return _OnFabric(beside.outcome, beside.strategy, interfaces, bandwidth_bps, beside.proposals)
+                price = known_price(rule.fabric, point.servers, *rule.interfaces(job.cluster, prices), prices)
+                return replace(beside, cost_usd=price.usd, power_w=price.power_w)
     options = _simulation(point)
     # A search with packets would take too long: it is made with flows, and its answer simulated with packets.
     quick = "flow" if point.simulator == "packet" else point.simulator
@@ -199,7 +191,7 @@ def _baseline(point: Point, job: Job, plan: Plan | None, rule: Sizing, prices: P
         settled_options = as_settled(options, result)
         graph = task_graph_of(job_of_baseline(job, row), row.strategy)
         result = outcome(simulate(point.simulator, graph, drawn, settled_options))
-    return _OnFabric(result, row.strategy, interfaces, bandwidth_bps, row.proposals)
+    return replace(row, outcome=result)
 
 
 def _simulation(point: Point) -> SimulationOptions:

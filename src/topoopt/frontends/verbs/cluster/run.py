@@ -151,7 +151,7 @@ def run(
     if scheduled:
         result = run_schedules(jobs, scheduled, inputs=inputs, on_progress=on_progress)
     else:
-        names = tuple(fabrics or compared_by("cluster"))
+        names = compared_by("cluster") if fabrics is None else tuple(fabrics)
         result = run_cluster(jobs, settings, names, inputs=inputs, on_progress=on_progress)
     if "save_trace" in words:
         write_trace(words["save_trace"], jobs)
