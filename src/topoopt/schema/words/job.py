@@ -48,11 +48,11 @@ class MachineWords(TypedDict, total=False):
     bandwidth: Rate
     """Of one port; 100Gbps."""
     accelerators_per_server: int
-    """Accelerators of a server; 4."""
+    """Accelerators of a server, as many as the catalogue says for a transformer; 4."""
     accelerator: Annotated[str, Word("NAME")]
-    """See topoopt hardware; a100."""
+    """See topoopt hardware, h100 for a transformer; a100."""
     intra_server_bandwidth: Rate
-    """Of each accelerator in its server; 200Gbps."""
+    """Of each accelerator in its server, the catalogue's for a transformer; 200Gbps."""
     latency: Time
     """Of one hop; 1us."""
     links: Annotated[str, Word("duplex|directed")]
