@@ -72,7 +72,7 @@ def run_group(program: Program, worker: "Worker", group: Group) -> list[dict[str
             record["files"] = {
                 path: _content(folder / path) for path in written if not path.endswith(NOT_COMPARED)
             }
-            for path in written:  # a page shows times of its run; it is compared without them, and so is its size
+            for path in written:  # a page is compared without the times of its run, and so is its size
                 size = f'"size_bytes": {after[path][1]}'
                 record["out"] = record["out"].replace(size, f'"size_bytes": "of {path}"')
             before = after
