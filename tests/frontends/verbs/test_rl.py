@@ -11,6 +11,7 @@ import topoopt
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.pages import TimelineChart, page_of, page_text
 from topoopt.reinforcement import step_plan
+from topoopt.reinforcement.fabrics import fixed_fabric
 
 SMALL: dict[str, Any] = {
     "accelerators": 32,
@@ -152,7 +153,7 @@ def test_a_model_that_does_not_fit_says_so() -> None:
 
 
 def test_a_network_that_cannot_be_built_is_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    build = step_plan.fixed_fabric
+    build = fixed_fabric
 
     def fails(name: str, *rest: Any) -> Any:
         if name == "torus":
