@@ -126,7 +126,7 @@ class EfficiencyRow:
     quantity : str
         ``compute`` or ``memory`` (fractions of the peak) or ``launch_floor_s``.
     kind, precision, accelerator : str
-        What it holds for; ``any`` matches all. A row that names the accelerator wins over one for any.
+        Scope of the value; ``any`` matches all. A row that names the accelerator wins over one for any.
     quality : str
         ``measured``, ``published``, ``derived`` (from other rows) or ``assumed``.
     """

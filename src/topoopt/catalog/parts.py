@@ -1,4 +1,4 @@
-"""What a network is built of: NICs, transceivers, packet switches. Prices are in :mod:`topoopt.pricing`."""
+"""Parts of a network: NICs, transceivers, packet switches. Prices are in :mod:`topoopt.pricing`."""
 
 from dataclasses import dataclass
 from functools import cache

@@ -3,8 +3,8 @@
 The protocol Work: what a job does in an iteration, and what everyone may ask of it, whatever it is.
 
 Operators and transformers have files of their own: ``operators_work.py``, ``transformer_work.py``.
-What only packages above can say of a kind of work (its task graph, how it is searched, its part of a plan file, its
-words on a page) is in a table of theirs, keyed by ``kind``.
+Higher packages keep what they add to a kind of work (its task graph, its search, its part of a plan file, its words on
+a page) in tables of their own, keyed by ``kind``.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The noun StudioAddress: where a studio listens; without the libraries of its server."""
+"""The address of a studio: host, port and token, checked before the libraries of its server are imported."""
 
 import sys
 from dataclasses import dataclass

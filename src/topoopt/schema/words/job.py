@@ -52,7 +52,7 @@ class MachineWords(TypedDict, total=False):
     accelerator: Annotated[str, Word("NAME")]
     """See topoopt hardware, h100 for a transformer; a100."""
     intra_server_bandwidth: Rate
-    """Of each accelerator in its server, the catalogue's for a transformer; 200Gbps."""
+    """Scale-up bandwidth of an accelerator, the catalogue's for a transformer; 200Gbps."""
     latency: Time
     """Of one hop; 1us."""
     links: Annotated[str, Word("duplex|directed")]

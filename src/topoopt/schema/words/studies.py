@@ -92,7 +92,7 @@ class BoughtServersWords(TypedDict, total=False):
     accelerators_per_server: int
     """Accelerators of a server; as many as the catalogue says, 4 if all jobs are graphs of operators."""
     intra_server_bandwidth: Rate
-    """Of each accelerator in its server; the catalogue's, 200Gbps if all jobs are graphs of operators."""
+    """Scale-up bandwidth of an accelerator; the catalogue's, 200Gbps if all jobs are graphs of operators."""
 
 
 @panel("Networks to choose from")
