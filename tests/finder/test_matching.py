@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.finder.matching import DAMPING, LARGEST_EXACT, match_directed, match_duplex
+from topoopt.finder.wiring import DAMPING, LARGEST_EXACT, match_directed, match_duplex
 
 
 def _demand(servers: int, seed: int) -> np.ndarray:

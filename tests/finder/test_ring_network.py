@@ -4,7 +4,7 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.finder import ring_network
-from topoopt.finder.ring_network import listed_strides
+from topoopt.finder.named_wiring import listed_strides
 
 
 def test_every_distance_is_paid_by_its_coins() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from topoopt.catalog import ClusterSpec
-from topoopt.finder.degree_split import GROUPS_BY_FAMILY
+from topoopt.finder.fabric_request import GROUPS_BY_FAMILY
 from topoopt.jobs import AUTO_BUCKET, Job, JobSettings, make_job, operators_of
 from topoopt.search import SearchOptions, make_plan
 from topoopt.search.alternating_optimization import Beginning, run_chains

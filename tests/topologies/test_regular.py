@@ -6,8 +6,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
 from topoopt.topologies import WIRING_FAMILIES, moore_average_hops, moore_histogram, wiring_hops
+from topoopt.topologies.families.algebraic import galois_field, prime_power
 from topoopt.topologies.families.circulant import best_of_all_strides, circulant_wiring
-from topoopt.topologies.families.galois import galois_field, prime_power
 
 NUMBERS = [
     (servers, degree, links)

@@ -12,16 +12,17 @@ from topoopt.catalog.accelerator import (
     EfficiencyRow,
     accelerator_servers,
     accelerators,
+    efficiency_table,
 )
-from topoopt.catalog.efficiency import efficiency_table
-from topoopt.catalog.optical_switches import OpticalSwitch, optical_switches
 from topoopt.catalog.parts import (
     CopperCable,
     Nic,
+    OpticalSwitch,
     PacketSwitch,
     Transceiver,
     copper_cables,
     nics,
+    optical_switches,
     packet_switches,
     transceivers,
 )

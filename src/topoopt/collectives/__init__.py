@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from topoopt.collectives.algorithms.ring import ring_overhead as ring_overhead
     from topoopt.collectives.msccl import msccl_xml as msccl_xml
     from topoopt.collectives.msccl import rings_xml as rings_xml
-    from topoopt.collectives.msccl_interpreter import MscclRun as MscclRun
-    from topoopt.collectives.msccl_interpreter import run_msccl as run_msccl
     from topoopt.collectives.schedule import MOST_RANKS as MOST_RANKS
     from topoopt.collectives.schedule import Algorithm as Algorithm
     from topoopt.collectives.schedule import MakeSchedule as MakeSchedule
@@ -30,8 +28,10 @@ if TYPE_CHECKING:
     from topoopt.collectives.schedule import one_after_the_other as one_after_the_other
     from topoopt.collectives.schedule import pipelined as pipelined
     from topoopt.collectives.schedule import transfers_of as transfers_of
+    from topoopt.collectives.schedule_simulator import MscclRun as MscclRun
     from topoopt.collectives.schedule_simulator import PlayedSchedule as PlayedSchedule
     from topoopt.collectives.schedule_simulator import play as play
+    from topoopt.collectives.schedule_simulator import run_msccl as run_msccl
     from topoopt.collectives.table import ALGORITHMS as ALGORITHMS
     from topoopt.collectives.table import COLLECTIVE_ALIASES as COLLECTIVE_ALIASES
     from topoopt.collectives.table import COLLECTIVE_NAMES as COLLECTIVE_NAMES

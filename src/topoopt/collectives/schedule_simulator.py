@@ -1,12 +1,25 @@
-"""The plain simulator of schedules: ranks with buffers of numbers that send, store and add up, step by step."""
+"""Simulators of schedules on real buffers: step by step, and of MSCCL's XML by its thread blocks.
 
+A send and its receive happen together, as if nothing were buffered between two accelerators; so what runs here does
+not depend on the room that a real one has. Only MSCCL's fused steps, which receive a chunk and send it on, need some:
+their connections have room for two. With less room the steps of a ring would wait for each other: everyone has sent,
+and nobody has room to go on. NCCL's Simple protocol has room for two: of its ``NCCL_STEPS`` slots a chunk takes half
+(``MSCCL_CHUNKSTEPS``).
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Protocol
+from xml.etree import ElementTree
 
 import numpy as np
 
 from topoopt.base.arrays import Flags, Ints, Words
+from topoopt.base.errors import InvalidInput
+from topoopt.collectives.msccl import BUFFERS, COLLECTIVES
 from topoopt.collectives.schedule import Transfers
 
 
@@ -36,6 +49,297 @@ class Buffers:
         np.add.at(self.value, (dst[reduce], chunk[reduce]), carried[reduce])
 
 
+@dataclass(frozen=True, slots=True)
+class PlayedSchedule:
+    """What came out when a schedule was played.
+
+    Attributes
+    ----------
+    missing : int
+        Chunks that did not arrive, or arrived wrong.
+    transfers : int
+        Messages: runs of chunks.
+    chunks : int
+        In the whole message.
+    fullest : tuple of int
+        Chunks that the busiest pair of sender and receiver exchanged in each step.
+    """
+
+    missing: int
+    transfers: int
+    chunks: int
+    fullest: tuple[int, ...]
+
+    def shards(self, ranks: int) -> tuple[Fraction, ...]:
+        """Return :attr:`fullest` in shards, of which the message has as many as there are ranks."""
+        return tuple(Fraction(count * ranks, self.chunks) for count in self.fullest)
+
+
+ROOM = 2
+FUSED = ("rcs", "rrs", "rrcs")
+_MSCCL_SLOTS_SENDS = ("s", *FUSED)
+_MSCCL_SLOTS_RECEIVES = ("r", "rrc", *FUSED)
+_ADDS = ("rrc", "rrs", "rrcs")
+_STORES = ("r", "rrc", "rcs", "rrcs")
+
+
+class Block(Protocol):
+    """A thread block with its steps, and how many are done."""
+
+    rank: int
+    number: int
+    send: int
+    receive: int
+    channel: int
+    steps: list[Mapping[str, str]]
+    done: int
+
+
+class _SlotMachine:
+    def __init__(self, blocks: Sequence[Block], buffers: Buffers) -> None:
+        self.buffers = buffers
+        self.by_number = {(block.rank, block.number): block for block in blocks}
+        self.sender = {(block.rank, block.send, block.channel): block for block in blocks}
+        self.receiver = {(block.receive, block.rank, block.channel): block for block in blocks}
+        self.slots: dict[tuple[int, int, int], deque[tuple[int, Words, Flags]]] = defaultdict(deque)
+        self.waiting: dict[tuple[int, int], list[Block]] = defaultdict(list)
+
+    def did(self, block: Block) -> bool:
+        """Do the next step of a thread block, if it can be done."""
+        step = block.steps[block.done]
+        kind, first, count = step["type"], int(step["srcoff"]), int(step["cnt"])
+        if kind not in (*_MSCCL_SLOTS_SENDS, *_MSCCL_SLOTS_RECEIVES) or (step["srcbuf"], step["dstbuf"]) != (
+            "i",
+            "i",
+        ):
+            raise InvalidInput(f"msccl: a fused step of type {kind} and buffer {step['srcbuf']} is not known")
+        incoming = self.slots[block.receive, block.rank, block.channel]
+        outgoing = self.slots[block.rank, block.send, block.channel]
+        waits = (kind in _MSCCL_SLOTS_RECEIVES and not incoming) or (
+            kind in _MSCCL_SLOTS_SENDS and len(outgoing) >= ROOM
+        )
+        if waits or not self._may(block, step):
+            return False
+        run = (block.rank, slice(first, first + count))
+        value, held = self.buffers.value[run].copy(), self.buffers.held[run].copy()
+        if kind in _MSCCL_SLOTS_RECEIVES:
+            there, came, whole = incoming.popleft()
+            if there != first or len(came) != count:
+                raise InvalidInput(
+                    f"msccl: {block.receive} sends {block.rank} chunk {there}, which takes {first}"
+                )
+            value, held = (value + came, held & whole) if kind in _ADDS else (came, whole)
+        if kind in _STORES:
+            self.buffers.value[run], self.buffers.held[run] = value, held
+        if kind in _MSCCL_SLOTS_SENDS:
+            outgoing.append((first, value, np.asarray(held)))
+        block.done += 1
+        return True
+
+    def woken(self, block: Block) -> list[Block]:
+        """Return who may go on since a thread block did a step: its neighbors, and those that waited for it."""
+        before = self.sender.get((block.receive, block.rank, block.channel))
+        after = self.receiver.get((block.rank, block.send, block.channel))
+        return [*filter(None, (before, after)), *self.waiting.pop((block.rank, block.number), ())]
+
+    def _may(self, block: Block, step: Mapping[str, str]) -> bool:
+        writer = int(step["depid"])
+        if writer < 0 or self.by_number[block.rank, writer].done > int(step["deps"]):
+            return True
+        self.waiting[block.rank, writer].append(block)
+        return False
+
+
+_SENDS, _RECEIVES = ("s",), ("r", "rrc")
+_OURS = {theirs: ours for ours, theirs in COLLECTIVES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class MscclRun:
+    """What came out.
+
+    Attributes
+    ----------
+    missing : int
+        Chunks that did not arrive, or arrived wrong.
+    steps : int
+        Of the longest thread block.
+    thread_blocks : int
+        Of the accelerator that has most.
+    messages : int
+        Sent in all.
+    """
+
+    missing: int
+    steps: int
+    thread_blocks: int
+    channels: int
+    messages: int
+
+
+@dataclass(slots=True)
+class _Block:
+    rank: int
+    number: int
+    send: int
+    receive: int
+    channel: int
+    steps: list[Mapping[str, str]]
+    done: int = 0
+
+
+def run_msccl(text: str) -> MscclRun:
+    """Run a file of the types ``s``, ``r``, ``rrc``, ``cpy`` and ``nop``, and an AllReduce of fused ones, too.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not such a file, thread blocks wait for each other in a circle, or a chunk is sent that is not there.
+    """
+    try:
+        root = ElementTree.fromstring(text)
+        collective = _OURS[root.attrib["coll"]]
+        ranks = int(root.attrib["ngpus"])
+        blocks = [_block(int(gpu.attrib["id"]), tb) for gpu in root for tb in gpu]
+    except (ElementTree.ParseError, KeyError, ValueError) as error:
+        raise InvalidInput(f"msccl: not a file of MSCCL: {error}") from None
+    chunks = int(root.attrib["nchunksperloop"])
+    before = buffers_before(collective, ranks, chunks * ranks if collective == "all-to-all" else chunks)
+    after = Buffers(before.value.copy(), before.held.copy())
+    fused = any(step["type"] in FUSED for block in blocks for step in block.steps)
+    if fused and collective == "allreduce":
+        run_fused(blocks, after)
+    else:
+        _Machine(collective, blocks, after).run()
+    for block in blocks:
+        if block.done < len(block.steps):
+            raise InvalidInput(
+                f"msccl: thread block {block.number} of accelerator {block.rank} waits forever at step {block.done}"
+            )
+    of_rank: dict[int, int] = defaultdict(int)
+    for block in blocks:
+        of_rank[block.rank] += 1
+    return MscclRun(
+        missing_after(collective, before, after),
+        max(len(block.steps) for block in blocks),
+        max(of_rank.values()),
+        int(root.attrib["nchannels"]),
+        sum(step["type"] in (*_SENDS, *FUSED) for block in blocks for step in block.steps),
+    )
+
+
+def _block(rank: int, tb: ElementTree.Element) -> _Block:
+    number, send, receive, channel = (int(tb.attrib[key]) for key in ("id", "send", "recv", "chan"))
+    return _Block(rank, number, send, receive, channel, [step.attrib for step in tb])
+
+
+class _Machine:
+    """All accelerators, running."""
+
+    def __init__(self, collective: str, blocks: list[_Block], buffers: Buffers) -> None:
+        self.collective, self.blocks, self.buffers = collective, blocks, buffers
+        self.by_number = {(block.rank, block.number): block for block in blocks}
+        self.sender = {(b.rank, b.send, b.channel): b for b in blocks if b.send >= 0}
+        self.receiver = {(b.receive, b.rank, b.channel): b for b in blocks if b.receive >= 0}
+        self.waiting: dict[tuple[int, int], list[_Block]] = defaultdict(list)
+
+    def run(self) -> None:
+        """Let whoever can do a step do it, until nobody can."""
+        ready = deque(self.blocks)
+        while ready:
+            block = ready.popleft()
+            while block.done < len(block.steps):
+                moved = self._step(block)
+                if not moved:
+                    break
+                for one in moved:
+                    ready.extend(self.waiting.pop((one.rank, one.number), ()))
+                    if one is not block:
+                        ready.append(one)
+
+    def _step(self, block: _Block) -> list[_Block]:
+        """Do the next step of a thread block, with that of its peer; return those that went on."""
+        step = block.steps[block.done]
+        if not self._may(block):
+            return []
+        kind = step["type"]
+        if kind in ("nop", "cpy"):  # a rank's own part is where it should be in our buffers
+            block.done += 1
+            return [block]
+        key = (block.rank, block.send, block.channel)
+        if kind in _RECEIVES:
+            key = (block.receive, block.rank, block.channel)
+        sender, receiver = self.sender.get(key), self.receiver.get(key)
+        if sender is None or receiver is None:
+            raise InvalidInput(
+                f"msccl: {key[0]} sends {key[1]} on channel {key[2]} what nobody takes, or the reverse"
+            )
+        other = receiver if block is sender else sender
+        if other.done == len(other.steps) or not self._may(other):
+            return []
+        sends, takes = sender.steps[sender.done], receiver.steps[receiver.done]
+        if sends["type"] not in _SENDS or takes["type"] not in _RECEIVES:
+            return []
+        self._move(sender.rank, receiver.rank, sends, takes)
+        sender.done += 1
+        receiver.done += 1
+        return [sender, receiver]
+
+    def _may(self, block: _Block) -> bool:
+        """Whether what the next step waits for is done; if not, the thread block hears of it then."""
+        step = block.steps[block.done]
+        writer = int(step["depid"])
+        if writer < 0:
+            return True
+        other = self.by_number[block.rank, writer]
+        if other.done > int(step["deps"]):
+            return True
+        self.waiting[other.rank, other.number].append(block)
+        return False
+
+    def _move(self, src: int, dst: int, sends: Mapping[str, str], takes: Mapping[str, str]) -> None:
+        count = int(sends["cnt"])
+        if count != int(takes["cnt"]):
+            raise InvalidInput(f"msccl: {src} sends {dst} {count} chunks, which takes {takes['cnt']}")
+        first = self._first_chunk(src, dst, sends, takes)
+        value, held = self.buffers.value, self.buffers.held
+        run = slice(first, first + count)
+        if not held[src, run].all():
+            raise InvalidInput(f"msccl: {src} sends {dst} chunk {first} before it has it")
+        if takes["type"] == "rrc":
+            value[dst, run] += value[src, run]
+        else:
+            value[dst, run] = value[src, run]
+            held[dst, run] = True
+
+    def _first_chunk(self, src: int, dst: int, sends: Mapping[str, str], takes: Mapping[str, str]) -> int:
+        """Return the first chunk of the message that two offsets mean."""
+        if self.collective == "all-to-all":
+            if (int(sends["srcoff"]), int(takes["dstoff"])) != (dst, src):
+                raise InvalidInput(f"msccl: {src} sends {dst} what is another's")
+            return src * len(self.buffers.value) + dst
+        buffer = BUFFERS[self.collective]
+        if (sends["srcbuf"], takes["dstbuf"]) != (buffer, buffer) or sends["srcoff"] != takes["dstoff"]:
+            raise InvalidInput(f"msccl: {src} sends {dst} from one place to another")
+        return int(sends["srcoff"])
+
+
+def run_fused(blocks: Sequence[Block], buffers: Buffers) -> None:
+    """Run the thread blocks of an AllReduce in place until none can go on.
+
+    Raises
+    ------
+    InvalidInput
+        For another type of step or buffer, or a chunk that comes to another place than it was sent from.
+    """
+    machine = _SlotMachine(blocks, buffers)
+    ready = deque(blocks)
+    while ready:
+        block = ready.popleft()
+        while block.done < len(block.steps) and machine.did(block):
+            ready.extend(machine.woken(block))
+
+
 def buffers_before(collective: str, ranks: int, chunks: int) -> Buffers:
     """Return what the ranks hold before a collective: numbers drawn by chance."""
     value = np.random.default_rng(ranks).integers(0, 2**64, (ranks, chunks), np.uint64)
@@ -61,32 +365,6 @@ def missing_after(collective: str, before: Buffers, after: Buffers) -> int:
     else:
         wanted = np.ones((ranks, chunks), np.bool_)
     return int((wanted & ~(after.held & (after.value == goal))).sum())
-
-
-@dataclass(frozen=True, slots=True)
-class PlayedSchedule:
-    """What came out when a schedule was played.
-
-    Attributes
-    ----------
-    missing : int
-        Chunks that did not arrive, or arrived wrong.
-    transfers : int
-        Messages: runs of chunks.
-    chunks : int
-        In the whole message.
-    fullest : tuple of int
-        Chunks that the busiest pair of sender and receiver exchanged in each step.
-    """
-
-    missing: int
-    transfers: int
-    chunks: int
-    fullest: tuple[int, ...]
-
-    def shards(self, ranks: int) -> tuple[Fraction, ...]:
-        """Return :attr:`fullest` in shards, of which the message has as many as there are ranks."""
-        return tuple(Fraction(count * ranks, self.chunks) for count in self.fullest)
 
 
 def play(transfers: Transfers) -> PlayedSchedule:

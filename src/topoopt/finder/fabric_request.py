@@ -1,11 +1,16 @@
-"""The noun FabricRequest: for which servers, interfaces and groups a fabric is built, and what some can be told."""
+"""The noun FabricRequest, and the split of a server's interfaces between AllReduce rings and other traffic."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import DEFAULT_LATENCY_S
+from topoopt.finder.select_permutations import ring_interfaces
+from topoopt.workloads import AllReduceGroup, Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +124,152 @@ class FabricRequest:
         if together_bps is None:
             together_bps = self.degree * self.bandwidth_bps * share
         return together_bps / self.degree
+
+
+Shares = dict[tuple[int, ...], int]
+"""Interfaces of every member, by the members of the group."""
+
+
+def proportional(traffic: Traffic, degree: int, links: str) -> Shares:
+    """Divide the degree as AllReduce and model-parallel bytes on the wire stand to each other.
+
+    d_A = max(1, ceil(d · AllReduce / (AllReduce + MP))), rounded up to whole rings but not above the degree;
+    then group by group, the largest first: ceil(d_A · its share), until its members have none left;
+    what remains goes round by round to the groups that can still take a ring. If no group that got
+    interfaces spans all servers, one ring's worth is set aside first for a ring of all servers: it keeps
+    the fabric connected.
+
+    References
+    ----------
+    .. [1] W. Wang et al., "TopoOpt", NSDI 2023, Algorithm 1, lines 1-2.
+    """
+    everyone = tuple(range(traffic.servers))
+    ring = ring_interfaces(traffic.servers, links)
+    budget = _whole_rings(_allreduce_degree(traffic, degree), degree, ring)
+    shares = _share_out(traffic, budget, links)
+    if everyone not in shares:
+        shares = _share_out(traffic, budget - ring, links)
+        shares[everyone] = shares.get(everyone, 0) + ring
+    return shares
+
+
+def by_group(traffic: Traffic, degree: int, links: str) -> Shares:
+    """Divide the degree as :func:`proportional` does, but without a ring of all servers.
+
+    This is ours, for jobs in pipeline stages: the rings of the replicas of each stage and the links between stages
+    connect all servers by themselves, like the two dimensions of a torus. At least one interface is left for
+    model-parallel links; where there is no such traffic, or no group gets a ring, this is ``proportional``. Where the
+    links do not come out connected the finder takes ``proportional``, too.
+    """
+    ring = ring_interfaces(traffic.servers, links)
+    budget = _whole_rings(_allreduce_degree(traffic, degree), degree - 1, ring)
+    shares = _share_out(traffic, budget, links) if traffic.mp_bytes else {}
+    return shares or proportional(traffic, degree, links)
+
+
+def all_to_allreduce(traffic: Traffic, degree: int, links: str) -> Shares:
+    """Give every interface to rings of all servers: a pure circulant, as the authors' released code does."""
+    return {tuple(range(traffic.servers)): degree}
+
+
+def by_group_but_one(traffic: Traffic, degree: int, links: str) -> Shares:
+    """Leave one interface for model-parallel links and give the others to groups that share no server.
+
+    This is ours, for tensor parallelism in pairs: one cable joins a pair, and the replicas of its halves have all
+    other interfaces, an odd number, too. Without such groups, or model-parallel traffic, this is ``proportional``.
+    """
+    return _all_but(1, traffic, degree, links)
+
+
+def by_group_but_two(traffic: Traffic, degree: int, links: str) -> Shares:
+    """Leave two interfaces for model-parallel links; see :func:`by_group_but_one`."""
+    return _all_but(2, traffic, degree, links)
+
+
+DEGREE_SPLITS: Mapping[str, Callable[[Traffic, int, str], Shares]] = {
+    "proportional": proportional,
+    "all-to-allreduce": all_to_allreduce,
+    "by-group": by_group,
+    "by-group-but-one": by_group_but_one,
+    "by-group-but-two": by_group_but_two,
+}
+GROUPS_BY_FAMILY = ("by-group-but-one", "by-group-but-two")
+"""Degree splits whose groups are wired by a family of wirings: strides know even numbers only."""
+LAYOUT_SPLITS = tuple(name for name in DEGREE_SPLITS if name not in GROUPS_BY_FAMILY)
+"""Degree splits that are tried for each layout of a transformer; its stages keep strides."""
+
+
+def check_degree(servers: int, degree: int, links: str) -> None:
+    """Refuse a degree that cannot connect the servers.
+
+    Raises
+    ------
+    InvalidInput
+        If the degree is below 1, or is 1 and duplex cables have to join more than two servers.
+    """
+    if degree < 1:
+        raise InvalidInput(f"degree: must be at least 1, got {degree}")
+    if degree < ring_interfaces(servers, links):
+        raise InvalidInput(
+            f"degree: {degree} duplex interface cannot connect {servers} servers; use 2 or more, or directed links"
+        )
+
+
+def _all_but(left: int, traffic: Traffic, degree: int, links: str) -> Shares:
+    taken = np.zeros(traffic.servers, bool)
+    shares: Shares = {}
+    for group in traffic.allreduce if traffic.mp_bytes else ():
+        members = np.asarray(group.members)
+        interfaces = wired_interfaces(len(members), degree - left, links)
+        if len(members) < traffic.servers and interfaces and not taken[members].any():
+            shares[group.members] = interfaces
+            taken[members] = True
+    return shares or proportional(traffic, degree, links)
+
+
+def wired_interfaces(size: int, interfaces: int, links: str) -> int:
+    """Return how many of so many interfaces the rings of a group can fill: 0 where it takes more to join it.
+
+    With cables three matchings fill an odd number from three on, if the group is even.
+    """
+    usable = min(interfaces, size - 1)
+    if links == "duplex" and usable % 2 and (usable < 3 or size % 2):
+        usable -= 1
+    return usable if usable >= ring_interfaces(size, links) else 0
+
+
+def _allreduce_degree(traffic: Traffic, degree: int) -> int:
+    ring_bytes, mp_bytes = traffic.allreduce_wire_bytes, traffic.mp_bytes
+    if not ring_bytes:
+        return 1
+    return max(1, math.ceil(degree * ring_bytes / (ring_bytes + mp_bytes)))
+
+
+def _whole_rings(interfaces: int, most: int, ring: int) -> int:
+    return min(-(-interfaces // ring), most // ring) * ring
+
+
+def _share_out(traffic: Traffic, budget: int, links: str) -> Shares:
+    free = np.full(traffic.servers, budget)
+    shares: Shares = {}
+    everything = traffic.allreduce_wire_bytes
+    for group in traffic.allreduce:
+        interfaces = math.ceil(budget * group.wire_bytes / everything)
+        ring = ring_interfaces(len(group.members), links)
+        _grant(shares, free, group, -(-interfaces // ring), ring)
+    grew = True
+    while grew:
+        grew = False
+        for group in traffic.allreduce:
+            grew |= _grant(shares, free, group, 1, ring_interfaces(len(group.members), links))
+    return shares
+
+
+def _grant(shares: Shares, free: np.ndarray, group: AllReduceGroup, rings: int, ring: int) -> bool:
+    members = np.asarray(group.members)
+    interfaces = min(rings, int(free[members].min()) // ring) * ring
+    if interfaces <= 0:
+        return False
+    free[members] -= interfaces
+    shares[group.members] = shares.get(group.members, 0) + interfaces
+    return True

@@ -1,16 +1,15 @@
-"""Circuits of a region for one all-to-all: MixNet's greedy rule, and what the all-to-all takes on them.
+"""The fabric mixnet: a fat-tree of some ports, and optical circuits of a region by MixNet's greedy rule.
 
 A region is a few servers behind one optical circuit switch. A set of circuits is an int64 array of shape
 (servers, servers), symmetric: how many circuits join two servers. No row sums to more than the optical ports.
 
-Circuits of a region made better by small exchanges, judged by when the all-to-all is done.
-
 The greedy rule gives circuits to the pairs that wait longest and leaves the others to the electrical ports, however
-many they are. Here circuits change ends while that makes the all-to-all faster.
+many they are. Small exchanges improve on it: circuits change ends while that makes the all-to-all faster.
 
 References
 ----------
 .. [1] X. Liao et al., "MixNet", SIGCOMM 2025: circuits for the pairs that expert-parallel traffic waits for longest.
+.. [2] X. Liao et al., "MixNet", SIGCOMM 2025: 2 of 8 NICs electrical, regions of up to 64 accelerators.
 """
 
 import numpy as np
@@ -19,7 +18,10 @@ from scipy.sparse import csr_array, diags_array, eye_array, hstack, kron, vstack
 
 from topoopt.base.arrays import Flags, Floats, Ints, first_least
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
-from topoopt.routing import SATURATED
+from topoopt.catalog import NETWORKS
+from topoopt.finder.fabric_request import FabricRequest
+from topoopt.routing import SATURATED, Fabric, RegionalReconfiguration, make_routes
+from topoopt.topologies import fat_tree
 
 Circuits = Ints
 Demand = Floats
@@ -314,3 +316,50 @@ def _rows(
     upper = np.repeat((1.0, ports, 0.0), (pairs, servers, pairs + 2 * servers))
     lower = np.where(np.arange(len(upper)) < pairs, 1.0, -np.inf)
     return hstack([choices, csr_array(by_time)], format="csr"), upper, lower
+
+
+def mixnet(request: FabricRequest) -> Fabric:
+    """Return the electrical fat-tree, of full bisection, and the rule by which circuits follow the traffic.
+
+    A quarter of a server's ports is electrical, and at least one, unless the shape says how many. Groups get no
+    rings of their own: these go in member order over the electrical fabric.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no port of one kind, or a number is outside what is possible.
+    """
+    degree, latency_s = request.degree, request.latency_s
+    settings = request.shape.chosen("mixnet", NETWORKS["mixnet"].settings | {"routing"})
+    routing, switches = settings.pop("routing", "ecmp"), settings.pop("switches", False)
+    electrical = electrical_ports(degree, settings.pop("electrical_ports", None))
+    each_bps = request.each_bps()
+    electrical_bps = electrical * each_bps
+    rule = RegionalReconfiguration(degree - electrical, each_bps, latency_s, electrical_bps, **settings)
+    tree = fat_tree(request.servers, electrical_bps, latency_s, switches=switches)
+    return Fabric("mixnet", tree, make_routes(routing, tree, request.seed), {}, rule)
+
+
+def electrical_ports(degree: int, ports: int | None = None) -> int:
+    """Return how many of a server's ports are on the electrical fabric.
+
+    Raises
+    ------
+    InvalidInput
+        If none would be left for circuits, or none for the electrical fabric.
+
+    Examples
+    --------
+    >>> [electrical_ports(degree) for degree in (2, 4, 8)], electrical_ports(8, 4)
+    ([1, 1, 2], 4)
+    """
+    if degree < 2:
+        raise InvalidInput(
+            f"mixnet: a server needs 2 ports or more, one electrical and one optical, got degree {degree}"
+        )
+    chosen = max(degree // 4, 1) if ports is None else ports
+    if not 1 <= chosen < degree:
+        raise InvalidInput(
+            f"mixnet: electrical_ports must be 1..{degree - 1} of {degree} ports, got {chosen}"
+        )
+    return chosen

@@ -13,13 +13,12 @@ import numpy as np
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import Infeasible, check_known
 from topoopt.catalog import DEFAULT_LATENCY_S
-from topoopt.finder.degree_split import DEGREE_SPLITS, GROUPS_BY_FAMILY, Shares, check_degree
-from topoopt.finder.matching import DAMPING, LARGEST_EXACT, MATCHINGS
+from topoopt.finder.fabric_request import DEGREE_SPLITS, GROUPS_BY_FAMILY, Shares, check_degree
 from topoopt.finder.named_wiring import STRIDES, check_wiring_name, is_wiring_file, named_wiring
 from topoopt.finder.rings import lay_rings, rings_of_wiring
 from topoopt.finder.select_permutations import STRIDE_RULES, demand_by_distance, select_permutations
 from topoopt.finder.topology_finder_kernel import anneal_places
-from topoopt.finder.wiring import GROUP_RINGS, LIFTED, Wiring, wire_groups
+from topoopt.finder.wiring import DAMPING, GROUP_RINGS, LARGEST_EXACT, LIFTED, MATCHINGS, Wiring, wire_groups
 from topoopt.routing import ROUTING, CoinChangeRoutes, Fabric, Routes, turned_routes
 from topoopt.topologies import (
     LINK_MODELS,
@@ -223,7 +222,7 @@ def _prefer_far(left: Floats, wiring: Wiring, able: Ints) -> None:
     """Make pairs that are farther apart so far worth a hair more than others of equal demand.
 
     This is ours, the paper leaves ties open; else a uniform all-to-all would get links that the rings
-    already have. On large fabrics chance does the same (see :mod:`topoopt.finder.matching`).
+    already have. On large fabrics chance does the same (see :mod:`topoopt.finder.wiring`).
     """
     if wiring.servers <= LARGEST_EXACT:
         left *= 1 + _TIE * hops_from(wiring.topology(1.0, 0.0), able)[:, able]

@@ -5,19 +5,12 @@ from typing import TYPE_CHECKING
 from topoopt.base.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:
-    from topoopt.pricing.accounting import ACCOUNTINGS as ACCOUNTINGS
-    from topoopt.pricing.accounting import CUSTOM as CUSTOM
-    from topoopt.pricing.accounting import FIBER_ON as FIBER_ON
-    from topoopt.pricing.accounting import PAPER as PAPER
-    from topoopt.pricing.accounting import Accounting as Accounting
-    from topoopt.pricing.accounting import changed_accounting as changed_accounting
-    from topoopt.pricing.accounting import find_accounting as find_accounting
     from topoopt.pricing.bill import Bill as Bill
     from topoopt.pricing.bill import BillLine as BillLine
+    from topoopt.pricing.bill import RoomLayout as RoomLayout
     from topoopt.pricing.bill import bill_of_materials as bill_of_materials
-    from topoopt.pricing.cable_lengths import RoomLayout as RoomLayout
-    from topoopt.pricing.cable_lengths import lengths_to_middle_m as lengths_to_middle_m
-    from topoopt.pricing.cable_lengths import mean_between_servers_m as mean_between_servers_m
+    from topoopt.pricing.bill import lengths_to_middle_m as lengths_to_middle_m
+    from topoopt.pricing.bill import mean_between_servers_m as mean_between_servers_m
     from topoopt.pricing.comparison import CostComparison as CostComparison
     from topoopt.pricing.comparison import TechnologyRow as TechnologyRow
     from topoopt.pricing.comparison import compare_costs as compare_costs
@@ -31,8 +24,15 @@ if TYPE_CHECKING:
     from topoopt.pricing.cost_equivalence import (
         published_equivalent_bandwidth as published_equivalent_bandwidth,
     )
+    from topoopt.pricing.fabric_options import ACCOUNTINGS as ACCOUNTINGS
+    from topoopt.pricing.fabric_options import CUSTOM as CUSTOM
+    from topoopt.pricing.fabric_options import FIBER_ON as FIBER_ON
     from topoopt.pricing.fabric_options import LINK_TECHNOLOGIES as LINK_TECHNOLOGIES
+    from topoopt.pricing.fabric_options import PAPER as PAPER
+    from topoopt.pricing.fabric_options import Accounting as Accounting
     from topoopt.pricing.fabric_options import FabricOptions as FabricOptions
+    from topoopt.pricing.fabric_options import changed_accounting as changed_accounting
+    from topoopt.pricing.fabric_options import find_accounting as find_accounting
     from topoopt.pricing.fabric_price import FabricPrice as FabricPrice
     from topoopt.pricing.fabric_price import check_fits_a_panel as check_fits_a_panel
     from topoopt.pricing.fabric_price import price_of_fabric as price_of_fabric
@@ -50,12 +50,6 @@ if TYPE_CHECKING:
     from topoopt.pricing.offer import Offer as Offer
     from topoopt.pricing.offer import PricedNetwork as PricedNetwork
     from topoopt.pricing.offer import Purchase as Purchase
-    from topoopt.pricing.optical_devices import Cabling as Cabling
-    from topoopt.pricing.optical_devices import OpticalDevices as OpticalDevices
-    from topoopt.pricing.optical_devices import least_shards as least_shards
-    from topoopt.pricing.optical_devices import optical_devices as optical_devices
-    from topoopt.pricing.optical_devices import ports_needed as ports_needed
-    from topoopt.pricing.optical_devices import sharing_interfaces as sharing_interfaces
     from topoopt.pricing.ownership import Iteration as Iteration
     from topoopt.pricing.ownership import NetworkPrice as NetworkPrice
     from topoopt.pricing.ownership import Ownership as Ownership
@@ -66,23 +60,29 @@ if TYPE_CHECKING:
     from topoopt.pricing.ownership import network_price as network_price
     from topoopt.pricing.ownership import ownership as ownership
     from topoopt.pricing.part_counts import Buying as Buying
+    from topoopt.pricing.part_counts import Cabling as Cabling
     from topoopt.pricing.part_counts import Counted as Counted
     from topoopt.pricing.part_counts import Interfaces as Interfaces
+    from topoopt.pricing.part_counts import OpticalDevices as OpticalDevices
     from topoopt.pricing.part_counts import behind_both as behind_both
     from topoopt.pricing.part_counts import behind_circuit_switches as behind_circuit_switches
     from topoopt.pricing.part_counts import behind_panels as behind_panels
     from topoopt.pricing.part_counts import cabled as cabled
+    from topoopt.pricing.part_counts import least_shards as least_shards
+    from topoopt.pricing.part_counts import optical_devices as optical_devices
     from topoopt.pricing.part_counts import parts_by_port as parts_by_port
     from topoopt.pricing.part_counts import ports_in_use as ports_in_use
+    from topoopt.pricing.part_counts import ports_needed as ports_needed
+    from topoopt.pricing.part_counts import sharing_interfaces as sharing_interfaces
     from topoopt.pricing.part_counts import switched as switched
-    from topoopt.pricing.part_table import SPEED_ITEMS as SPEED_ITEMS
-    from topoopt.pricing.part_table import Item as Item
-    from topoopt.pricing.part_table import Part as Part
-    from topoopt.pricing.part_table import PartRow as PartRow
-    from topoopt.pricing.part_table import PartTable as PartTable
     from topoopt.pricing.price_lists import DEFAULT_PRICES as DEFAULT_PRICES
     from topoopt.pricing.price_lists import PRICE_TABLES as PRICE_TABLES
+    from topoopt.pricing.price_lists import SPEED_ITEMS as SPEED_ITEMS
     from topoopt.pricing.price_lists import TYPICAL_POWER as TYPICAL_POWER
+    from topoopt.pricing.price_lists import Item as Item
+    from topoopt.pricing.price_lists import Part as Part
+    from topoopt.pricing.price_lists import PartRow as PartRow
+    from topoopt.pricing.price_lists import PartTable as PartTable
     from topoopt.pricing.price_lists import find_power as find_power
     from topoopt.pricing.price_lists import find_prices as find_prices
     from topoopt.pricing.price_lists import power_schema as power_schema

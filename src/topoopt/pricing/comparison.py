@@ -26,9 +26,8 @@ from topoopt.pricing.cost_equivalence import (
     published_equivalent_bandwidth,
 )
 from topoopt.pricing.offer import Offer, PricedNetwork, Purchase, make_offers
-from topoopt.pricing.optical_devices import light_left_db, transceiver_for
-from topoopt.pricing.part_counts import PORT_OF_TECHNOLOGY
-from topoopt.pricing.part_table import PartTable
+from topoopt.pricing.part_counts import PORT_OF_TECHNOLOGY, light_left_db, transceiver_for
+from topoopt.pricing.price_lists import PartTable
 from topoopt.pricing.running_costs import usual_figures
 
 

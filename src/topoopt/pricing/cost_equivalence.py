@@ -10,10 +10,9 @@ from typing import Any
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import PUBLISHED_IDEAL_OVER_TOPOOPT
-from topoopt.pricing.accounting import ACCOUNTINGS, CUSTOM, FIBER_ON, PAPER, Accounting
 from topoopt.pricing.bill import bill_of_materials
-from topoopt.pricing.fabric_options import FabricOptions
-from topoopt.pricing.part_table import PartTable
+from topoopt.pricing.fabric_options import ACCOUNTINGS, CUSTOM, FIBER_ON, PAPER, Accounting, FabricOptions
+from topoopt.pricing.price_lists import PartTable
 
 PUBLISHED_OCS_OVER_PANEL = 1.33
 PUBLISHED_CLUSTERS = tuple(

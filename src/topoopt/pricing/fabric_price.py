@@ -6,11 +6,9 @@ from functools import cache
 
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
 from topoopt.catalog import NETWORKS, optical_switches
-from topoopt.pricing.accounting import Accounting
-from topoopt.pricing.fabric_options import FabricOptions
+from topoopt.pricing.fabric_options import Accounting, FabricOptions
 from topoopt.pricing.feasibility import USUAL_CABLING, Realization, Site
-from topoopt.pricing.optical_devices import Cabling, least_shards
-from topoopt.pricing.part_counts import Buying, Counted, Interfaces
+from topoopt.pricing.part_counts import Buying, Cabling, Counted, Interfaces, least_shards
 from topoopt.pricing.switch_choice import Plane
 
 Note = Callable[[FabricOptions, int, tuple[Plane, ...]], str]

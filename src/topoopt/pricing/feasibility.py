@@ -8,9 +8,10 @@ from topoopt.base.errors import InvalidInput
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import Transceiver, packet_switches
 from topoopt.pricing.fabric_options import REGION_SERVERS, FabricOptions
-from topoopt.pricing.optical_devices import (
+from topoopt.pricing.part_counts import (
     PANEL,
     Cabling,
+    Interfaces,
     OpticalDevices,
     light_left_db,
     optical_devices,
@@ -18,7 +19,6 @@ from topoopt.pricing.optical_devices import (
     too_many_ports,
     transceiver_for,
 )
-from topoopt.pricing.part_counts import Interfaces
 from topoopt.pricing.switch_choice import Plane
 
 

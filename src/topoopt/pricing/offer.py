@@ -6,12 +6,10 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import NETWORKS, OWN, ClusterSpec, Table, compare
-from topoopt.pricing.accounting import Accounting
 from topoopt.pricing.bill import Bill, bill_of_materials
-from topoopt.pricing.fabric_options import FabricOptions
+from topoopt.pricing.fabric_options import Accounting, FabricOptions
 from topoopt.pricing.fabric_price import check_fits_a_panel, realize
 from topoopt.pricing.feasibility import Realization
-from topoopt.pricing.optical_devices import Cabling, ports_needed
 from topoopt.pricing.ownership import (
     Iteration,
     Ownership,
@@ -21,7 +19,8 @@ from topoopt.pricing.ownership import (
     network_price,
     ownership,
 )
-from topoopt.pricing.part_table import BASIC_ITEMS, PartTable
+from topoopt.pricing.part_counts import Cabling, ports_needed
+from topoopt.pricing.price_lists import BASIC_ITEMS, PartTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,12 @@
-"""How a network is priced: the noun that plans, comparisons and studies hand to whatever asks for a price."""
+"""The pricing of a network: price list, date, options, and the accounting that published cost ratios leave open."""
 
 from dataclasses import dataclass, field
 
 from topoopt.base.errors import TopoOptError
-from topoopt.pricing.accounting import Accounting, changed_accounting
 from topoopt.pricing.bill import Bill, bill_of_materials
-from topoopt.pricing.fabric_options import PLUGGABLE, FabricOptions
+from topoopt.pricing.fabric_options import PLUGGABLE, Accounting, FabricOptions, changed_accounting
 from topoopt.pricing.ownership import NetworkPrice, network_price
-from topoopt.pricing.part_table import PartTable
-from topoopt.pricing.price_lists import DEFAULT_PRICES, find_power, find_prices
+from topoopt.pricing.price_lists import DEFAULT_PRICES, PartTable, find_power, find_prices
 
 
 @dataclass(frozen=True, slots=True)

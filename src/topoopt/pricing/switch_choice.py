@@ -12,7 +12,7 @@ from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import PacketSwitch, packet_switches
 from topoopt.pricing.fabric_options import CO_PACKAGED, plugged
-from topoopt.pricing.part_table import Part, PartTable
+from topoopt.pricing.price_lists import Part, PartTable
 
 MOST_TIERS = 3
 

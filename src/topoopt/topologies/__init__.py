@@ -5,11 +5,6 @@ from typing import TYPE_CHECKING
 from topoopt.base.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:
-    from topoopt.topologies.breadth_first import Trees as Trees
-    from topoopt.topologies.breadth_first import hops_from as hops_from
-    from topoopt.topologies.breadth_first import tree_of_rows as tree_of_rows
-    from topoopt.topologies.breadth_first import trees_from as trees_from
-    from topoopt.topologies.breadth_first import trees_to as trees_to
     from topoopt.topologies.broadcast import BroadcastSteps as BroadcastSteps
     from topoopt.topologies.broadcast import WiringInLinks as WiringInLinks
     from topoopt.topologies.broadcast import all_joined as all_joined
@@ -33,24 +28,29 @@ if TYPE_CHECKING:
     from topoopt.topologies.families.circulant import links_along as links_along
     from topoopt.topologies.families.circulant import stride_offsets as stride_offsets
     from topoopt.topologies.families.circulant_kernel import best_circulant as best_circulant
-    from topoopt.topologies.families.expander import expander as expander
     from topoopt.topologies.families.fat_tree import fat_tree as fat_tree
     from topoopt.topologies.families.fat_tree import fat_tree_arity as fat_tree_arity
-    from topoopt.topologies.families.full_mesh import full_mesh as full_mesh
-    from topoopt.topologies.families.ideal_switch import ideal_switch as ideal_switch
+    from topoopt.topologies.families.fat_tree import ideal_switch as ideal_switch
+    from topoopt.topologies.families.fat_tree import rail as rail
     from topoopt.topologies.families.lifted import LiftShape as LiftShape
     from topoopt.topologies.families.lifted import SearchInterrupted as SearchInterrupted
     from topoopt.topologies.families.lifted import Tick as Tick
     from topoopt.topologies.families.lifted import lifted as lifted
     from topoopt.topologies.families.lifted import lifted_of as lifted_of
-    from topoopt.topologies.families.rail import rail as rail
     from topoopt.topologies.families.regular import WIRING_FAMILIES as WIRING_FAMILIES
+    from topoopt.topologies.families.regular import expander as expander
+    from topoopt.topologies.families.torus import full_mesh as full_mesh
     from topoopt.topologies.families.torus import torus as torus
     from topoopt.topologies.families.torus import torus_shape as torus_shape
     from topoopt.topologies.metrics import HopMetrics as HopMetrics
+    from topoopt.topologies.metrics import Trees as Trees
     from topoopt.topologies.metrics import hop_metrics as hop_metrics
+    from topoopt.topologies.metrics import hops_from as hops_from
     from topoopt.topologies.metrics import moore_average_hops as moore_average_hops
     from topoopt.topologies.metrics import moore_histogram as moore_histogram
+    from topoopt.topologies.metrics import tree_of_rows as tree_of_rows
+    from topoopt.topologies.metrics import trees_from as trees_from
+    from topoopt.topologies.metrics import trees_to as trees_to
     from topoopt.topologies.metrics import wiring_hops as wiring_hops
     from topoopt.topologies.topology import Link as Link
     from topoopt.topologies.topology import Ring as Ring

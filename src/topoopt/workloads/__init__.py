@@ -1,6 +1,8 @@
 """What is trained: operator graphs, the zoo of published models, operator times, importers."""
 
 from topoopt.workloads.compute_modes import COMPUTE_MODES as COMPUTE_MODES
+from topoopt.workloads.compute_modes import Roofline as Roofline
+from topoopt.workloads.compute_modes import RooflineTimer as RooflineTimer
 from topoopt.workloads.compute_modes import operator_timer as operator_timer
 from topoopt.workloads.device_profile import DeviceFacts as DeviceFacts
 from topoopt.workloads.device_profile import DeviceProfile as DeviceProfile
@@ -37,8 +39,6 @@ from topoopt.workloads.programs.read import read_program as read_program
 from topoopt.workloads.ring_law import RING_PASSES as RING_PASSES
 from topoopt.workloads.ring_law import bus_bandwidth_factor as bus_bandwidth_factor
 from topoopt.workloads.ring_law import ring_rounds as ring_rounds
-from topoopt.workloads.roofline_timer import Roofline as Roofline
-from topoopt.workloads.roofline_timer import RooflineTimer as RooflineTimer
 from topoopt.workloads.strategy import (
     OPTIMIZER_BYTES_PER_PARAMETER_BYTE as OPTIMIZER_BYTES_PER_PARAMETER_BYTE,
 )
@@ -60,9 +60,9 @@ from topoopt.workloads.traffic import no_transfers as no_transfers
 from topoopt.workloads.traffic import read_traffic_matrix as read_traffic_matrix
 from topoopt.workloads.traffic import traffic_from_matrix as traffic_from_matrix
 from topoopt.workloads.traffic import with_pairs as with_pairs
-from topoopt.workloads.zoo.hyperparameters import with_overrides as with_overrides
 from topoopt.workloads.zoo.model_entry import ModelEntry as ModelEntry
 from topoopt.workloads.zoo.model_entry import Variant as Variant
+from topoopt.workloads.zoo.model_entry import with_overrides as with_overrides
 from topoopt.workloads.zoo.models import MODELS as MODELS
 from topoopt.workloads.zoo.models import ListedModel as ListedModel
 from topoopt.workloads.zoo.models import ListedVariant as ListedVariant

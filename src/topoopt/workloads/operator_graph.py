@@ -1,4 +1,4 @@
-"""The noun OperatorGraph: the model as operators with exact parameter and activation bytes."""
+"""The noun OperatorGraph: a model as operators with exact bytes, also read from a YAML or CSV file."""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -6,7 +6,7 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.workloads.pipelined_step import ORDERS, PASSES
-from topoopt.workloads.pipelined_step.schedule import Schedule
+from topoopt.workloads.pipelined_step.schedules import Schedule
 
 SIZES = [(2, 2), (2, 5), (4, 4), (4, 7), (6, 6), (8, 8), (8, 13)]
 """Stages, and micro-batches that enter at an end."""

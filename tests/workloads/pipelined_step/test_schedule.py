@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput
-from topoopt.workloads.pipelined_step.schedule import stage_schedule
+from topoopt.workloads.pipelined_step.schedules import stage_schedule
 
 
 def words(stage: int, stages: int, chunks_per_stage: int, micro_batches: int) -> str:

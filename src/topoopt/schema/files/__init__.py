@@ -1,10 +1,14 @@
 """Files at the edge: YAML, JSON and CSV in, one-line errors out, and writes that are whole or not at all."""
 
+from topoopt.schema.files.content import check_name as check_name
 from topoopt.schema.files.content import checked as checked
+from topoopt.schema.files.content import is_file as is_file
 from topoopt.schema.files.content import parse_json as parse_json
 from topoopt.schema.files.content import parse_toml as parse_toml
 from topoopt.schema.files.content import parse_yaml as parse_yaml
+from topoopt.schema.files.content import read_bytes as read_bytes
 from topoopt.schema.files.content import read_json as read_json
+from topoopt.schema.files.content import read_text as read_text
 from topoopt.schema.files.content import read_yaml as read_yaml
 from topoopt.schema.files.model import Amount as Amount
 from topoopt.schema.files.model import BandwidthText as BandwidthText
@@ -20,10 +24,6 @@ from topoopt.schema.files.model import noun_from as noun_from
 from topoopt.schema.files.model import quantity as quantity
 from topoopt.schema.files.model import validated as validated
 from topoopt.schema.files.model import with_line as with_line
-from topoopt.schema.files.read import check_name as check_name
-from topoopt.schema.files.read import is_file as is_file
-from topoopt.schema.files.read import read_bytes as read_bytes
-from topoopt.schema.files.read import read_text as read_text
 from topoopt.schema.files.table import check_folder as check_folder
 from topoopt.schema.files.table import check_table_name as check_table_name
 from topoopt.schema.files.table import csv_lines as csv_lines

@@ -24,8 +24,7 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files.content import read_json
-from topoopt.schema.files.read import check_name, read_bytes
+from topoopt.schema.files.content import check_name, read_bytes, read_json
 
 LIST = "written-by-topoopt.json"
 """The file in which what was written is listed."""

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
-from topoopt.schema.words.word import Amount, Rate, Time, Word, panel
+from topoopt.schema.words.arguments import Amount, Rate, Time, Word, panel
 
 
 @panel("Prices")

@@ -1,12 +1,155 @@
-"""The words of finder and search, and all that a plan takes."""
+"""The words of a plan: the job, the finder, the search; and those of the live page."""
 
 import os
-from typing import Annotated, TypedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypedDict
 
+from topoopt.schema.words.arguments import Amount, File, Rate, Switch, Time, Word, panel
 from topoopt.schema.words.cost import OwnershipWords, PricingWords
-from topoopt.schema.words.job import JobWords
 from topoopt.schema.words.transformer import TrainingWords
-from topoopt.schema.words.word import Word, panel
+
+
+@panel("The question that the page opens with")
+class QuestionWords(TypedDict, total=False):
+    """What a page of the studio asks; what is not given is as the page has it."""
+
+    servers: Annotated[int, Word("N", 128)]
+    """Servers of the job."""
+    accelerators_per_server: int
+    """Accelerators of a server; the accelerator's own, 4 for a graph of operators."""
+    accelerator: Annotated[str, Word("NAME")]
+    """See topoopt hardware; h100, a100 for a graph of operators."""
+    degree: Annotated[int, Word("N", 8)]
+    """Training ports of a server."""
+    bandwidth: Annotated[Rate, Word("RATE", "400Gbps")]
+    """Of one port."""
+    global_batch: int
+    """Sequences of an iteration of a transformer; about 4 million tokens if not given."""
+    seq: int
+    """Tokens of a sequence of a transformer; the model's own."""
+    batch_per_accelerator: int
+    """Samples per accelerator of a graph of operators; the model's own."""
+    prices: Annotated[str, Word("LIST")]
+    """Price list, such as 2025; 2026 if not given."""
+    link_technology: Annotated[str, Word("KIND")]
+    """pluggable, linear, co-packaged or copper; pluggable."""
+    years: Annotated[float, Word("N")]
+    """Over which everything is paid for; 5."""
+    utilization: Annotated[float, Word("SHARE")]
+    """Of the hours in which the cluster trains; 0.8."""
+    electricity_price: Annotated[float, Word("USD")]
+    """Of a kilowatt-hour; 0.0872."""
+    interest: Annotated[float, Word("SHARE")]
+    """Cost of capital a year; 0.1."""
+    colocation: Annotated[float, Word("USD")]
+    """Of the building for a kilowatt and month; 184."""
+    maintenance: Annotated[float, Word("SHARE")]
+    """Repairs and support a year, of all prices; 0.048."""
+    staff: Annotated[float, Word("USD")]
+    """Of those who run it, a year; left out if not given."""
+    storage: Annotated[float, Word("USD")]
+    """Price of the storage that goes with it; left out if not given."""
+    server_price: Annotated[Amount, Word("USD|low|typical|high")]
+    """Of a server with its accelerators, without the network; typical of the catalogue."""
+
+
+@panel("Where it listens")
+class ServingWords(TypedDict, total=False):
+    """The address of the page, and who may see it."""
+
+    host: Annotated[str, Word("ADDRESS", "127.0.0.1")]
+    """Listen there; any other than this machine's own needs a token."""
+    port: Annotated[int, Word("N", 8321)]
+    """Listen on this port; 0 takes a free one."""
+    token: Annotated[str, Word("TEXT")]
+    """Whoever asks has to show it; made by chance for an address that others can reach."""
+    seconds: Annotated[float, Word("S")]
+    """End after so long; when it is interrupted if not given."""
+    browser: Switch
+    """Open the page in the browser of this machine."""
+
+
+class StudioWords(QuestionWords, ServingWords, total=False):
+    """All words that :func:`topoopt.studio` takes."""
+
+
+if TYPE_CHECKING:
+
+    class Cluster(Protocol):
+        """A cluster in memory: ``topoopt.ClusterSpec``, which a layer above defines."""
+
+        @property
+        def servers(self) -> int:  # noqa: D102
+            ...
+
+        @property
+        def degree(self) -> int:  # noqa: D102
+            ...
+
+else:
+    Cluster = Any
+
+
+class ModelWords(TypedDict, total=False):
+    """Which model."""
+
+    variant: str
+    """Published variant of the model, such as 16 or dlrm-16."""
+    set: Annotated[Mapping[str, Any], Word("KEY=VALUE")]
+    """Change a hyper-parameter; may be given several times. Of a program: samples, unknown=bytes, of ONNX the sizes of
+    named dimensions; of a recording: iterations."""
+    batch_per_accelerator: int
+    """Samples per accelerator; the model's own if not given."""
+
+
+@panel("Cluster")
+class MachineWords(TypedDict, total=False):
+    """On which cluster."""
+
+    cluster: Annotated[str | os.PathLike[str] | Cluster, Word("FILE")]
+    """Read the cluster from a YAML file."""
+    servers: int
+    """Servers; 128, or those of the variant."""
+    degree: int
+    """Training ports of a server; 4."""
+    bandwidth: Rate
+    """Of one port; 100Gbps."""
+    accelerators_per_server: int
+    """Accelerators of a server, as many as the catalogue says for a transformer; 4."""
+    accelerator: Annotated[str, Word("NAME")]
+    """See topoopt hardware, h100 for a transformer; a100."""
+    intra_server_bandwidth: Rate
+    """Scale-up bandwidth of an accelerator, the catalogue's for a transformer; 200Gbps."""
+    latency: Time
+    """Of one hop; 1us."""
+    links: Annotated[str, Word("duplex|directed")]
+    """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex."""
+
+
+@panel("How costs are counted")
+class CountingWords(TypedDict, total=False):
+    """How costs are counted."""
+
+    compute: Annotated[str, Word("profile|roofline")]
+    """Operator times: measured on A100 (and the roofline where not), or the roofline; profile."""
+    profile_file: File
+    """Operator times of your own: from topoopt profile, or a FlexNet profile (measure_*.json)."""
+    precision: Annotated[str, Word("fp32|tf32|bf16|fp16|fp8|fp4")]
+    """Of the arithmetic, not of what is kept and sent: that has 4 bytes a number; fp32."""
+    optimizer: Annotated[str, Word("sgd|momentum|adam")]
+    """State kept per parameter; sgd."""
+    memory_check: Annotated[str, Word("enforce|warn|off")]
+    """A strategy that does not fit in memory is refused, mentioned or not looked at; warn."""
+    embedding_factor: Annotated[int, Word("1|2")]
+    """Copies of embedding activations on the wire; 1. The authors' task graphs carry 2."""
+    bucket: Annotated[Amount, Word("auto|none|SIZE")]
+    """Join gradients of equal replicas into AllReduces of so much, such as 25MiB, in the order of the backward pass;
+    none: one for each tensor; auto: the size that is best for the job, of none, 1, 5, 25 (PyTorch's) and 100 MiB;
+    auto."""
+
+
+class JobWords(ModelWords, MachineWords, CountingWords, total=False):
+    """Which model on which cluster, and how its costs are counted."""
 
 
 @panel("Topology finder")

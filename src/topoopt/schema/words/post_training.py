@@ -4,9 +4,9 @@ import os
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
+from topoopt.schema.words.arguments import Switch, Word, panel
 from topoopt.schema.words.cost import PricingWords, RunningWords
 from topoopt.schema.words.transformer import DegreeWords, SystemWords
-from topoopt.schema.words.word import Switch, Word, panel
 
 
 @panel("The way")

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
+from topoopt.schema.words.arguments import Amount, Rate, Switch, Time, Word, panel
 from topoopt.schema.words.cost import OwnershipWords, PricingWords
 from topoopt.schema.words.transformer import ShapeWords
-from topoopt.schema.words.word import Amount, Rate, Switch, Time, Word, panel
 
 
 @panel("Requests")

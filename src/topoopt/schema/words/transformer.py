@@ -4,8 +4,8 @@ import os
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
+from topoopt.schema.words.arguments import Amount, Rate, Switch, Word, panel
 from topoopt.schema.words.cost import OwnershipWords
-from topoopt.schema.words.word import Amount, Rate, Switch, Word, panel
 
 
 @panel("Shapes by hand, or changes to the model")

@@ -2,15 +2,15 @@
 
 from topoopt.topologies.wirings.answer import DIRECTED_WARNING as DIRECTED_WARNING
 from topoopt.topologies.wirings.answer import MOST_LINKS_OF_RINGS as MOST_LINKS_OF_RINGS
+from topoopt.topologies.wirings.answer import JudgedWiring as JudgedWiring
 from topoopt.topologies.wirings.answer import WiringAnswer as WiringAnswer
+from topoopt.topologies.wirings.answer import judged as judged
 from topoopt.topologies.wirings.file import read_wiring_file as read_wiring_file
 from topoopt.topologies.wirings.file import wiring_attributes as wiring_attributes
 from topoopt.topologies.wirings.file_model import EXPORTED as EXPORTED
-from topoopt.topologies.wirings.ports import PortedLinks as PortedLinks
-from topoopt.topologies.wirings.ports import ports_by_rings as ports_by_rings
-from topoopt.topologies.wirings.ports import ports_in_order as ports_in_order
-from topoopt.topologies.wirings.ranking import JudgedWiring as JudgedWiring
-from topoopt.topologies.wirings.ranking import judged as judged
+from topoopt.topologies.wirings.file_model import PortedLinks as PortedLinks
+from topoopt.topologies.wirings.file_model import ports_by_rings as ports_by_rings
+from topoopt.topologies.wirings.file_model import ports_in_order as ports_in_order
 from topoopt.topologies.wirings.search import FAMILY_NAMES as FAMILY_NAMES
 from topoopt.topologies.wirings.search import LIFTED as LIFTED
 from topoopt.topologies.wirings.search import OBJECTIVES as OBJECTIVES

@@ -18,7 +18,6 @@ from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, shown
 from topoopt.schema.files import checked, parse_json, read_text, validated, with_line, write_atomically
 from topoopt.topologies.direct_wiring import DirectWiring, WiredRing, turns, wiring_of_arcs
-from topoopt.topologies.wirings.csv_links import listed_graph
 from topoopt.topologies.wirings.dot import dot_graph
 from topoopt.topologies.wirings.file_model import (
     EXPORTED,
@@ -26,15 +25,20 @@ from topoopt.topologies.wirings.file_model import (
     GraphPart,
     LinkPart,
     Port,
+    PortedLinks,
     Side,
     WiringFile,
     exported_document,
     free_ports,
 )
-from topoopt.topologies.wirings.foreign_graph import ForeignGraph, ForeignLink, ForeignNode, node_name
-from topoopt.topologies.wirings.graphml import graphml_graph
-from topoopt.topologies.wirings.link_list import listed_wiring, refuse_parts
-from topoopt.topologies.wirings.ports import PortedLinks
+from topoopt.topologies.wirings.foreign_graph import (
+    ForeignGraph,
+    ForeignLink,
+    ForeignNode,
+    graphml_graph,
+    node_name,
+)
+from topoopt.topologies.wirings.link_list import listed_graph, listed_wiring, refuse_parts
 
 _MOST_NAMED = 4  # lines of a server's other cables
 SYNTAX = "node-link JSON"

@@ -21,7 +21,7 @@ from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
 from topoopt.topologies.families.lifted import LiftShape, SearchInterrupted, Tick, lifted, lifted_of
 from topoopt.topologies.families.regular import WIRING_FAMILIES
 from topoopt.topologies.metrics import moore_average_hops, wiring_hops
-from topoopt.topologies.wirings.ranking import JudgedWiring, best_of, frontier, judged
+from topoopt.topologies.wirings.answer import JudgedWiring, best_of, frontier, judged
 
 BEST = "best"
 LIFTED = "lifted"

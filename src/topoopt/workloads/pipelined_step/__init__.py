@@ -1,7 +1,7 @@
 """An iteration in pipeline stages, by durations and bytes, and the order in which workers take its passes."""
 
-from topoopt.workloads.pipelined_step.orders import ORDERS as ORDERS
-from topoopt.workloads.pipelined_step.schedule import Schedule as Schedule
+from topoopt.workloads.pipelined_step.schedules import ORDERS as ORDERS
+from topoopt.workloads.pipelined_step.schedules import Schedule as Schedule
 from topoopt.workloads.pipelined_step.step import COLLECTIVE_KINDS as COLLECTIVE_KINDS
 from topoopt.workloads.pipelined_step.step import MOMENTS as MOMENTS
 from topoopt.workloads.pipelined_step.step import PASSES as PASSES

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.workloads.pipelined_step.orders import ORDERS, Order
-from topoopt.workloads.pipelined_step.schedule import Schedule
+from topoopt.workloads.pipelined_step.schedules import ORDERS, Order, Schedule
 from topoopt.workloads.ring_law import RING_PASSES
 from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
 

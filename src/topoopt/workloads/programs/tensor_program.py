@@ -1,7 +1,12 @@
-"""The noun TensorProgram: what a model computes, tensor by tensor, whoever wrote it down."""
+"""The noun TensorProgram: a model tensor by tensor, and the floating-point operations of its calls.
 
+A multiplication and the addition that follows count as two; a bias counts as none. A number that comes out of anything
+pointwise counts as one, a number that goes into a softmax or a normalization as five.
+"""
+
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from math import prod
@@ -80,21 +85,6 @@ class Tensor:
         return self.elements * self.element_bytes
 
 
-def checked_tensor(place: str, shape: Sequence[int], element_bytes: int, is_floating: bool) -> Tensor:
-    """Return a tensor of a file.
-
-    Raises
-    ------
-    InvalidInput
-        If a dimension is below 0, or it has more bytes than can be counted.
-    """
-    if any(size < 0 for size in shape) or prod(shape) * element_bytes > LARGEST:
-        raise InvalidInput(
-            f"{place}: a tensor of {shown(list(shape))} numbers: expected sizes >= 0, of bytes up to 2**53"
-        )
-    return Tensor(tuple(shape), element_bytes, is_floating)
-
-
 @dataclass(frozen=True, slots=True)
 class ProgramNode:
     """One call of an operator.
@@ -147,3 +137,139 @@ class TensorProgram:
     data: tuple[str, ...]
     results: tuple[str, ...]
     nodes: tuple[ProgramNode, ...]
+
+
+ROWWISE_FLOPS = 5.0
+"""Maximum or mean, difference, exponential or square, sum, quotient."""
+EQUATION = re.compile(r"\s*([a-zA-Z.,\s]+)->([a-zA-Z.\s]*)\s*")
+Tensors = Sequence[Tensor]
+
+
+def flops_of(role: str, node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    """Return the floating-point operations of a call for all samples of the file.
+
+    Raises
+    ------
+    InvalidInput
+        If an einsum is not one that is written out.
+    """
+    return _RULES[role](node, inputs, outputs)
+
+
+def _view(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    return 0.0
+
+
+def _pointwise(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    return float(outputs[0].elements)
+
+
+def _rowwise(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    return ROWWISE_FLOPS * inputs[0].elements
+
+
+def _reduction(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    return float(inputs[0].elements)
+
+
+def _pool(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    """Return the window of each number; where it is not said all windows together are the map that goes in."""
+    window = node.attributes.get("kernel_size") or node.attributes.get("kernel_shape")
+    if not isinstance(window, list) or not all(isinstance(side, int) for side in window):
+        return float(inputs[0].elements)
+    dimensions = len(inputs[0].shape) - 2
+    sides = window * dimensions if len(window) == 1 else window
+    return float(prod(sides) * outputs[0].elements)
+
+
+def _dense(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    """Return two for each number that comes out and each that is summed for it."""
+    first = inputs[1] if node.operator in ("aten.addmm", "aten.addmm_", "aten.baddbmm") else inputs[0]
+    transposed = node.operator == "Gemm" and bool(node.attributes.get("transA"))
+    summed = first.shape[0 if transposed else -1] if first.shape else 1
+    return 2.0 * outputs[0].elements * summed
+
+
+def _conv(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    """Return two for each number that comes out and each of its window; a window is a filter of the kernel."""
+    if node.attributes.get("transposed"):
+        return _conv_transposed(node, inputs, outputs)
+    kernel = inputs[1]
+    return 2.0 * outputs[0].elements * kernel.elements / kernel.shape[0]
+
+
+def _conv_transposed(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    kernel = inputs[1]
+    return 2.0 * inputs[0].elements * kernel.elements / kernel.shape[0]
+
+
+def _attention(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    """Return those of the scores and of the weighted sum, over the whole sequence, as the zoo's."""
+    queries, keys = inputs[0], inputs[1]
+    memory = keys.shape[-2]
+    return 2.0 * memory * (queries.elements + outputs[0].elements)
+
+
+def _table(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    return 0.0
+
+
+def _bag(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    """Return one for each number that is summed."""
+    table, rows = inputs[0], inputs[1]
+    return float(rows.elements * table.shape[-1])
+
+
+def _recurrent(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    """Return two for each weight of a matrix, at every position."""
+    positions = inputs[0].elements / max(inputs[0].shape[-1], 1)
+    of_onnx = not node.operator.startswith("aten.")
+    matrices = inputs[1:3] if of_onnx else [tensor for tensor in inputs[1:] if len(tensor.shape) == 2]
+    return 2.0 * positions * sum(one.elements for one in matrices)
+
+
+def _einsum(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
+    """Return two for each combination of all letters."""
+    equation = str(node.attributes.get("equation", ""))
+    match = EQUATION.fullmatch(equation)
+    if match is None or "." in equation or len(match[1].split(",")) != len(inputs):
+        raise InvalidInput(
+            f'{node.label}: einsum "{equation}": expected letters for all dimensions, and an arrow'
+        )
+    sizes: dict[str, int] = {}
+    for letters, tensor in zip(match[1].split(","), inputs, strict=True):
+        sizes.update(zip(letters.strip(), tensor.shape, strict=False))
+    return 2.0 * prod(sizes.values())
+
+
+_RULES: Mapping[str, Callable[[ProgramNode, Tensors, Tensors], float]] = {
+    VIEW: _view,
+    POINTWISE: _pointwise,
+    ROWWISE: _rowwise,
+    REDUCTION: _reduction,
+    POOL: _pool,
+    CONCAT: _view,
+    DENSE: _dense,
+    CONV: _conv,
+    CONV_TRANSPOSED: _conv_transposed,
+    ATTENTION: _attention,
+    TABLE: _table,
+    BAG: _bag,
+    RECURRENT: _recurrent,
+    EINSUM: _einsum,
+}
+
+
+def checked_tensor(place: str, shape: Sequence[int], element_bytes: int, is_floating: bool) -> Tensor:
+    """Return a tensor of a file.
+
+    Raises
+    ------
+    InvalidInput
+        If a dimension is below 0, or it has more bytes than can be counted.
+    """
+    if any(size < 0 for size in shape) or prod(shape) * element_bytes > LARGEST:
+        raise InvalidInput(
+            f"{place}: a tensor of {shown(list(shape))} numbers: expected sizes >= 0, of bytes up to 2**53"
+        )
+    return Tensor(tuple(shape), element_bytes, is_floating)

@@ -7,9 +7,13 @@ from pathlib import Path
 
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import is_file, parse_json, read_bytes
-from topoopt.workloads.recorded.execution_trace import as_profiler_trace, is_execution_trace
 from topoopt.workloads.recorded.nccl_log import is_nccl_log, nccl_recording
-from topoopt.workloads.recorded.profiler_trace import is_profiler_trace, profiler_recording
+from topoopt.workloads.recorded.pytorch_traces import (
+    as_profiler_trace,
+    is_execution_trace,
+    is_profiler_trace,
+    profiler_recording,
+)
 from topoopt.workloads.recorded.recording import Recording
 
 MOST_FILES = 100_000

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from topoopt.workloads.operator_graph import Operator, OperatorGraph
-from topoopt.workloads.zoo.hyperparameters import check_integers
 from topoopt.workloads.zoo.layers import append, concat, dense, embedding
-from topoopt.workloads.zoo.model_entry import ModelEntry, published_variants
+from topoopt.workloads.zoo.model_entry import ModelEntry, check_integers, published_variants
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,10 @@ from typing import Any
 from topoopt.base.errors import InvalidInput, unknown_name
 from topoopt.schema.files import noun_from
 from topoopt.workloads.operator_graph import OperatorGraph
-from topoopt.workloads.zoo.bert import BERT
+from topoopt.workloads.zoo.bert import BERT, ENCODER
 from topoopt.workloads.zoo.candle import CANDLE
 from topoopt.workloads.zoo.dlrm import DLRM
-from topoopt.workloads.zoo.encoder import ENCODER
-from topoopt.workloads.zoo.hyperparameters import with_overrides
-from topoopt.workloads.zoo.model_entry import ModelEntry, Variant
+from topoopt.workloads.zoo.model_entry import ModelEntry, Variant, with_overrides
 from topoopt.workloads.zoo.ncf import NCF
 from topoopt.workloads.zoo.resnet import RESNET50, WIDE_RESNET101
 from topoopt.workloads.zoo.vgg import VGG11, VGG16, VGG19

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from topoopt.base.errors import InvalidInput
 from topoopt.workloads.operator_graph import Operator, OperatorGraph
-from topoopt.workloads.zoo.hyperparameters import check_integers
 from topoopt.workloads.zoo.layers import Image, append, conv2d, dense, flatten, pool, pooled_to, softmax
-from topoopt.workloads.zoo.model_entry import ModelEntry, published_variants
+from topoopt.workloads.zoo.model_entry import ModelEntry, check_integers, published_variants
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,98 @@
-"""A model in ONNX as a tensor program: shapes by the inference of the package ``onnx``, an extra of ours."""
+"""Readers of program files: archives of torch.export (.pt2) and models in ONNX, as tensor programs.
+
+A program of ``torch.export`` (``.pt2``): read from its archive, without PyTorch and without unpickling anything.
+
+References
+----------
+.. [1] github.com/pytorch/pytorch, ``torch/_export/serde/schema.py``: the JSON of a program; and
+   ``torch/export/pt2_archive/constants.py``: where it stands in the archive.
+"""
 
 import importlib
-from collections.abc import Iterator, Mapping
+import io
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from topoopt.base.errors import InvalidInput
-from topoopt.schema.files import read_bytes
+from topoopt.base.errors import InvalidInput, shown
+from topoopt.schema.files import parse_json, read_bytes
 from topoopt.workloads.programs.tensor_program import ProgramNode, Tensor, TensorProgram, checked_tensor
+
+MODELS = ("models/model.json", "serialized_exported_program.json")
+"""Where the program stands: since PyTorch 2.7, and before; below a folder that bears the name of the file."""
+LARGEST_JSON_BYTES = 2**30
+DTYPE_BYTES = {
+    **dict.fromkeys((1, 2, 12, 29, 30, 31, 32, 33), 1),
+    **dict.fromkeys((3, 6, 13, 28), 2),
+    **dict.fromkeys((4, 7, 9, 34), 4),
+    **dict.fromkeys((5, 8, 10, 35), 8),
+    11: 16,
+}
+"""By the number of a type in the file."""
+FLOATING_DTYPES = (6, 7, 8, 9, 10, 11, 13, 29, 30, 31, 32, 33)
+_SAVED = "write it again with torch.export.save"
+
+
+class _Reader:
+    """The graph of a program and its signature."""
+
+    def __init__(self, path: str, graph: Mapping[str, Any], signature: Mapping[str, Any]) -> None:
+        self.path = path
+        self.graph = graph
+        self.specs = [(kind, spec) for row in signature["input_specs"] for kind, spec in row.items()]
+        self.results = [(kind, spec) for row in signature["output_specs"] for kind, spec in row.items()]
+
+    def program(self) -> TensorProgram:
+        """Return all of it."""
+        tensors = {name: self._tensor(name, meta) for name, meta in self.graph["tensor_values"].items()}
+        parameters = {
+            spec["arg"]["name"]: str(spec["parameter_name"])
+            for kind, spec in self.specs
+            if kind == "parameter"
+        }
+        given = (spec["arg"] for kind, spec in self.specs if kind == "user_input")
+        made = (spec["arg"] for kind, spec in self.results if kind == "user_output")
+        nodes = tuple(node for row in self.graph["nodes"] for node in self._node(row))
+        data = tuple(name for argument in given for name in _tensor_names(argument))
+        results = tuple(name for argument in made for name in _tensor_names(argument))
+        what = "a program of torch.export"
+        return TensorProgram(what, self.path, tensors, parameters, data, results, nodes)
+
+    def _tensor(self, name: str, meta: Mapping[str, Any]) -> Tensor:
+        number = meta["dtype"]
+        if number not in DTYPE_BYTES:
+            raise InvalidInput(f"{self.path}: {name}: numbers of type {shown(number)} are not known")
+        shape = tuple(self._size(name, size) for size in meta["sizes"])
+        return checked_tensor(f"{self.path}: {name}", shape, DTYPE_BYTES[number], number in FLOATING_DTYPES)
+
+    def _size(self, name: str, size: Mapping[str, Any]) -> int:
+        if "as_int" in size:
+            return int(size["as_int"])
+        hint = (size.get("as_expr") or {}).get("hint") or {}
+        if "as_int" not in hint:
+            raise InvalidInput(
+                f"{self.path}: {name}: a dimension has no size, {shown(size)}; export with an example of a fixed size"
+            )
+        return int(hint["as_int"])
+
+    def _node(self, row: Mapping[str, Any]) -> list[ProgramNode]:
+        outputs = tuple(name for argument in row["outputs"] for name in _tensor_names(argument))
+        if not outputs:
+            return []  # a size, or an assertion about one
+        inputs: list[str] = []
+        attributes: dict[str, Any] = {}
+        for argument in row["inputs"]:
+            names = _tensor_names(argument["arg"])
+            if names or "as_none" in argument["arg"]:
+                inputs.extend(names or ("",))
+            else:
+                attributes[argument["name"]] = _torch_export_plain(argument["arg"])
+        operator = str(row["target"]).removeprefix("torch.ops.")
+        operator = operator.rsplit(".", 1)[0] if operator.count(".") > 1 else operator
+        return [ProgramNode(operator, _label(row), tuple(inputs), outputs, attributes)]
+
 
 MOST_PASSES = 64
 """Rounds of inferring and computing; a model of so many layers that each wait for the one before has few of them."""
@@ -243,3 +327,77 @@ def _is_plain(tensor: Any) -> bool:
     elements = int(np.prod(tuple(tensor.dims), dtype=np.int64))
     whole = tensor.data_type in (2, 3, 4, 5, 6, 7, 9, 12, 13)
     return elements <= MOST_ELEMENTS and (whole or elements <= 1) and not tensor.external_data
+
+
+def read_exported(path: str) -> TensorProgram:
+    """Return the program of a file that ``torch.export.save`` wrote.
+
+    Dimensions that are not fixed have the size that the program was exported with.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is no such archive, is cut short, or a shape is not known.
+    """
+    content = parse_json(_json(path), path, foreign=True)
+    try:
+        module = content["graph_module"]
+        return _Reader(path, module["graph"], module["signature"]).program()
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise InvalidInput(
+            f"{path}: no program of torch.export that is known here: {reason}; {_SAVED}"
+        ) from None
+
+
+def _json(path: str) -> str:
+    try:
+        with zipfile.ZipFile(io.BytesIO(read_bytes(path))) as archive:
+            name = next((one for one in archive.namelist() if one.endswith(MODELS)), None)
+            if name is None:
+                raise InvalidInput(f"{path}: an archive without {' or '.join(MODELS)}; {_SAVED}")
+            if archive.getinfo(name).file_size > LARGEST_JSON_BYTES:
+                raise InvalidInput(f"{path}: {name}: larger than {LARGEST_JSON_BYTES >> 30} GiB")
+            return archive.read(name).decode("utf-8")
+    except (
+        zipfile.BadZipFile,
+        EOFError,
+        OSError,
+        UnicodeDecodeError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
+        raise InvalidInput(f"{path}: no archive of torch.export, or cut short: {error}; {_SAVED}") from None
+
+
+def _tensor_names(argument: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the tensors of an argument; several of a list."""
+    for kind, value in argument.items():
+        if kind == "as_tensor":
+            return (str(value["name"]),)
+        if kind == "as_tensors":
+            return tuple(str(one["name"]) for one in value)
+        if kind == "as_optional_tensors":
+            return tuple(str(one["as_tensor"]["name"]) if "as_tensor" in one else "" for one in value)
+        if kind == "as_optional_tensor":
+            return _tensor_names(value) or ("",)
+    return ()
+
+
+def _torch_export_plain(argument: Mapping[str, Any]) -> Any:
+    """Return what an argument holds that is no tensor; a list of sizes without those that are not fixed."""
+    for kind, value in argument.items():
+        if kind == "as_sym_ints":
+            return [one.get("as_int") for one in value]
+        if kind in ("as_sym_int", "as_sym_float", "as_sym_bool"):
+            return None
+        return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+    return None
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    """Return the module that calls an operator, as the model has it; the name in the graph where nothing says it."""
+    stack = str((row.get("metadata") or {}).get("nn_module_stack", ""))
+    path = stack.rsplit(";", 1)[-1].split(",")[1] if stack.count(",") > 1 else ""
+    own = next((name for output in row["outputs"] for name in _tensor_names(output)), "")
+    return path or str(row.get("name") or own)
