@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.catalog import find_accelerator
-from topoopt.transformers.step_time.machine import PRODUCTS_OF_AN_EXPONENTIAL, USUAL_PRODUCTS
+from topoopt.transformers.step_time.collective_time import PRODUCTS_OF_AN_EXPONENTIAL, USUAL_PRODUCTS
 
 KERNELS = Path(__file__).parent / "data" / "attention_kernels.csv"
 SHORTEST = 1024

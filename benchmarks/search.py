@@ -20,7 +20,7 @@ from time import process_time
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import JobSettings, make_job
 from topoopt.search.proposals.mcmc import search_strategy
-from topoopt.search.proposals.problem import make_problem
+from topoopt.search.proposals.mcmc import make_problem
 from topoopt.search import SearchOptions
 from topoopt.search.candidates.candidate import fabric_for
 from topoopt.workloads import data_parallel

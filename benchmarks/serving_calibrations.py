@@ -23,7 +23,7 @@ from benchmarks.serving_fit import (
 )
 from topoopt.base.arrays import Floats, Ints
 from topoopt.inference.step.constants import CONSTANTS, Factors, constants_of_logs, engine_family, row_logs
-from topoopt.measurements.serving.observations import observations
+from topoopt.measurements.serving.columns import observations
 from topoopt.measurements.serving.prediction import factor_logs, fit_factors
 from topoopt.measurements.serving.run import ServedRun, read_runs
 

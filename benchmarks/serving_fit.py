@@ -17,7 +17,7 @@ from topoopt.inference.step.constants import (
     row_logs,
 )
 from topoopt.measurements import held_out
-from topoopt.measurements.serving.observations import Observations, observations
+from topoopt.measurements.serving.columns import Observations, observations
 from topoopt.measurements.serving.run import ServedRun
 
 START = Constants(

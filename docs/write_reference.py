@@ -186,7 +186,8 @@ def _offered() -> dict[str, Any]:
     for name in topoopt.__all__:
         value = getattr(topoopt, name)
         if inspect.ismodule(value):
-            members = _handed_on(Path(str(value.__file__)))
+            file = Path(str(value.__file__))
+            members: Iterable[str] = _handed_on(file) if file.name == "__init__.py" else value.__all__
             found |= {f"{name}.{member}": getattr(value, member) for member in members}
         elif not name.startswith("__"):
             found[name] = value

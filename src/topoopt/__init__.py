@@ -9,8 +9,8 @@ Names are imported when they are first used, so that ``import topoopt`` stays qu
 
 from typing import TYPE_CHECKING
 
+from topoopt.base.answers import __version__
 from topoopt.base.lazy_face import hand_on_lazily
-from topoopt.base.provenance import __version__
 
 if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide the verb of that name
     from topoopt.base.errors import Infeasible as Infeasible

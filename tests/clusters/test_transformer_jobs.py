@@ -16,7 +16,7 @@ from topoopt.clusters import (
     run_cluster,
     worker_profile,
 )
-from topoopt.clusters.job_plans import dedicated_plan, reference_time_s, sharing_plan
+from topoopt.clusters.cluster_state import dedicated_plan, reference_time_s, sharing_plan
 from topoopt.clusters.job_shape import JobShape, shape_job
 from topoopt.jobs import JobRequest, JobSettings, transformer_of
 from topoopt.search import SearchOptions, job_of, make_plan

@@ -22,8 +22,10 @@ DOORS = (
     "topoopt.frontends.cli",
     "topoopt.frontends.verbs",
     "topoopt.networks",
+    "topoopt.plugins.testbeds.testbed",
 )
-"""Where a run begins, and the files that the registry of networks finds; each is reached with all that is inside."""
+"""Where a run begins, verbs of a group in one file, and the files that the registry of networks finds; each is reached
+with all that is inside."""
 
 DECLARED = {"topoopt.collectives.algorithms": "ALGORITHM"}
 """By folder: the name that each of its files declares, and a table finds."""

@@ -7,10 +7,10 @@ import pytest
 
 from topoopt.catalog import find_accelerator
 from topoopt.inference.deployment import EngineSettings, Parallelism
+from topoopt.inference.memory import adapter_bytes, adapter_shape
 from topoopt.inference.step.constants import Constants
 from topoopt.inference.step.law import adapters_s, decode_step_s, prompt_step_s
 from topoopt.inference.step.replica import Degrees, Replica, replica
-from topoopt.inference.weights import adapter_bytes, adapter_shape
 from topoopt.schema.files import packaged_rows
 from topoopt.workloads.transformer import TransformerModel, find_transformer
 

@@ -15,7 +15,7 @@ from topoopt.inference import (
     cache_copies,
     request_cache_bytes,
 )
-from topoopt.inference.kv_cache import cache_pages
+from topoopt.inference.memory import cache_pages
 from topoopt.workloads.transformer import find_transformer
 
 

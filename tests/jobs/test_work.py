@@ -21,7 +21,7 @@ from topoopt.jobs import (
 from topoopt.pages.plan_facts import WORK_PAGES
 from topoopt.plans.plan_file import WORK_PARTS
 from topoopt.search import starting_strategy, task_graph_of
-from topoopt.search.candidates.task_graphs import TASK_GRAPHS
+from topoopt.search.candidates.candidate import TASK_GRAPHS
 from topoopt.search.caveats import CAVEATS
 from topoopt.search.planner import SEARCHES
 from topoopt.workloads import load_model

@@ -14,7 +14,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import JobSettings, make_job, operators_of
 from topoopt.pages import BarChart, Facts, Page, Section, Series, Table, Tile, html, make_page, write_report
-from topoopt.pages.html import widths
+from topoopt.pages.report_files import widths
 from topoopt.plans import Plan, plan_from_mapping, plan_to_mapping
 from topoopt.search import SearchOptions, make_plan
 from topoopt.workloads import load_model

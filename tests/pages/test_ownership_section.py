@@ -6,8 +6,8 @@ import pytest
 
 from topoopt.pages.chart import BarChart
 from topoopt.pages.cost_tables import OwnedRow, ownership_sections
-from topoopt.pages.number_format import dollars
 from topoopt.pages.page import Facts, Notes, Section, Table
+from topoopt.pages.tables import dollars
 from topoopt.pricing import (
     Iteration,
     NetworkPrice,

@@ -8,19 +8,22 @@ import pytest
 
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import JobSettings, make_job, operators_of, traffic_job
-from topoopt.pages import Notes, TimelineChart, make_page, plan_network
+from topoopt.pages import Notes, TimelineChart, make_page
+from topoopt.pages import plan_facts as plan_network
 from topoopt.pages.operators_page import memory_picture, strategy_table
-from topoopt.pages.plan_network import hops_chart, ring_lines, topology_circle
+from topoopt.pages.plan_facts import hops_chart, ring_lines, topology_circle
 from topoopt.pages.report import bounds_chart, convergence_chart
-from topoopt.pages.traffic_page import (
+from topoopt.pages.work_page import (
     allreduce_matrix,
+    busiest_server,
     heatmap,
     in_blocks,
+    iteration_timeline,
     link_load_distribution,
     link_matrix,
     traffic_maps,
+    where_the_time_goes,
 )
-from topoopt.pages.work_page import busiest_server, iteration_timeline, where_the_time_goes
 from topoopt.plans import Plan
 from topoopt.routing import link_loads, make_routes
 from topoopt.search import SearchOptions, fullest_server, make_plan

@@ -8,7 +8,7 @@ import pytest
 from tests.pages import charts
 from topoopt.pages import Chart, HeatmapChart, LineChart, Page, Series
 from topoopt.pages.chart_layout import DARK, LIGHT
-from topoopt.pages.html import asset
+from topoopt.pages.report_files import asset
 from topoopt.pages.screen import UNROLLED_FROM, figure
 
 KINDS = {"lines", "bars", "heatmap", "timeline", "circle", "unrolled", "polar", "stages"}

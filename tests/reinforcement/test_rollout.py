@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from topoopt.base.errors import Infeasible
 from topoopt.inference import StepTable
-from topoopt.reinforcement.response_lengths import ResponseLengths, lognormal_lengths
+from topoopt.reinforcement.job import ResponseLengths, lognormal_lengths
 from topoopt.reinforcement.rollout import Replica, play_rollout, steady_rate
 
 TOKENS = np.array([1, 8, 64, 1024, 8192])

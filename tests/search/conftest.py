@@ -10,7 +10,7 @@ from topoopt.catalog import ClusterSpec
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import Job, JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
-from topoopt.search.proposals.problem import SearchProblem
+from topoopt.search.proposals.mcmc import SearchProblem
 from topoopt.topologies import circulant
 from topoopt.workloads import Operator, OperatorGraph, Weight, load_model
 from topoopt.workloads.strategy import ParallelStrategy, data_parallel

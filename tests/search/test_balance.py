@@ -9,8 +9,8 @@ from topoopt.jobs import traffic_job
 from topoopt.pricing import pricing_of
 from topoopt.routing import link_loads, max_load_s, optimal_max_load
 from topoopt.search import SearchOptions, compare_job, simulated
-from topoopt.search.candidates import load_balancing as balance
-from topoopt.search.candidates.load_balancing import balanced_fabric, usual_routes
+from topoopt.search.candidates import wiring_choice as balance
+from topoopt.search.candidates.wiring_choice import balanced_fabric, usual_routes
 from topoopt.search.fidelity_comparison import fabric_of_baseline
 from topoopt.workloads.traffic import Traffic, traffic_from_matrix
 

@@ -16,11 +16,10 @@ from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of, 
 from topoopt.plans import Bounds
 from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, simulated
-from topoopt.search.bounds.demands import Demands, demands
-from topoopt.search.bounds.lower_bound import link_ends, lower_bounds
+from topoopt.search.bounds.lower_bound import Demands, demands, link_ends, lower_bounds
 from topoopt.search.bounds.transfer_windows import Windows, moore_hops
 from topoopt.search.candidates.candidate import fabric_for, iteration_bounds, with_rings
-from topoopt.search.proposals.problem import SearchProblem, make_problem
+from topoopt.search.proposals.mcmc import SearchProblem, make_problem
 from topoopt.simulation import (
     COLLECTIVE,
     COLLECTIVES,

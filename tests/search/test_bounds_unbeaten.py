@@ -12,11 +12,11 @@ from topoopt.collectives import ALGORITHMS, ON_WIRINGS
 from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of, traffic_job
 from topoopt.routing import Fabric
 from topoopt.search import gap_parts, iteration_bounds, simulated
-from topoopt.search.bounds.demands import demands
+from topoopt.search.bounds.lower_bound import demands
 from topoopt.search.bounds.transfer_windows import windows
 from topoopt.search.candidates.candidate import asked_for, fabric_for
 from topoopt.search.candidates.optimality_gap import wiring_bounds
-from topoopt.search.proposals.problem import SearchProblem, make_problem
+from topoopt.search.proposals.mcmc import SearchProblem, make_problem
 from topoopt.simulation import COMPUTE, SimResult, SimulationOptions, make_flows
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import ParallelStrategy, data_parallel

@@ -10,7 +10,7 @@ from topoopt.jobs import Job
 from topoopt.pricing import network_bill, pricing_of
 from topoopt.search import (
     SearchOptions,
-    baseline_search,
+    baselines,
     compare_job,
     simulated,
     starting_strategy,
@@ -78,7 +78,7 @@ def test_what_is_reported_is_what_the_flow_simulator_says_of_the_strategy(small_
 def test_on_many_servers_only_the_strategy_that_was_found_is_simulated(
     small_job: MakeJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(baseline_search, "LARGEST_TO_TRY_ALL", 4)
+    monkeypatch.setattr(baselines, "LARGEST_TO_TRY_ALL", 4)
     calls = []
 
     def counted(*words: Any) -> SimResult:

@@ -7,8 +7,8 @@ from topoopt.base.workers import PARTS
 
 PROGRAM = """
 import topoopt
-from topoopt.finder.hamiltonian_rings_kernel import hamiltonian_cycles
-from topoopt.routing.ecmp_kernel import ecmp_shares
+from topoopt.finder.rings_kernel import hamiltonian_cycles
+from topoopt.routing.pair_links_kernel import ecmp_shares
 from topoopt.routing.path_weights_kernel import shift_weights
 from topoopt.search.compile_ahead import compile_ahead
 from topoopt.search.proposals.mcmc_kernel import run_chain

@@ -13,7 +13,7 @@ from topoopt.routing import Fabric
 from topoopt.search import simulated
 from topoopt.search.bounds.transfer_windows import Earliest, earliest
 from topoopt.search.candidates.candidate import fabric_for
-from topoopt.search.proposals.problem import SearchProblem, make_problem
+from topoopt.search.proposals.mcmc import SearchProblem, make_problem
 from topoopt.simulation import COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
 from topoopt.workloads.strategy import ParallelStrategy, data_parallel
 

@@ -11,11 +11,12 @@ from topoopt.finder import topology_finder
 from topoopt.jobs import Job, JobSettings, make_job
 from topoopt.plans import Plan, plan_to_mapping
 from topoopt.routing import TurnedRoutes, k_shortest
-from topoopt.search import SearchOptions, baseline_search, caveats, make_plan
+from topoopt.search import SearchOptions, caveats, make_plan
+from topoopt.search import baselines as baseline_search
 from topoopt.search import operator_search as operators
 from topoopt.search import options as affordable
 from topoopt.search.candidates import candidate
-from topoopt.search.candidates import load_balancing as balance
+from topoopt.search.candidates import wiring_choice as balance
 from topoopt.workloads import load_model
 
 MakeJob = Callable[..., Job]

@@ -7,11 +7,10 @@ import pytest
 
 from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric
-from topoopt.search.proposals import problem as route_tables
+from topoopt.search.proposals import mcmc as route_tables
 from topoopt.search.proposals import problem_tables as tables
-from topoopt.search.proposals.mcmc import search_strategy
+from topoopt.search.proposals.mcmc import SearchProblem, make_problem, search_strategy
 from topoopt.search.proposals.mcmc_kernel import run_chain
-from topoopt.search.proposals.problem import SearchProblem, make_problem
 from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy, data_parallel
 
 MakeJob = Callable[..., Job]

@@ -6,7 +6,7 @@ from topoopt.catalog import ClusterSpec
 from topoopt.finder import FinderRules
 from topoopt.jobs import Job, JobSettings, make_job, operators_of
 from topoopt.search.candidates.candidate import simulated, wired_candidate
-from topoopt.search.proposals.problem import make_problem
+from topoopt.search.proposals.mcmc import make_problem
 from topoopt.workloads import Operator, OperatorGraph, Weight
 from topoopt.workloads.strategy import OperatorSplit, ParallelStrategy
 

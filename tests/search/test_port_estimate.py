@@ -12,7 +12,7 @@ from topoopt.finder import build_fabric
 from topoopt.jobs import Job, JobSettings, job_traffic, make_job
 from topoopt.search import PortNetwork, few_strategies, port_estimate
 from topoopt.search.baselines import fabric_request
-from topoopt.search.proposals.problem import make_problem
+from topoopt.search.proposals.mcmc import make_problem
 from topoopt.workloads import load_model
 
 BPS = 100e9

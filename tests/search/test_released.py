@@ -12,7 +12,7 @@ from topoopt.routing import Fabric, make_routes
 from topoopt.search import SearchOptions, preset
 from topoopt.search.alternating_optimization import search_released
 from topoopt.search.candidates.candidate import fabric_for, same_links
-from topoopt.search.proposals.problem import make_problem
+from topoopt.search.proposals.mcmc import make_problem
 from topoopt.topologies import Link, topology_from_links
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import data_parallel

@@ -6,8 +6,8 @@ import pytest
 from tests.search.conftest import MakeFabric, MakeJob
 from topoopt.jobs import operators_of
 from topoopt.routing import Fabric, make_routes, next_links
-from topoopt.search.proposals import problem as route_tables
-from topoopt.search.proposals.problem import make_problem
+from topoopt.search.proposals import mcmc as route_tables
+from topoopt.search.proposals.mcmc import make_problem
 from topoopt.topologies import hops_from, lifted_of
 from topoopt.workloads.strategy import data_parallel
 

@@ -12,7 +12,7 @@ from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.search import SearchOptions, make_plan, simulated
 from topoopt.search.alternating_optimization import fixed_fabric, run_chains, search_released
 from topoopt.search.candidates.candidate import fabric_for, with_rings
-from topoopt.search.proposals.problem import SearchProblem, make_problem
+from topoopt.search.proposals.mcmc import SearchProblem, make_problem
 from topoopt.workloads import Operator, OperatorGraph, Weight
 from topoopt.workloads.strategy import OperatorSplit, data_parallel
 

@@ -11,8 +11,7 @@ from topoopt.catalog import ClusterSpec, find_accelerator
 from topoopt.jobs import Job, JobSettings, make_job, operators_of
 from topoopt.search import SearchOptions, make_plan
 from topoopt.search.candidates.candidate import fabric_for
-from topoopt.search.proposals.mcmc import search_strategy
-from topoopt.search.proposals.problem import make_problem
+from topoopt.search.proposals.mcmc import make_problem, search_strategy
 from topoopt.search.starting_strategies import fits, fullest_server, starting_strategy, tensor_parallel_starts
 from topoopt.workloads import Operator, OperatorGraph, Weight, load_model
 from topoopt.workloads.strategy import OperatorSplit, data_parallel

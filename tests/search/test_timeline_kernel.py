@@ -18,8 +18,8 @@ from topoopt.routing import Fabric, link_loads
 from topoopt.search import simulated
 from topoopt.search.candidates.candidate import fabric_for, with_rings
 from topoopt.search.proposals.arrays import Problem, State
+from topoopt.search.proposals.mcmc import SearchProblem, make_problem
 from topoopt.search.proposals.mcmc_kernel import fullest_bytes
-from topoopt.search.proposals.problem import SearchProblem, make_problem
 from topoopt.search.starting_strategies import fullest_server
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import ParallelStrategy, data_parallel, weight_shards

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topoopt.search.bounds.demands import FINE, HEADS, TAILS, window_grid
+from topoopt.search.bounds.lower_bound import FINE, HEADS, TAILS, window_grid
 
 
 @settings(max_examples=60)

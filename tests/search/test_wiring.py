@@ -8,7 +8,7 @@ from tests.jobs.training_jobs import small_training_job
 from topoopt.jobs import Job, job_mfu, job_traffic, transformer_of
 from topoopt.plans import Plan, plan_from_mapping, plan_to_mapping
 from topoopt.search import SearchOptions, caveats, make_plan, planner, simulated, task_graph_of
-from topoopt.search import baseline_search as worth_simulating
+from topoopt.search import baselines as worth_simulating
 from topoopt.simulation import free_time_s
 
 OPTIONS = SearchOptions()

@@ -83,7 +83,7 @@ def test_rows_come_in_pieces_without_a_gap(monkeypatch: pytest.MonkeyPatch) -> N
     graph, fabric = job("taskgraph12")
     result = simulate("flow", graph, fabric)
     whole = list(flow_rows(result, fabric))
-    monkeypatch.setattr(import_module("topoopt.simulation.flows.flow_rows"), "PIECE", 7)
+    monkeypatch.setattr(import_module("topoopt.simulation.link_counters"), "PIECE", 7)
     assert list(flow_rows(result, fabric)) == whole
 
 

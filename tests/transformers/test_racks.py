@@ -12,8 +12,7 @@ from topoopt.transformers import (
     find_calibration,
     usual_system,
 )
-from topoopt.transformers.step_time.collective_time import Links
-from topoopt.transformers.step_time.machine import machine_of
+from topoopt.transformers.step_time.collective_time import Links, machine_of
 from topoopt.workloads.transformer import find_transformer
 
 GB200 = find_accelerator("gb200")

@@ -1,16 +1,31 @@
-"""What every answer can do: ask another verb, show its page, and give its rows as a pandas table.
+"""Answers of verbs: the methods that all have, the provenance of each, and the callable that hears of progress.
 
-From a noun up to the verbs: a method such as ``plan.simulate`` asks the front door, when it is called.
-
-Rooms import only from floors below their own, and nouns are made below the verbs. So the way up is by name.
+A method such as ``plan.simulate`` asks the front door, when it is called. Rooms import only from floors below their
+own, and nouns are made below the verbs. So the way up is by name.
 """
 
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from topoopt.base.errors import InvalidInput
 
+__version__ = "0.1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Enough to make a result again. It holds no clock and no host, so equal runs give equal bytes."""
+
+    seed: int = 0
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    version: str = __version__
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with the stage, how much of it is done, and how much there is (0: unknown)."""
 T = TypeVar("T")
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -50,3 +65,18 @@ def shows_itself(kind: type[T]) -> type[T]:
     for name, method in (("__str__", text), ("__repr__", text), ("_repr_html_", drawn)):
         setattr(kind, name, method)
     return kind
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256 of an input, as written into result files.
+
+    Examples
+    --------
+    >>> digest(b"")[:19]
+    'sha256:e3b0c44298fc'
+    """
+    return "sha256:" + hashlib.sha256(content).hexdigest()

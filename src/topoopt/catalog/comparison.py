@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, TopoOptError
-from topoopt.base.progress import Progress, silent
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog.networks import labeled
 from topoopt.schema.files import Amount

@@ -8,7 +8,9 @@ from topoopt.clusters.cassini_trace import cassini_trace as cassini_trace
 from topoopt.clusters.cassini_trace import cassini_trace_for as cassini_trace_for
 from topoopt.clusters.cassini_trace import evaluated_models as evaluated_models
 from topoopt.clusters.fabrics import CourseFabric as CourseFabric
+from topoopt.clusters.fabrics import FabricSnapshot as FabricSnapshot
 from topoopt.clusters.fabrics import course_fabrics as course_fabrics
+from topoopt.clusters.fabrics import snapshot as snapshot
 from topoopt.clusters.pace import IterationTimes as IterationTimes
 from topoopt.clusters.pace import Pace as Pace
 from topoopt.clusters.pace import PlacedJob as PlacedJob
@@ -30,13 +32,13 @@ from topoopt.clusters.schedulers.table import SCHEDULERS as SCHEDULERS
 from topoopt.clusters.scheduling.model_workers import Machine as Machine
 from topoopt.clusters.scheduling.model_workers import model_workers as model_workers
 from topoopt.clusters.scheduling.model_workers import worker_profile as worker_profile
+from topoopt.clusters.scheduling.network import ScheduleSettings as ScheduleSettings
 from topoopt.clusters.scheduling.network import WorkerNetwork as WorkerNetwork
 from topoopt.clusters.scheduling.network import cassini_24 as cassini_24
 from topoopt.clusters.scheduling.run import ScheduledCluster as ScheduledCluster
 from topoopt.clusters.scheduling.run import ScheduledCourse as ScheduledCourse
 from topoopt.clusters.scheduling.run import run_scheduled as run_scheduled
 from topoopt.clusters.scheduling.run import run_schedules as run_schedules
-from topoopt.clusters.scheduling.settings import ScheduleSettings as ScheduleSettings
 from topoopt.clusters.settings import DEFAULT_SHARING as DEFAULT_SHARING
 from topoopt.clusters.settings import PLACEMENTS_OVER_TIME as PLACEMENTS_OVER_TIME
 from topoopt.clusters.settings import QUEUES as QUEUES
@@ -47,8 +49,6 @@ from topoopt.clusters.settings import SharingOptions as SharingOptions
 from topoopt.clusters.shards import HeldWiring as HeldWiring
 from topoopt.clusters.shared_fabric import shared_fabric as shared_fabric
 from topoopt.clusters.shared_fabric import shared_pace as shared_pace
-from topoopt.clusters.snapshot import FabricSnapshot as FabricSnapshot
-from topoopt.clusters.snapshot import snapshot as snapshot
 from topoopt.clusters.trace import Trace as Trace
 from topoopt.clusters.trace import TraceJob as TraceJob
 from topoopt.clusters.trace import read_trace as read_trace

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.clusters.job_plans import reference_time_s
+from topoopt.clusters.cluster_state import reference_time_s
 from topoopt.clusters.job_shape import shape_of
 from topoopt.clusters.settings import ClusterSettings
 from topoopt.clusters.trace import Trace, TraceJob

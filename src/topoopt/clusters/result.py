@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, Provenance, frame, shows_itself
 from topoopt.base.errors import InvalidInput
-from topoopt.base.provenance import Provenance
 from topoopt.catalog import NetworkRow
 from topoopt.schema.files import Amount, EveryKey, Strict, noun_from, validated, write_atomically
 

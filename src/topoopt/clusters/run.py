@@ -20,16 +20,14 @@ References
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from topoopt.base.answers import Progress, Provenance, silent
 from topoopt.base.errors import check_known
-from topoopt.base.progress import Progress, silent
-from topoopt.base.provenance import Provenance
 from topoopt.catalog import compared_by, networks_of
-from topoopt.clusters.cluster_state import ActiveJob, ClusterState, WaitingJob
+from topoopt.clusters.cluster_state import ActiveJob, ClusterState, Prepared, WaitingJob, reference_time_s
 from topoopt.clusters.fabrics import (
     CourseFabric,
     buildable_fabrics,
 )
-from topoopt.clusters.job_plans import Prepared, reference_time_s
 from topoopt.clusters.job_shape import JobShape, shape_of
 from topoopt.clusters.pace import JobPlan, Pace
 from topoopt.clusters.result import ClusterResult, FabricRun

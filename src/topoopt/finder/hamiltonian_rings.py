@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components, maximum_bipartite_matchin
 
 from topoopt.base.arrays import Ints
 from topoopt.base.workers import wait_for
-from topoopt.finder.hamiltonian_rings_kernel import Cables, Room, hamiltonian_cycles
+from topoopt.finder.rings_kernel import Cables, Room, hamiltonian_cycles
 from topoopt.topologies import Ring, Topology
 
 _STEPS, _MOST_STEPS = 4, 3000  # exchanges from one start: for each member, and at most

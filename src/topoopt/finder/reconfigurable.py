@@ -18,8 +18,8 @@ from topoopt.base.arrays import Flags, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NETWORKS
 from topoopt.finder.fabric_request import FabricRequest
-from topoopt.finder.reconfigurable_kernel import take_circuits
 from topoopt.finder.regional_circuits import Circuits, Demand, checked_demand
+from topoopt.finder.topology_finder_kernel import take_circuits
 from topoopt.routing import ROUTING, DirectRoutes, Fabric, Reconfiguration, beat
 from topoopt.topologies import topology_from_arrays
 

@@ -1,8 +1,5 @@
 """Models that are served: requests, deployments, caches, step times, queues, traffic, calibration."""
 
-from topoopt.inference.closed_loop import ClosedLoop as ClosedLoop
-from topoopt.inference.closed_loop import closed_loop as closed_loop
-from topoopt.inference.closed_loop import prompt_each_s as prompt_each_s
 from topoopt.inference.deployment import MODES as MODES
 from topoopt.inference.deployment import Deployment as Deployment
 from topoopt.inference.deployment import EngineSettings as EngineSettings
@@ -15,17 +12,20 @@ from topoopt.inference.fabric_comparison import compare_serving as compare_servi
 from topoopt.inference.fabric_deployments import Contender as Contender
 from topoopt.inference.fabric_evaluation import FabricQuestion as FabricQuestion
 from topoopt.inference.fabric_evaluation import ServingStack as ServingStack
-from topoopt.inference.kv_cache import CacheCapacity as CacheCapacity
-from topoopt.inference.kv_cache import activation_bytes as activation_bytes
-from topoopt.inference.kv_cache import cache_bytes_per_token as cache_bytes_per_token
-from topoopt.inference.kv_cache import cache_capacity as cache_capacity
-from topoopt.inference.kv_cache import cache_copies as cache_copies
-from topoopt.inference.kv_cache import cache_shape as cache_shape
-from topoopt.inference.kv_cache import request_cache_bytes as request_cache_bytes
 from topoopt.inference.kv_transfer import DEFAULT_ENGINE as DEFAULT_ENGINE
 from topoopt.inference.kv_transfer import measured_transfers as measured_transfers
 from topoopt.inference.kv_transfer import transfer_law as transfer_law
-from topoopt.inference.network.pairing import PAIRINGS as PAIRINGS
+from topoopt.inference.memory import CACHE_FORMATS as CACHE_FORMATS
+from topoopt.inference.memory import WEIGHT_FORMATS as WEIGHT_FORMATS
+from topoopt.inference.memory import CacheCapacity as CacheCapacity
+from topoopt.inference.memory import accelerator_weight_bytes as accelerator_weight_bytes
+from topoopt.inference.memory import activation_bytes as activation_bytes
+from topoopt.inference.memory import cache_bytes_per_token as cache_bytes_per_token
+from topoopt.inference.memory import cache_capacity as cache_capacity
+from topoopt.inference.memory import cache_copies as cache_copies
+from topoopt.inference.memory import cache_shape as cache_shape
+from topoopt.inference.memory import request_cache_bytes as request_cache_bytes
+from topoopt.inference.network.placement import PAIRINGS as PAIRINGS
 from topoopt.inference.network.placement import Placement as Placement
 from topoopt.inference.network.placement import place as place
 from topoopt.inference.network.traffic import SentBy as SentBy
@@ -35,6 +35,9 @@ from topoopt.inference.network.traffic import serving_traffic as serving_traffic
 from topoopt.inference.published_orderings import PublishedOrdering as PublishedOrdering
 from topoopt.inference.published_orderings import published_orderings as published_orderings
 from topoopt.inference.published_orderings import switch_prices_usd as switch_prices_usd
+from topoopt.inference.queueing import ClosedLoop as ClosedLoop
+from topoopt.inference.queueing import closed_loop as closed_loop
+from topoopt.inference.queueing import prompt_each_s as prompt_each_s
 from topoopt.inference.requests import Objectives as Objectives
 from topoopt.inference.requests import RequestLoad as RequestLoad
 from topoopt.inference.requests import Requests as Requests
@@ -87,6 +90,7 @@ from topoopt.inference.step.constants import shipped_logs as shipped_logs
 from topoopt.inference.step.law import busiest_over_mean as busiest_over_mean
 from topoopt.inference.step.law import decode_step_s as decode_step_s
 from topoopt.inference.step.law import prompt_step_s as prompt_step_s
+from topoopt.inference.step.law import step_table as step_table
 from topoopt.inference.step.law import touched_experts as touched_experts
 from topoopt.inference.step.law import touched_ranks as touched_ranks
 from topoopt.inference.step.replica import Degrees as Degrees
@@ -94,9 +98,5 @@ from topoopt.inference.step.replica import Replica as Replica
 from topoopt.inference.step.replica import replica as replica
 from topoopt.inference.step.replica import scale_up_ranks as scale_up_ranks
 from topoopt.inference.step.replica import stacked as stacked
-from topoopt.inference.step.table import step_table as step_table
 from topoopt.inference.step_table import StepTable as StepTable
 from topoopt.inference.trace_files import read_requests as read_requests
-from topoopt.inference.weights import CACHE_FORMATS as CACHE_FORMATS
-from topoopt.inference.weights import WEIGHT_FORMATS as WEIGHT_FORMATS
-from topoopt.inference.weights import accelerator_weight_bytes as accelerator_weight_bytes

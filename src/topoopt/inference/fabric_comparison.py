@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, TopoOptError
-from topoopt.base.progress import Progress, silent
 from topoopt.base.units import format_time
 from topoopt.catalog import Table, compare
 from topoopt.inference.deployment import Deployment, EngineSettings, Parallelism
@@ -18,9 +18,9 @@ from topoopt.inference.fabric_evaluation import (
     share_left,
     table_without_network,
 )
+from topoopt.inference.memory import cache_element_bytes
 from topoopt.inference.network.latency import NetworkWorth, PoolLaws, network_worth
 from topoopt.inference.network.reach import Served
-from topoopt.inference.weights import cache_element_bytes
 from topoopt.pricing import OwnershipTerms, Pricing, known_price, ownership
 from topoopt.workloads.transformer import TransformerModel
 

@@ -10,24 +10,24 @@ from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, NoRoute
 from topoopt.catalog import ClusterSpec, find_accelerator
 from topoopt.inference.deployment import Deployment, EngineSettings, Parallelism, Pool
-from topoopt.inference.kv_cache import cache_capacity, cache_copies, request_cache_bytes
 from topoopt.inference.kv_transfer import TransferLaw, transfer_law
+from topoopt.inference.memory import cache_capacity, cache_copies, request_cache_bytes
 from topoopt.inference.network.latency import Expected, PoolLaws, expected, free_way, largest_rate
-from topoopt.inference.network.pairing import (
+from topoopt.inference.network.placement import (
     PAIRINGS,
     LaidRoutes,
     Pairing,
     PairingCase,
     laid_routes,
     pairings,
+    place,
 )
-from topoopt.inference.network.placement import place
 from topoopt.inference.network.reach import Reach, Served, reach
 from topoopt.inference.network.serving_fabrics import serving_fabrics
 from topoopt.inference.network.traffic import USUAL, SentBy, ServingTraffic, serving_traffic
 from topoopt.inference.requests import RequestLoad
 from topoopt.inference.step.constants import ServedStack, shipped_constants
-from topoopt.inference.step.table import step_table
+from topoopt.inference.step.law import step_table
 from topoopt.inference.step_table import StepTable
 from topoopt.routing import Fabric
 from topoopt.workloads.transformer import TransformerModel

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import silent
 from topoopt.base.arrays import Floats
-from topoopt.base.progress import silent
 from topoopt.catalog import ClusterSpec
 from topoopt.inference.deployment import (
     Deployment,

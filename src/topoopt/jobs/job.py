@@ -2,7 +2,7 @@
 
 The protocol Work: what a job does in an iteration, and what everyone may ask of it, whatever it is.
 
-Operators and transformers have files of their own: ``operators_work.py``, ``transformer_work.py``.
+The work of operators and of transformers is in ``work.py``.
 Higher packages keep what they add to a kind of work (its task graph, its search, its part of a plan file, its words on
 a page) in tables of their own, keyed by ``kind``.
 """
@@ -14,9 +14,8 @@ from typing import ClassVar, Protocol
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.limits import refuse_too_large
 from topoopt.catalog import ClusterSpec, find_accelerator
-from topoopt.jobs.operators_work import OperatorsWork, Profile, operators_work
 from topoopt.jobs.settings import JobSettings
-from topoopt.jobs.transformer_work import TransformerWork
+from topoopt.jobs.work import OperatorsWork, Profile, TransformerWork, operators_work
 from topoopt.workloads import OperatorGraph, ParallelStrategy, Traffic, with_pairs
 
 

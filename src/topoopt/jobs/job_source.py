@@ -1,20 +1,62 @@
-"""Sources of a job: a model of the zoo, or a file of any kind, also one that serves a model."""
+"""Sources of a job: a model of the zoo (and the list of these), or a file of any kind."""
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import create_model
 
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.jobs.file_kind import KINDS, file_kind, of_content, wrong_kind
-from topoopt.jobs.job_file import job_from_mapping
-from topoopt.jobs.request import JobRequest, names_file
+from topoopt.jobs.request import JobRequest, job_from_mapping, names_file
 from topoopt.schema.files import Strict, checked, is_file, read_json, read_text, read_yaml, validated
 from topoopt.schema.words import ServingWords, described
-from topoopt.workloads.transformer import is_transformer
+from topoopt.workloads import MODELS, ListedModel, listed_model, resolve_variant
+from topoopt.workloads.transformer import (
+    ListedTransformer,
+    find_transformer,
+    is_transformer,
+    listed_transformers,
+)
+
+
+@shows_itself
+@dataclass(frozen=True, slots=True)
+class ModelList:
+    """All models, or the one that was named; ``named`` says which."""
+
+    models: tuple[ListedModel, ...]
+    transformers: tuple[ListedTransformer, ...]
+    named: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return both lists as a mapping."""
+        return {
+            "models": [model.to_json() for model in self.models],
+            "transformers": [transformer.to_json() for transformer in self.transformers],
+        }
+
+    def to_frame(self) -> Frame:
+        """Return a row for each variant and each transformer, as pandas has it."""
+        variants = [
+            {
+                "model": variant.variant,
+                "servers": variant.servers,
+                "parameter_bytes": variant.parameter_bytes,
+                "description": variant.description,
+            }
+            for model in self.models
+            for variant in model.variants
+        ]
+        transformers = [
+            {"model": one.model.name, "parameters": one.parameters.total, "description": one.model.family}
+            for one in self.transformers
+        ]
+        return frame([*variants, *transformers])
+
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".npy")
 WORDS: Mapping[str, str] = {
@@ -156,3 +198,36 @@ def _json(path: str) -> Mapping[str, object]:
     if not isinstance(content, Mapping):
         raise InvalidInput(f"{path}: expected a mapping of keys to values, got a {type(content).__name__}")
     return content
+
+
+def listed_models(name: str | None = None) -> ModelList:
+    """Return all models, or the one of a name or of a transformer's ``config.json``.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such model; with the nearest, or why it cannot be one.
+    """
+    transformers = listed_transformers(name)
+    if name is None:
+        return ModelList(tuple(map(listed_model, MODELS)), transformers, named=False)
+    models = () if transformers else (listed_model(_model_of(name)),)
+    return ModelList(models, transformers, named=True)
+
+
+def _model_of(name: str) -> str:
+    """Return the model that a name means; naming a variant means its model."""
+    try:
+        return resolve_variant(name)[0]
+    except InvalidInput as unknown:
+        raise _nearer(name, unknown) from None
+
+
+def _nearer(name: str, unknown: InvalidInput) -> InvalidInput:
+    """Return what there is to say of transformers where one is near, or why the model is none; else ``unknown``."""
+    try:
+        find_transformer(name)
+    except InvalidInput as reason:
+        if "did you mean" in str(reason) or "unknown" not in str(reason):
+            return reason
+    return unknown

@@ -1,10 +1,10 @@
-"""Fits of constants to measured runs: one search, one cross-validation, one answer, for every kind of runs.
+"""Fits of constants to measured runs, and errors of predictions: one search, one cross-validation, one score.
 
 Robust least squares on the misses of a law, with every constant held back to where it starts: a handful of runs moves
 only what they have a say in.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -13,9 +13,40 @@ import numpy as np
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
 from topoopt.measurements.run_table import NotScored
-from topoopt.measurements.score import Errors, errors_json
 from topoopt.transformers import Bounds, rounded
 
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """Errors of some runs in percent of what was measured.
+
+    Attributes
+    ----------
+    mape_percent, median_percent : float
+        Mean and median of absolute errors.
+    bias_percent : float
+        Mean error.
+    """
+
+    runs: int
+    mape_percent: float
+    median_percent: float
+    bias_percent: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it with the keys that all answers have."""
+        return {
+            "runs": self.runs,
+            "mape": self.mape_percent,
+            "median": self.median_percent,
+            "bias": self.bias_percent,
+        }
+
+
+Errors = Mapping[str, Error]
+"""By group: a data set, an engine, a quantity."""
+EVERYTHING = "all"
+"""The group of all runs."""
 LawT = TypeVar("LawT")
 CalibrationT = TypeVar("CalibrationT")
 ROBUST_FROM = 1.5
@@ -186,3 +217,36 @@ class CalibrationFit(Generic[CalibrationT]):
             **{kind: errors_json(errors) for kind, errors in self.errors.items()},
             "not_scored": [row.to_json() for row in self.not_scored],
         }
+
+
+def percent_off(predicted: float, measured: float) -> float:
+    """Return by how much a prediction is off, in percent of what was measured."""
+    return 100 * (predicted / measured - 1)
+
+
+def errors_by(errors: Iterable[tuple[str, float]], *, total: bool = False) -> dict[str, Error]:
+    """Return the errors of each group, sorted by name, from pairs of a group and an error in percent.
+
+    Parameters
+    ----------
+    total
+        Whether the errors of all runs follow as :data:`EVERYTHING`.
+    """
+    pairs = list(errors)
+    groups: dict[str, list[float]] = {}
+    for group, error in pairs:
+        groups.setdefault(group, []).append(error)
+    found = dict(sorted(groups.items()))
+    if total and pairs:
+        found[EVERYTHING] = [error for _, error in pairs]
+    return {
+        name: Error(
+            len(part), float(np.mean(np.abs(part))), float(np.median(np.abs(part))), float(np.mean(part))
+        )
+        for name, part in found.items()
+    }
+
+
+def errors_json(errors: Errors) -> dict[str, Any]:
+    """Return errors by group as plain values."""
+    return {name: error.to_json() for name, error in errors.items()}

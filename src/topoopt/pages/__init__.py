@@ -17,14 +17,9 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.chart import Series as Series
     from topoopt.pages.chart import TimelineChart as TimelineChart
     from topoopt.pages.cost_page import cost_page as cost_page
-    from topoopt.pages.html import html as html
-    from topoopt.pages.html import write_report as write_report
     from topoopt.pages.llm_traffic_page import draw_rank_traffic as draw_rank_traffic
     from topoopt.pages.llm_traffic_page import picture_format as picture_format
     from topoopt.pages.notebook import notebook_html as notebook_html
-    from topoopt.pages.number_format import counted as counted
-    from topoopt.pages.number_format import dollars as dollars
-    from topoopt.pages.number_format import listed as listed
     from topoopt.pages.page import Block as Block
     from topoopt.pages.page import Facts as Facts
     from topoopt.pages.page import Notes as Notes
@@ -32,7 +27,7 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.page import Section as Section
     from topoopt.pages.page import Table as Table
     from topoopt.pages.page import Tile as Tile
-    from topoopt.pages.plan_network import topology_of_plan as topology_of_plan
+    from topoopt.pages.plan_facts import topology_of_plan as topology_of_plan
     from topoopt.pages.report import make_page as make_page
     from topoopt.pages.report import read_subject as read_subject
     from topoopt.pages.report_files import FORMATS as FORMATS
@@ -40,12 +35,17 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.report_files import check_chart_file as check_chart_file
     from topoopt.pages.report_files import check_formats as check_formats
     from topoopt.pages.report_files import draw_charts as draw_charts
+    from topoopt.pages.report_files import html as html
     from topoopt.pages.report_files import write_chart as write_chart
+    from topoopt.pages.report_files import write_report as write_report
     from topoopt.pages.screen import figure as figure
     from topoopt.pages.sweep_page import lines_chart as lines_chart
     from topoopt.pages.tables import Column as Column
+    from topoopt.pages.tables import counted as counted
+    from topoopt.pages.tables import dollars as dollars
     from topoopt.pages.tables import facts as facts
     from topoopt.pages.tables import joined as joined
+    from topoopt.pages.tables import listed as listed
     from topoopt.pages.tables import number as number
     from topoopt.pages.tables import table as table
     from topoopt.pages.tables import text as text
@@ -54,8 +54,8 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.terminal import draw_table as draw_table
     from topoopt.pages.terminal import draw_title as draw_title
     from topoopt.pages.terminal import page_text as page_text
-    from topoopt.pages.traffic_page import heatmap as heatmap
     from topoopt.pages.wiring_page import topology_chart as topology_chart
     from topoopt.pages.wiring_page import wiring_words as wiring_words
+    from topoopt.pages.work_page import heatmap as heatmap
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

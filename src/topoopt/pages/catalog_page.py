@@ -9,9 +9,8 @@ from typing import Any
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.catalog import HardwareTables
 from topoopt.jobs import ModelList
-from topoopt.pages.number_format import cell, heading
 from topoopt.pages.page import Notes, Page, Section
-from topoopt.pages.tables import Entries, facts, joined, number, table, text
+from topoopt.pages.tables import Entries, cell, facts, heading, joined, number, table, text
 from topoopt.workloads import ListedModel
 from topoopt.workloads.transformer import Experts, ListedTransformer, TransformerModel
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from topoopt.catalog import NETWORKS
 from topoopt.pages.chart import BarChart, CircleChart, LineChart, Series, Value
-from topoopt.pages.number_format import short_number
+from topoopt.pages.tables import short_number
 
 LIGHT: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676", "#8C510A")
 """On white."""

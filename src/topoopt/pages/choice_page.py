@@ -7,9 +7,8 @@ from functools import partial
 from topoopt.base.units import format_time
 from topoopt.pages.chart import LineChart, Series
 from topoopt.pages.cost_tables import counted_years
-from topoopt.pages.number_format import counted, dollars, duration, usd
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
-from topoopt.pages.tables import facts, facts_of, number, table, text
+from topoopt.pages.tables import counted, dollars, duration, facts, facts_of, number, table, text, usd
 from topoopt.studies.choice import (
     BUDGET,
     DEADLINE,

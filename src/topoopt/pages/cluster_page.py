@@ -9,9 +9,20 @@ from topoopt.base.units import format_bandwidth, format_time
 from topoopt.clusters import ClusterResult, FabricRun, JobRecord
 from topoopt.pages.chart import Bar, BarChart, Limit, LineChart, Series, TimelineChart
 from topoopt.pages.cluster_tables import cluster_blocks, job_table, quantiles_table, run_name
-from topoopt.pages.number_format import counted, duration, stretches, time_unit, usd
 from topoopt.pages.page import Facts, Page, Section, Tile
-from topoopt.pages.tables import Source, bars, facts, inputs, nested_facts, trust_section
+from topoopt.pages.tables import (
+    Source,
+    bars,
+    counted,
+    duration,
+    facts,
+    inputs,
+    nested_facts,
+    stretches,
+    time_unit,
+    trust_section,
+    usd,
+)
 
 MOST_POINTS = 400
 """Steps of a distribution that are drawn."""

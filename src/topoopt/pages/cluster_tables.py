@@ -8,9 +8,8 @@ from statistics import fmean
 from topoopt.base.units import format_time
 from topoopt.clusters import AnswerTime, ClusterResult, FabricRun, JobRecord, ServedRecord
 from topoopt.pages.fabric_tables import fabric_name, name_apart, skipped_notes
-from topoopt.pages.number_format import duration, listed, runs
 from topoopt.pages.page import Block, Notes, Table
-from topoopt.pages.tables import Entries, facts, number, table, text
+from topoopt.pages.tables import Entries, duration, facts, listed, number, runs, table, text
 from topoopt.plans import front
 
 SENDS = (

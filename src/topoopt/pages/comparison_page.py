@@ -1,4 +1,4 @@
-"""A comparison of fabrics as a page."""
+"""Fabrics beside each other: time and price in tables and charts, and the page of a comparison."""
 
 from topoopt.base.units import format_bandwidth, format_time
 from topoopt.pages.chart import BarChart
@@ -13,9 +13,8 @@ from topoopt.pages.fabric_tables import (
     time_by_fabric,
     time_tiles,
 )
-from topoopt.pages.number_format import usd
 from topoopt.pages.page import Notes, Page, Section, Tile
-from topoopt.pages.tables import bars, facts, inputs, number, table, text, trust_section
+from topoopt.pages.tables import bars, facts, inputs, number, table, text, trust_section, usd
 from topoopt.plans import ComparedFabric, Comparison, front_of_fabrics
 
 TASKS = 3

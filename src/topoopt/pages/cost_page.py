@@ -17,9 +17,20 @@ from topoopt.pages.cost_tables import (
     watts,
 )
 from topoopt.pages.fabric_tables import skipped_notes
-from topoopt.pages.number_format import counted, dollars, usd, yes_or_no
 from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
-from topoopt.pages.tables import Entries, Source, bars, facts, number, table, text
+from topoopt.pages.tables import (
+    Entries,
+    Source,
+    bars,
+    counted,
+    dollars,
+    facts,
+    number,
+    table,
+    text,
+    usd,
+    yes_or_no,
+)
 from topoopt.pricing import (
     PUBLISHED_OCS_OVER_PANEL,
     Bill,

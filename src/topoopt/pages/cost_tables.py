@@ -7,9 +7,20 @@ from topoopt.base.units import format_bandwidth
 from topoopt.catalog import NETWORKS
 from topoopt.pages.chart import BarChart
 from topoopt.pages.fabric_tables import name_apart
-from topoopt.pages.number_format import counted, dollars, usd
 from topoopt.pages.page import Block, Facts, Notes, Section, Table, Tile
-from topoopt.pages.tables import Column, Entries, Source, bars, facts, number, table, text
+from topoopt.pages.tables import (
+    Column,
+    Entries,
+    Source,
+    bars,
+    counted,
+    dollars,
+    facts,
+    number,
+    table,
+    text,
+    usd,
+)
 from topoopt.plans import ComparedFabric
 from topoopt.pricing import (
     Bill,

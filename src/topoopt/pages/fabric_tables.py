@@ -6,9 +6,8 @@ from typing import Any
 
 from topoopt.base.units import format_bandwidth, format_time
 from topoopt.pages.chart import BarChart, LineChart, Series
-from topoopt.pages.number_format import listed, usd
 from topoopt.pages.page import Notes, Table, Tile
-from topoopt.pages.tables import Column, Source, bars, joined, number, table, text
+from topoopt.pages.tables import Column, Source, bars, joined, listed, number, table, text, usd
 from topoopt.plans import ComparedFabric, Outcome, fabrics_that_beat, front_of_fabrics
 
 BEATS = "beats it"

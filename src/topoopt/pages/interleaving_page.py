@@ -9,9 +9,8 @@ from topoopt.base.arrays import Floats
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.clusters.interleave import Interleaving, JobPhases, MeasuredProfile
 from topoopt.pages.chart import Arc, LineChart, PolarChart, Series
-from topoopt.pages.number_format import counted
 from topoopt.pages.page import Block, Page, Section, Tile
-from topoopt.pages.tables import facts, number, table, text
+from topoopt.pages.tables import counted, facts, number, table, text
 
 MOST_ANGLES = 720
 """Of more angles several are one, with the highest rate of them."""

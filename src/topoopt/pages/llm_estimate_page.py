@@ -9,9 +9,8 @@ from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT
 from topoopt.pages.chart import BarChart, Series
 from topoopt.pages.cost_tables import cluster_sections
-from topoopt.pages.number_format import dollars, yes_or_no
 from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
-from topoopt.pages.tables import Entries, facts, joined, number, table, text
+from topoopt.pages.tables import Entries, dollars, facts, joined, number, table, text, yes_or_no
 from topoopt.pages.training_layout import memory_limit, published_sections, with_words
 from topoopt.transformers import SPLIT, STEP_PARTS, ConfigurationSearch, Estimate, NotSearched
 

@@ -8,12 +8,10 @@ from pathlib import Path, PurePath
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import format_bytes
 from topoopt.pages.chart import HeatmapChart
-from topoopt.pages.html import write_report
-from topoopt.pages.number_format import counted
 from topoopt.pages.page import Notes, Page, Section, Table, Tile
-from topoopt.pages.report_files import draw_charts
-from topoopt.pages.tables import Entries, facts, number, table, text
-from topoopt.pages.traffic_page import allreduce_words, heatmap
+from topoopt.pages.report_files import draw_charts, write_report
+from topoopt.pages.tables import Entries, counted, facts, number, table, text
+from topoopt.pages.work_page import allreduce_words, heatmap
 from topoopt.transformers import KindRow, RankRow, RankTraffic
 
 APART = 3

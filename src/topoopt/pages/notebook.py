@@ -8,9 +8,9 @@ from typing import Any
 from topoopt.pages.answer_page import page_of
 from topoopt.pages.chart import Chart
 from topoopt.pages.fabric_tables import time_by_fabric
-from topoopt.pages.html import lines_html, table_html
 from topoopt.pages.page import Block, Facts, Notes, Section, Table
-from topoopt.pages.plan_network import topology_of_plan
+from topoopt.pages.plan_facts import topology_of_plan
+from topoopt.pages.report_files import lines_html, table_html
 from topoopt.plans import Comparison, Plan
 
 ROW = ' style="text-align:left;vertical-align:top"'

@@ -8,9 +8,8 @@ from topoopt.base.units import format_bytes, format_time
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import DDP_BUCKET_BYTES, NO_BUCKETS, bucket_text, operators_of
 from topoopt.pages.chart import BarChart, Limit, Series
-from topoopt.pages.number_format import counted, runs, usd
 from topoopt.pages.page import Block, Section, Table
-from topoopt.pages.tables import Entries, facts, facts_of, joined, number, table, text
+from topoopt.pages.tables import Entries, counted, facts, facts_of, joined, number, runs, table, text, usd
 from topoopt.pages.work_page import WorkPage, cluster_words, spread_words
 from topoopt.plans import Plan
 from topoopt.search import fullest_server, time_sources

@@ -21,24 +21,23 @@ from topoopt.pages.fabric_tables import (
     time_by_fabric,
     time_tiles,
 )
-from topoopt.pages.number_format import counted, usd
 from topoopt.pages.operators_page import bill_blocks
 from topoopt.pages.page import Block, Page, Section, Tile
 from topoopt.pages.plan_facts import (
     bounds_facts,
+    hops_chart,
     network_facts,
     served_headline,
     served_sections,
     served_tiles,
     time_facts,
+    topology_circle,
     trust,
     work_page,
 )
-from topoopt.pages.plan_network import hops_chart, topology_circle
 from topoopt.pages.screen import UNROLLED_FROM
-from topoopt.pages.tables import Entries, facts
-from topoopt.pages.traffic_page import link_load_distribution, traffic_maps
-from topoopt.pages.work_page import where_the_time_goes
+from topoopt.pages.tables import Entries, counted, facts, usd
+from topoopt.pages.work_page import link_load_distribution, traffic_maps, where_the_time_goes
 from topoopt.plans import (
     COMPARISON_FORMAT,
     ComparedFabric,

@@ -1,19 +1,36 @@
-"""Charts as files: pictures by matplotlib, equal bytes for equal charts, or a page for the browser."""
+"""Pages and charts as files: a page as one HTML file that fetches nothing, and pictures by matplotlib.
 
+The policy in the head of a page forbids every request and every script but those written here, so that the file stays
+what it is wherever it is opened.
+
+The files in ``assets/charts/`` are plain modules of JavaScript, which a server may hand out as they are. A page that
+is one file cannot import; here each module becomes a function that is called once, after those that it needs.
+"""
+
+import base64
+import hashlib
+import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
 from pathlib import Path, PurePath
+from posixpath import dirname, join, normpath
+from string import Template
 from typing import Any, Final
 
-from topoopt.base.answers import shows_itself
+from topoopt.base.answers import Progress, __version__, shows_itself, silent
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.base.progress import Progress, silent
 from topoopt.base.units import format_bytes
-from topoopt.pages.chart import Chart
-from topoopt.pages.html import write_report
-from topoopt.pages.number_format import counted
-from topoopt.pages.page import Block, Facts, Notes, Page, Section
-from topoopt.schema.files import write_bytes_atomically
+from topoopt.pages.chart import BarChart, Chart, CircleChart, HeatmapChart, StagesChart, TimelineChart
+from topoopt.pages.page import Block, Facts, Notes, Page, Section, Table, Tile
+from topoopt.pages.screen import UNROLLED_FROM, figure
+from topoopt.pages.tables import counted
+from topoopt.schema.files import write_atomically, write_bytes_atomically
+
+_IMPORT = re.compile(r'^import \{ ([^}]*) \} from "(\.[^"]*)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:function|const) (\w+))", re.MULTILINE)
 
 
 @shows_itself
@@ -156,3 +173,196 @@ def written_report_page(report: WrittenReport) -> Page:
         (Section("report", "Report", "", blocks),),
         remark=f"report of a {page.kind}",
     )
+
+
+def write_report(path: str | Path, page: Page) -> int:
+    """Write a page as one file, whole or not at all, and return its bytes.
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be written.
+    """
+    text = html(page)
+    write_atomically(path, text)
+    return len(text.encode())
+
+
+def html(page: Page) -> str:
+    """Return the whole file; equal pages give equal text."""
+    script = bundle("page.js")
+    links = (f'<a href="#{escape(one.key)}">{escape(one.title or one.key)}</a>' for one in page.sections)
+    return Template(asset("report.html")).substitute(
+        policy=_policy(script),
+        version=escape(__version__),
+        heading=escape(page.heading),
+        styles=f"{asset('report.css')}\n{asset('charts/charts.css')}",
+        kind=escape(page.kind),
+        headline=escape(page.headline),
+        tiles="".join(map(_tile, page.tiles)),
+        warnings=lines_html(page.warnings, ' class="warnings"') if page.warnings else "",
+        links="".join(links),
+        sections="\n".join(map(_section, page.sections)),
+        figures=_figures(page),
+        script=script,
+    )
+
+
+def _tile(tile: Tile) -> str:
+    return (
+        f"<div><dt>{escape(tile.name)}</dt><dd>{escape(tile.value)}</dd>"
+        f'<dd class="remark">{escape(tile.remark)}</dd></div>'
+    )
+
+
+def _section(section: Section) -> str:
+    blocks = "\n".join(map(_block, section.blocks, widths(section.blocks)))
+    return (
+        f'<section id="{escape(section.key)}">\n<h2>{escape(section.title or section.key)}</h2>\n'
+        f'<p class="caption">{escape(section.caption)}</p>\n<div class="blocks">\n{blocks}\n</div>\n</section>'
+    )
+
+
+def widths(blocks: Sequence[Block]) -> list[str]:
+    """Return how wide each block is; a half that stands alone in its row is as wide as the page."""
+    maps = sum(isinstance(block, HeatmapChart) for block in blocks)
+    result = [_width(block, maps) for block in blocks]
+    alone = None
+    for index, width in enumerate([*result, "whole"]):
+        if width == "half":
+            alone = index if alone is None else None
+        elif alone is not None:
+            result[alone] = "whole"
+            alone = None
+    return result
+
+
+def _width(block: Block, maps: int) -> str:
+    match block:
+        case CircleChart():
+            return "circle" if block.servers < UNROLLED_FROM else "whole"
+        case TimelineChart() | StagesChart() | Notes():
+            return "whole"
+        case HeatmapChart() if maps == 3:
+            return "third"
+        case BarChart(horizontal=True) if len({x for one in block.series for x in one.x}) == 1:
+            return "whole"
+        case Table():
+            return "half" if len(block.columns) <= 4 and not block.folded else "whole"
+        case _:
+            return "half"
+
+
+def _block(block: Block, width: str) -> str:
+    match block:
+        case Table():
+            return _table(block, width)
+        case Facts():
+            return _facts(block, width)
+        case Notes():
+            return lines_html(block.lines, f' class="{"notes warnings" if block.warn else "notes"} whole"')
+        case _:
+            return _figure(block, width)
+
+
+def _figure(chart: Chart, width: str) -> str:
+    note = f"<figcaption>{escape(chart.note)}</figcaption>" if chart.note else ""
+    return (
+        f'<figure class="{width}" data-chart="{escape(chart.name)}"><h3>{escape(chart.title)}</h3>'
+        f'<div class="plot" role="group" aria-label="{escape(chart.title)}"></div>{note}</figure>'
+    )
+
+
+def _table(table: Table, width: str) -> str:
+    numbers = [' class="number"' if column in table.numbers else "" for column in table.columns]
+    inner = f'<div class="scroll">{table_html(table, numbers)}</div>'
+    if table.folded:
+        count = f'<span class="count">{len(table.rows):,} rows</span>'
+        return f'<details class="table"><summary>{escape(table.title)} {count}</summary>{inner}</details>'
+    return f'<div class="table {width}">{_heading(table.title)}{inner}</div>'
+
+
+def _heading(title: str) -> str:
+    """Return the heading of a block; none where the section's says it all."""
+    return f"<h3>{escape(title)}</h3>" if title else ""
+
+
+def table_html(table: Table, attributes: Sequence[str]) -> str:
+    """Return a table whose cells have these attributes, by column."""
+    rows = "\n".join(f"<tr>{_cells('td', row, attributes)}</tr>" for row in table.rows)
+    names = _cells("th", table.columns, [f' scope="col"{each}' for each in attributes])
+    head = f"<thead><tr>{names}</tr></thead>\n" if any(table.columns) else ""
+    return f"<table>{head}<tbody>\n{rows}\n</tbody></table>"
+
+
+def _cells(tag: str, words: Sequence[str], attributes: Sequence[str]) -> str:
+    pairs = zip(words, attributes, strict=True)
+    return "".join(f"<{tag}{attribute}>{escape(word)}</{tag}>" for word, attribute in pairs)
+
+
+def lines_html(lines: Sequence[str], attributes: str = "") -> str:
+    """Return lines as a list."""
+    return f"<ul{attributes}>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+
+
+def _facts(facts: Facts, width: str) -> str:
+    rows = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.rows if value
+    )
+    return f'<div class="facts {width}">{_heading(facts.title)}<dl>{rows}</dl></div>'
+
+
+def _figures(page: Page) -> str:
+    """Return the figures as JSON in which no tag can begin or end."""
+    figures = [figure(chart) for chart in page.charts]
+    text = json.dumps(figures, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _policy(script: str) -> str:
+    """Return the content security policy: no request at all, and no script but this."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def bundle(entry: str) -> str:
+    """Return the module of that name in ``assets/`` and all that it imports as one strict script."""
+    order: list[str] = []
+    _needed(entry, order)
+    parts = "\n".join(f"modules[{_quoted(name)}] = (() => {{\n{_module(name)}}})();" for name in order)
+    text = f'"use strict";\n(() => {{\nconst modules = {{}};\n{parts}\n}})();\n'
+    assert "</script" not in text.lower()
+    return text
+
+
+def asset(name: str) -> str:
+    """Return the text of a file in ``assets/``."""
+    return files("topoopt.pages").joinpath("assets", *name.split("/")).read_text(encoding="utf-8")
+
+
+def _needed(name: str, order: list[str]) -> None:
+    """Put a module after those that it imports, each once."""
+    for match in _IMPORT.finditer(asset(name)):
+        _needed(_resolved(name, match[2]), order)
+    if name not in order:
+        order.append(name)
+
+
+def _module(name: str) -> str:
+    text = asset(name)
+    names = [match[1] for match in _EXPORT.finditer(text)]
+    text = _IMPORT.sub(
+        lambda match: f"const {{ {match[1]} }} = modules[{_quoted(_resolved(name, match[2]))}];", text
+    )
+    return f"{_EXPORT.sub('', text)}return {{ {', '.join(names)} }};\n"
+
+
+def _resolved(name: str, path: str) -> str:
+    return normpath(join(dirname(name), path))
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

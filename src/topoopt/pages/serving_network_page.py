@@ -7,10 +7,9 @@ from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.inference import OnOneFabric, ServingAnswer, kv_matrix, pool_servers
 from topoopt.pages.chart import BarChart, Series
 from topoopt.pages.fabric_tables import skipped_notes
-from topoopt.pages.number_format import dollars, listed, runs, usd
 from topoopt.pages.page import Block, Notes, Section
-from topoopt.pages.tables import facts, number, table, text
-from topoopt.pages.traffic_page import heatmap
+from topoopt.pages.tables import dollars, facts, listed, number, runs, table, text, usd
+from topoopt.pages.work_page import heatmap
 
 WORDS = {"any": "anywhere", "network-aware": "where links are free", "neighbors": "to neighbors"}
 """Who sends keys and values to whom."""

@@ -9,10 +9,9 @@ from topoopt.base.units import format_bandwidth, format_time
 from topoopt.catalog import NETWORKS
 from topoopt.inference import ServingAnswer, ServingRun, split_words, user_tokens_per_s
 from topoopt.pages.chart import Bar, Chart, Limit, LineChart, Series, TimelineChart
-from topoopt.pages.number_format import counted, dollars
 from topoopt.pages.page import Notes, Page, Section, Table, Tile
 from topoopt.pages.serving_network_page import mattering, network_sections
-from topoopt.pages.tables import Entries, facts, number, table, text
+from topoopt.pages.tables import Entries, counted, dollars, facts, number, table, text
 
 SAMPLE = 24
 """Requests of the timeline, those in the middle of the run."""

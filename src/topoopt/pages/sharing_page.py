@@ -13,9 +13,8 @@ from topoopt.clusters.interleave import (
     SharingPrediction,
 )
 from topoopt.pages.chart import LineChart, Series
-from topoopt.pages.number_format import counted, short_number
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
-from topoopt.pages.tables import facts, joined, number, table, text
+from topoopt.pages.tables import counted, facts, joined, number, short_number, table, text
 
 MOST_SHOWN = 12
 """Iterations that a terminal shows one by one."""

@@ -3,9 +3,8 @@
 from functools import partial
 
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
-from topoopt.pages.number_format import counted
 from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
-from topoopt.pages.tables import facts, joined, number, table, text
+from topoopt.pages.tables import counted, facts, joined, number, table, text
 from topoopt.routing import RegionalReconfiguration
 from topoopt.simulation import SimResult, Simulation
 

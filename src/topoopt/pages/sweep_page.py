@@ -6,9 +6,8 @@ from pathlib import PurePath
 from typing import Any
 
 from topoopt.pages.chart import LineChart, Series
-from topoopt.pages.number_format import cell, counted, heading
 from topoopt.pages.page import Block, Notes, Page, Section
-from topoopt.pages.tables import facts, number, table, text
+from topoopt.pages.tables import cell, counted, facts, heading, number, table, text
 from topoopt.studies.sweep import Lines, ResultsAnswer, Summary, SweepAnswer, SweepPreview
 
 SCALES = {"_bps": ("Gb/s", 1e9), "_s": ("ms", 1e-3), "_usd": ("1,000 $", 1e3), "_w": ("kW", 1e3)}

@@ -12,9 +12,20 @@ from topoopt.base.units import format_memory, format_time
 from topoopt.jobs import Layout, PublishedLayout, TransformerWork, transformer_of
 from topoopt.pages.chart import BarChart, HeatmapChart, Limit
 from topoopt.pages.fabric_tables import name_apart
-from topoopt.pages.number_format import runs, time_unit, yes_or_no
 from topoopt.pages.page import Section, Table
-from topoopt.pages.tables import Entries, Source, bars, facts, joined, number, table, text
+from topoopt.pages.tables import (
+    Entries,
+    Source,
+    bars,
+    facts,
+    joined,
+    number,
+    runs,
+    table,
+    text,
+    time_unit,
+    yes_or_no,
+)
 from topoopt.plans import Plan
 from topoopt.transformers import unusual_fields
 

@@ -5,9 +5,8 @@ import numpy as np
 from topoopt.base.units import format_bytes, format_time
 from topoopt.jobs import Layout, TransformerWork, job_mfu, transformer_of
 from topoopt.pages.chart import StageBox, StagesChart, TimelineChart
-from topoopt.pages.number_format import counted, runs
 from topoopt.pages.page import Section, Tile
-from topoopt.pages.tables import Entries, facts
+from topoopt.pages.tables import Entries, counted, facts, runs
 from topoopt.pages.timelines import pipeline_timeline
 from topoopt.pages.training_layout import (
     fabric_layouts,

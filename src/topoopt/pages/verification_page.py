@@ -1,8 +1,7 @@
 """A verification as a page: every check, and where it fails."""
 
-from topoopt.pages.number_format import counted
 from topoopt.pages.page import Notes, Page, Section
-from topoopt.pages.tables import facts, table, text
+from topoopt.pages.tables import counted, facts, table, text
 from topoopt.studies.verification import CHECKS, Check, VerificationAnswer
 
 

@@ -26,11 +26,11 @@ from topoopt.plans.plan import Outcome as Outcome
 from topoopt.plans.plan import Plan as Plan
 from topoopt.plans.plan import RoutingGap as RoutingGap
 from topoopt.plans.plan import SearchRecord as SearchRecord
+from topoopt.plans.plan import ServedFigures as ServedFigures
+from topoopt.plans.plan import ServedOnFabric as ServedOnFabric
 from topoopt.plans.plan_file import plan_from_mapping as plan_from_mapping
 from topoopt.plans.plan_file import plan_schema as plan_schema
 from topoopt.plans.plan_file import plan_to_mapping as plan_to_mapping
 from topoopt.plans.plan_file import read_plan as read_plan
 from topoopt.plans.plan_file import write_plan as write_plan
 from topoopt.plans.plan_wiring import plan_wiring as plan_wiring
-from topoopt.plans.served_figures import ServedFigures as ServedFigures
-from topoopt.plans.served_figures import ServedOnFabric as ServedOnFabric

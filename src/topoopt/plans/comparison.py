@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, Provenance, frame, shows_itself
 from topoopt.base.errors import InvalidInput
-from topoopt.base.provenance import Provenance
 from topoopt.catalog import NetworkRow, Skipped
 from topoopt.jobs import Job
 from topoopt.plans.file_model import OutcomePart, ProvenancePart

@@ -14,8 +14,7 @@ from pydantic import Field
 
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import JobSettings
-from topoopt.plans.plan import Bounds, GapParts, GradientChoice
-from topoopt.plans.served_figures import ServedFigures
+from topoopt.plans.plan import Bounds, GapParts, GradientChoice, ServedFigures
 from topoopt.pricing import Ownership, OwnershipTerms
 from topoopt.schema.files import Amount, Count, EveryKey, Name, Number, Positive, Strict
 from topoopt.workloads import DeviceProfileModel, OperatorGraph, ProfileTable

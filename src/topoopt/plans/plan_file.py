@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.answers import Provenance
 from topoopt.base.errors import InvalidInput
-from topoopt.base.provenance import Provenance
 from topoopt.finder import STRIDES, FinderRules
 from topoopt.jobs import Job, Work
 from topoopt.plans import file_model as model

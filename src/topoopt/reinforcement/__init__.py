@@ -6,11 +6,11 @@ from topoopt.reinforcement.job import ALGORITHMS as ALGORITHMS
 from topoopt.reinforcement.job import POLICIES as POLICIES
 from topoopt.reinforcement.job import REWARDS as REWARDS
 from topoopt.reinforcement.job import Constants as Constants
+from topoopt.reinforcement.job import ResponseLengths as ResponseLengths
 from topoopt.reinforcement.job import RlJob as RlJob
+from topoopt.reinforcement.job import lognormal_lengths as lognormal_lengths
+from topoopt.reinforcement.job import read_lengths as read_lengths
 from topoopt.reinforcement.job import shipped_constants as shipped_constants
-from topoopt.reinforcement.response_lengths import ResponseLengths as ResponseLengths
-from topoopt.reinforcement.response_lengths import lognormal_lengths as lognormal_lengths
-from topoopt.reinforcement.response_lengths import read_lengths as read_lengths
 from topoopt.reinforcement.runs import RlRuns as RlRuns
 from topoopt.reinforcement.runs import predict_rl_runs as predict_rl_runs
 from topoopt.reinforcement.step import RlStep as RlStep

@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 
 from topoopt.base.arrays import Ints
 from topoopt.reinforcement.job import RlJob
-from topoopt.reinforcement.rollout_phase import RolloutPhase
+from topoopt.reinforcement.phases import RolloutPhase
 from topoopt.reinforcement.weight_sync import Places, WeightTraffic
 from topoopt.transformers import Configuration, communications, place_ranks, server_traffic
 from topoopt.workloads import (

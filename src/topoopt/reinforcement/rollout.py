@@ -9,7 +9,7 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible
 from topoopt.inference import StepTable
-from topoopt.reinforcement.response_lengths import ResponseLengths
+from topoopt.reinforcement.job import ResponseLengths
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ from topoopt.measurements import (
     text,
     whole,
 )
-from topoopt.reinforcement.job import Constants, RlJob, shipped_constants
-from topoopt.reinforcement.response_lengths import lognormal_lengths
+from topoopt.reinforcement.job import Constants, RlJob, lognormal_lengths, shipped_constants
 from topoopt.reinforcement.step import RlStep
 from topoopt.reinforcement.step_plan import RlRequest, plan_step
 from topoopt.reinforcement.sync_measurements import run_model, run_policy, sync_time

@@ -9,8 +9,7 @@ from topoopt.catalog import Skipped, find_accelerator
 from topoopt.pricing import Ownership
 from topoopt.reinforcement.fabrics import FabricRow, Rewiring
 from topoopt.reinforcement.job import RlJob
-from topoopt.reinforcement.rollout_phase import RolloutPhase
-from topoopt.reinforcement.training_phase import TrainingPhase
+from topoopt.reinforcement.phases import RolloutPhase, TrainingPhase
 from topoopt.reinforcement.weight_sync import WeightTraffic
 from topoopt.transformers import OwnedCluster
 

@@ -24,9 +24,15 @@ from topoopt.reinforcement.fabrics import (
 )
 from topoopt.reinforcement.job import Constants, RlJob
 from topoopt.reinforcement.phase_traffic import least_s, rollout_traffic, training_traffic, weights_traffic
-from topoopt.reinforcement.rollout_phase import MAX_BATCH, RolloutPhase, best_rollout, rollout_choices
+from topoopt.reinforcement.phases import (
+    MAX_BATCH,
+    RolloutPhase,
+    TrainingPhase,
+    best_rollout,
+    rollout_choices,
+    training_phase,
+)
 from topoopt.reinforcement.step import Phases, RlStep, take_turns
-from topoopt.reinforcement.training_phase import TrainingPhase, training_phase
 from topoopt.reinforcement.weight_sync import (
     WAYS,
     Places,

@@ -39,8 +39,10 @@ from topoopt.routing.optimal_load import optimal_max_load as optimal_max_load
 from topoopt.routing.pair_links import LinkRows as LinkRows
 from topoopt.routing.pair_links import PairLinks as PairLinks
 from topoopt.routing.pair_links import PathTable as PathTable
+from topoopt.routing.pair_links import TurnedRoutes as TurnedRoutes
 from topoopt.routing.pair_links import own_rows as own_rows
 from topoopt.routing.pair_links import path_table as path_table
+from topoopt.routing.pair_links import turned_routes as turned_routes
 from topoopt.routing.routes import Path as Path
 from topoopt.routing.routes import PathArrays as PathArrays
 from topoopt.routing.routes import Routes as Routes
@@ -49,5 +51,3 @@ from topoopt.routing.routes import connection_uniform as connection_uniform
 from topoopt.routing.routes import cumulative_weights as cumulative_weights
 from topoopt.routing.routes import path_arrays as path_arrays
 from topoopt.routing.routes import used_paths as used_paths
-from topoopt.routing.symmetric_routes import TurnedRoutes as TurnedRoutes
-from topoopt.routing.symmetric_routes import turned_routes as turned_routes

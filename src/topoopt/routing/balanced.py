@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import InvalidInput
 from topoopt.routing.coin_change import ranges
-from topoopt.routing.pair_links import steps_of_paths
+from topoopt.routing.pair_links import TurnedRoutes, steps_of_paths
 from topoopt.routing.path_weights_kernel import Options, shift_weights
 from topoopt.routing.routes import (
     Path,
@@ -21,7 +21,6 @@ from topoopt.routing.routes import (
     paths_of_rows,
     used_paths,
 )
-from topoopt.routing.symmetric_routes import TurnedRoutes
 from topoopt.topologies import LinkOrbits, Topology, places_of
 
 # HiGHS takes 0.5 s for 3,000 paths on 512 links; the kernel 0.02 s, for an answer at most 0.5 % worse.

@@ -9,8 +9,8 @@ import numpy as np
 
 from topoopt.base.arrays import Ints, Ints32
 from topoopt.base.errors import InvalidInput
-from topoopt.routing.ecmp_kernel import Walk, ecmp_shares, equal_paths
 from topoopt.routing.pair_links import PairLinks
+from topoopt.routing.pair_links_kernel import Walk, ecmp_shares, equal_paths
 from topoopt.routing.routes import Path, PathArrays, connection_uniform, paths_of_pair, trees_of_pairs
 from topoopt.schema.files import Count, Number
 from topoopt.topologies import Topology, Trees, trees_to

@@ -12,9 +12,15 @@ from topoopt.base.errors import InvalidInput
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.fabric import Fabric
-from topoopt.routing.pair_links import LinkRows, PairLinks, joined_pairs, links_of_paths, own_rows
+from topoopt.routing.pair_links import (
+    LinkRows,
+    PairLinks,
+    TurnedRoutes,
+    joined_pairs,
+    links_of_paths,
+    own_rows,
+)
 from topoopt.routing.routes import Routes, path_arrays
-from topoopt.routing.symmetric_routes import TurnedRoutes
 from topoopt.schema.files import write_atomically, write_csv
 from topoopt.topologies import Topology
 from topoopt.workloads import Traffic

@@ -15,8 +15,8 @@ from topoopt.routing.balanced import BalancedRoutes
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.k_shortest import KShortestRoutes, SingleShortestRoutes
+from topoopt.routing.pair_links import TurnedRoutes
 from topoopt.routing.routes import Path, PathArrays, Routes, paths_of_pair
-from topoopt.routing.symmetric_routes import TurnedRoutes
 from topoopt.schema.files import Count, Strict
 from topoopt.topologies import Topology
 

@@ -16,8 +16,8 @@ from scipy.optimize import linprog
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput, NoRoute
+from topoopt.routing.path_weights_kernel import tree_loads
 from topoopt.routing.rerouting import graph_of, improved_max_load, rerouted_max_load
-from topoopt.routing.rerouting_kernel import tree_loads
 from topoopt.routing.routes import require_reached
 from topoopt.topologies import Topology, hops_from, links_along
 

@@ -1,15 +1,25 @@
-"""Which links the bytes of a pair cross: path by path (PathTable), or what share crosses each (PairLinks)."""
+"""The links that the bytes of a pair cross, path by path or in shares, also where routes are turns of a few."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints, Ints32
-from topoopt.base.errors import NoRoute
+from topoopt.base.arrays import Floats, Ints, Ints32, numbered
+from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.routing.fabric import Fabric
 from topoopt.routing.pair_links_kernel import fill_steps, merge_links, turn_links
-from topoopt.routing.routes import PathArrays, path_arrays, used_paths
-from topoopt.topologies import Topology
+from topoopt.routing.routes import (
+    Path,
+    PathArrays,
+    Routes,
+    path_arrays,
+    paths_of_pair,
+    paths_of_rows,
+    used_paths,
+)
+from topoopt.topologies import LinkOrbits, Topology, link_orbits, turn_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,154 @@ class PairLinks:
         """Return the mean links a byte of each pair crosses, shape (pairs,)."""
         rows = np.repeat(np.arange(len(self)), np.diff(self.pair_first))
         return np.asarray(np.bincount(rows, self.share, minlength=len(self)), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class PathTable:
+    """Paths of a list of ordered pairs, by rows; the links of a path by rows again.
+
+    Pair k has the paths ``pair_first[k] : pair_first[k+1]``, none if it is a server with itself. Path p
+    crosses ``link[path_first[p] : path_first[p+1]]``, in that order.
+
+    Attributes
+    ----------
+    pair_first : int64 array, shape (pairs+1,)
+    weight : float64 array, shape (paths,)
+        Share of the pair's bytes on each path, positive; sums to 1 over a pair.
+    path_first : int64 array, shape (paths+1,)
+    link : int32 array, shape (entries,)
+        Index of a directed link in the fabric's topology.
+    """
+
+    pair_first: Ints
+    weight: Floats
+    path_first: Ints
+    link: Ints32
+
+    def __len__(self) -> int:
+        return len(self.pair_first) - 1
+
+    @property
+    def hops(self) -> Ints:
+        """Number of links of each path, shape (paths,)."""
+        return np.diff(self.path_first)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRows:
+    """Links of a list of ordered pairs: of a few rows, each of them that of many pairs but for a turn.
+
+    The links of pair k are ``link_of[(rows.link + turn[k]) % links]`` of the row ``row[k]``, with its shares.
+
+    Attributes
+    ----------
+    rows : PairLinks
+        With codes in the place of links.
+    row, turn : int32 arrays, shape (pairs,)
+        The row of each pair, and what its turn adds to codes.
+    link_of : int32 array, shape (links,)
+        The link of each code.
+    """
+
+    rows: PairLinks
+    row: Ints32
+    turn: Ints32
+    link_of: Ints32
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether every pair has the row of its number, and codes are links."""
+        alone = len(self.row) == len(self.rows) and not self.turn.any()
+        return alone and all((part == np.arange(len(part))).all() for part in (self.row, self.link_of))
+
+    def laid_out(self) -> PairLinks:
+        """Return the links pair by pair."""
+        if self.is_laid_out:
+            return self.rows
+        size = np.diff(self.rows.pair_first)[self.row]
+        first = np.concatenate(([0], np.cumsum(size)))
+        link, share = np.empty(first[-1], np.int32), np.empty(first[-1])
+        rows = self.rows
+        turn_links(
+            self.row, self.turn, rows.pair_first, rows.link, rows.share, self.link_of, first, link, share
+        )
+        return PairLinks(first, link, share)
+
+
+@dataclass(frozen=True, eq=False)
+class TurnedRoutes:
+    """Routes from the first servers, and for all others these turned: s → s + ``step``.
+
+    All links that the turn leads to each other carry the same where the demand is the same after a turn. Memory is
+    O(step · n) and not n².
+
+    Attributes
+    ----------
+    routes : Routes
+        Asked only for pairs of which the first is one of the first ``step`` servers.
+    step : int
+
+    Raises
+    ------
+    InvalidInput
+        If the turn does not lead every link to a link like it.
+    """
+
+    topology: Topology
+    routes: Routes
+    step: int
+    links_alike: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _ = self.orbits
+
+    @property
+    def method(self) -> str:
+        """Name of the routes that are turned."""
+        return self.routes.method
+
+    @cached_property
+    def orbits(self) -> LinkOrbits:
+        """The links by what a turn does with them."""
+        found = link_orbits(self.topology, self.step)
+        if found is None:
+            raise InvalidInput(
+                f"routes: step {self.step}: the links of {self.topology.servers} servers are not the same again "
+                f"so many servers further; they are after {turn_of(self.topology)}"
+            )
+        return found
+
+    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
+        """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
+        return paths_of_pair(self, src, dst)
+
+    def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
+        """Return the paths of many pairs."""
+        known, row = self._first(src, dst)
+        moved = paths_of_rows(path_arrays(self.routes, *known), row)
+        size = np.diff(moved.node_first[moved.path_first])
+        nodes = (moved.nodes + np.repeat(src - src % self.step, size)) % self.topology.servers
+        return replace(moved, nodes=nodes.astype(np.int32))
+
+    def link_rows(self, src: Ints, dst: Ints) -> LinkRows:
+        """Return the links of many pairs."""
+        (known, row), orbits = self._first(src, dst), self.orbits
+        rows = links_of_paths(self.topology, path_arrays(self.routes, *known))
+        return turned_rows(rows, row, src // self.step * orbits.orbits, orbits.link, orbits.code)
+
+    def _first(self, src: Ints, dst: Ints) -> tuple[tuple[Ints, Ints], Ints]:
+        """Return the different pairs from the first servers that these are turns of, and the place of each."""
+        servers = self.topology.servers
+        begin = src % self.step
+        known, row = numbered(begin * servers + (dst - src + begin) % servers, self.step * servers)
+        a, b = np.divmod(known, servers)
+        return (a, b), row
+
+
+def turned_routes(topology: Topology, routes: Routes) -> Routes:
+    """Return the routes from the first servers, turned for all others; themselves where no turn is known."""
+    step = turn_of(topology)
+    return routes if step == topology.servers else TurnedRoutes(topology, routes, step)
 
 
 def links_of_paths(topology: Topology, paths: PathArrays) -> PairLinks:
@@ -108,37 +266,6 @@ def merged_pair_links(pairs: int, links: int, pair: Ints, link: Ints, share: Flo
     return PairLinks(first, (keys % max(links, 1)).astype(np.int32), summed)
 
 
-@dataclass(frozen=True, eq=False)
-class PathTable:
-    """Paths of a list of ordered pairs, by rows; the links of a path by rows again.
-
-    Pair k has the paths ``pair_first[k] : pair_first[k+1]``, none if it is a server with itself. Path p
-    crosses ``link[path_first[p] : path_first[p+1]]``, in that order.
-
-    Attributes
-    ----------
-    pair_first : int64 array, shape (pairs+1,)
-    weight : float64 array, shape (paths,)
-        Share of the pair's bytes on each path, positive; sums to 1 over a pair.
-    path_first : int64 array, shape (paths+1,)
-    link : int32 array, shape (entries,)
-        Index of a directed link in the fabric's topology.
-    """
-
-    pair_first: Ints
-    weight: Floats
-    path_first: Ints
-    link: Ints32
-
-    def __len__(self) -> int:
-        return len(self.pair_first) - 1
-
-    @property
-    def hops(self) -> Ints:
-        """Number of links of each path, shape (paths,)."""
-        return np.diff(self.path_first)
-
-
 def path_table(fabric: Fabric, src: Ints, dst: Ints) -> PathTable:
     """Return the paths of many ordered pairs on a fabric, those of weight zero left out.
 
@@ -154,47 +281,6 @@ def path_table(fabric: Fabric, src: Ints, dst: Ints) -> PathTable:
     src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
     paths = used_paths(path_arrays(fabric.routes, src, dst))
     return PathTable(paths.path_first, paths.weight, *steps_of_paths(fabric.topology, paths))
-
-
-@dataclass(frozen=True, slots=True)
-class LinkRows:
-    """Links of a list of ordered pairs: of a few rows, each of them that of many pairs but for a turn.
-
-    The links of pair k are ``link_of[(rows.link + turn[k]) % links]`` of the row ``row[k]``, with its shares.
-
-    Attributes
-    ----------
-    rows : PairLinks
-        With codes in the place of links.
-    row, turn : int32 arrays, shape (pairs,)
-        The row of each pair, and what its turn adds to codes.
-    link_of : int32 array, shape (links,)
-        The link of each code.
-    """
-
-    rows: PairLinks
-    row: Ints32
-    turn: Ints32
-    link_of: Ints32
-
-    @property
-    def is_laid_out(self) -> bool:
-        """Whether every pair has the row of its number, and codes are links."""
-        alone = len(self.row) == len(self.rows) and not self.turn.any()
-        return alone and all((part == np.arange(len(part))).all() for part in (self.row, self.link_of))
-
-    def laid_out(self) -> PairLinks:
-        """Return the links pair by pair."""
-        if self.is_laid_out:
-            return self.rows
-        size = np.diff(self.rows.pair_first)[self.row]
-        first = np.concatenate(([0], np.cumsum(size)))
-        link, share = np.empty(first[-1], np.int32), np.empty(first[-1])
-        rows = self.rows
-        turn_links(
-            self.row, self.turn, rows.pair_first, rows.link, rows.share, self.link_of, first, link, share
-        )
-        return PairLinks(first, link, share)
 
 
 def own_rows(pairs: PairLinks, links: int) -> LinkRows:

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.routing.rerouting_kernel import Graph, demand_distance, price_links, reroute_sources, tree_loads
+from topoopt.routing.path_weights_kernel import (
+    Graph,
+    demand_distance,
+    price_links,
+    reroute_sources,
+    tree_loads,
+)
 from topoopt.topologies import Topology
 
 # One unit of work is a link of a source visited: about 20 ns, so the whole takes about a second.

@@ -9,7 +9,7 @@ idle. Every simulator that picks single paths calls this or, in a kernel, repeat
     u = (h >> 11) * 2**-53                    uniform in [0, 1)
     path = the pair's first path whose cumulative weight is above u
 
-where ``mix`` is one step of SplitMix64, :func:`topoopt.base.kernel.splitmix64`.
+where ``mix`` is one step of SplitMix64, :func:`topoopt.base.kernel.arithmetic`.
 """
 
 import itertools

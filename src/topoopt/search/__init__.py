@@ -13,9 +13,9 @@ from topoopt.search.candidates.candidate import outcome as outcome
 from topoopt.search.candidates.candidate import routing_gap as routing_gap
 from topoopt.search.candidates.candidate import simulated as simulated
 from topoopt.search.candidates.candidate import simulated_candidate as simulated_candidate
-from topoopt.search.candidates.load_balancing import balanced as balanced
+from topoopt.search.candidates.candidate import task_graph_of as task_graph_of
 from topoopt.search.candidates.optimality_gap import gap_parts as gap_parts
-from topoopt.search.candidates.task_graphs import task_graph_of as task_graph_of
+from topoopt.search.candidates.wiring_choice import balanced as balanced
 from topoopt.search.caveats import caveats as caveats
 from topoopt.search.caveats import time_sources as time_sources
 from topoopt.search.comparison import checked_fabrics as checked_fabrics
@@ -38,6 +38,7 @@ from topoopt.search.gradient_buckets import for_search as for_search
 from topoopt.search.gradient_buckets import job_of_baseline as job_of_baseline
 from topoopt.search.gradient_buckets import sizes_elsewhere as sizes_elsewhere
 from topoopt.search.gradient_buckets import with_gradients_settled as with_gradients_settled
+from topoopt.search.operator_search import Draft as Draft
 from topoopt.search.options import MODES as MODES
 from topoopt.search.options import PRESETS as PRESETS
 from topoopt.search.options import SearchOptions as SearchOptions
@@ -48,7 +49,6 @@ from topoopt.search.planner import plan_on as plan_on
 from topoopt.search.port_estimate import PortEstimate as PortEstimate
 from topoopt.search.port_estimate import PortNetwork as PortNetwork
 from topoopt.search.port_estimate import port_estimate as port_estimate
-from topoopt.search.progress import Draft as Draft
 from topoopt.search.proposals.problem_tables import CHANNEL_DIMS as CHANNEL_DIMS
 from topoopt.search.proposals.problem_tables import candidate_splits as candidate_splits
 from topoopt.search.starting_strategies import few_strategies as few_strategies

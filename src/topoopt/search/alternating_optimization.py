@@ -15,9 +15,15 @@ from topoopt.jobs import Job
 from topoopt.routing import Fabric
 from topoopt.search.candidates.candidate import fabric_for, same_links
 from topoopt.search.options import SearchOptions
-from topoopt.search.proposals.mcmc import Chain, ChainAnswer, exchanged, search_strategy
+from topoopt.search.proposals.mcmc import (
+    Chain,
+    ChainAnswer,
+    SearchProblem,
+    exchanged,
+    make_problem,
+    search_strategy,
+)
 from topoopt.search.proposals.mcmc_kernel import run_chain
-from topoopt.search.proposals.problem import SearchProblem, make_problem
 from topoopt.search.starting_strategies import starting_strategy
 from topoopt.workloads import ParallelStrategy
 

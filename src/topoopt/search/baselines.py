@@ -1,19 +1,29 @@
 """The fabrics a plan is compared with: each gets the job, a strategy searched for it, and its price."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import inf
+from operator import methodcaller
 
+import numpy as np
+
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import check_known
-from topoopt.catalog import ClusterSpec, Sizing, networks_of
+from topoopt.catalog import NETWORKS, ClusterSpec, Sizing, networks_of
 from topoopt.collectives import QUICKEST, RING
 from topoopt.finder import FabricRequest, build_fabric
-from topoopt.jobs import Job, job_traffic
+from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Outcome
 from topoopt.pricing import Pricing, known_price
 from topoopt.routing import Fabric
-from topoopt.search.candidates.candidate import outcome, simulated, with_rings
-from topoopt.search.candidates.load_balancing import usual_routes
+from topoopt.search.alternating_optimization import fixed_fabric
+from topoopt.search.candidates.candidate import outcome, raced, simulated, task_graph_of, with_rings
+from topoopt.search.candidates.wiring_choice import balanced_fabric, usual_routes
+from topoopt.search.options import LARGEST_FOR_ALL, SearchOptions, as_many_as_fit
+from topoopt.search.proposals.mcmc import ChainAnswer, SearchProblem, make_problem
 from topoopt.search.proposals.problem_tables import most_rings_of
-from topoopt.simulation import SimulationOptions
+from topoopt.simulation import AtLeast, SimulationOptions, analytic_flows, free_time_s
 from topoopt.workloads import ParallelStrategy
 
 
@@ -40,11 +50,256 @@ class Fidelity:
 
 
 ANALYTIC = Fidelity()
-
-
 LARGEST_TO_TRY_ALL = 32
 """Servers up to which every strategy is tried on circuits that change; a simulation of DLRM takes 0.2 s of CPU on 16
 of them and 60 s on 128. Beyond, the one that the search has found counts."""
+LARGE = 1_000_000
+"""Flows of all layouts of a job together from which on layouts that cannot win are left out: a second of CPU time for
+every fabric."""
+NEAR = 1.02
+"""Times the fastest within which a layout is simulated to its end: one that leaves memory free is taken although it is
+a percent slower, and on links that are shared first come, first served, fewer micro-batches do not tell all of more."""
+_free_time_s = lru_cache(maxsize=64)(free_time_s)
+_step_flows = lru_cache(maxsize=256)(analytic_flows)
+LARGEST_TO_TRY_EVERY = 256
+"""Servers up to which every strategy that was found on one fabric is simulated on all others: a second and more of CPU
+time each for 1,024."""
+MOST_PROMISING = 2
+"""Strategies that are simulated on each fabric above that: the fastest by the estimate of the search's kernel."""
+NEAR_FASTEST = 1.05
+"""Times the least estimate, up to which the second is simulated, too."""
+Built = tuple[Sizing, Fabric]
+
+
+def search_baselines(
+    job: Job,
+    built: Sequence[Built],
+    options: SearchOptions,
+    prices: Pricing,
+    starts: tuple[ParallelStrategy, ...],
+    fidelity: Fidelity = ANALYTIC,
+    on_progress: Progress = silent,
+) -> list[tuple[Baseline, Fabric]]:
+    """Search a strategy for each baseline; what is good on one is tried on all, as are the ``starts``.
+
+    Rows come with their fabrics, whose routes are balanced where that makes the job faster, as those of a plan are.
+
+    On circuits that change only what the search has found counts for more than :data:`LARGEST_TO_TRY_ALL` servers. Of
+    more than :data:`~topoopt.search.options.LARGEST_FOR_ALL` nothing is searched, and the ``starts`` are tried.
+    """
+    trials: list[_Trial] = []
+    for index, (rule, fabric) in enumerate(built):
+        on_progress(f"searching for {rule.fabric}", index, len(built))
+        trials.append(_searched(job, rule, fabric, options, prices, starts, fidelity))
+    if job.cluster.servers > LARGEST_TO_TRY_EVERY:
+        everywhere = tuple(dict.fromkeys((*starts, *(trial.found.strategy for trial in trials))))
+        _try_all(trials, [trial.promising(everywhere) for trial in trials])
+    else:
+        _try_all(trials, [trial.allowed(starts) for trial in trials])
+        # What is good on one fabric may be better than what the search has found on another.
+        everywhere = tuple(dict.fromkeys(trial.best for trial in trials))
+        _try_all(trials, [trial.allowed(everywhere) for trial in trials])
+    return as_many_as_fit(methodcaller("row", prices, options.balance), trials, job.cluster.servers)
+
+
+@dataclass(eq=False, slots=True)
+class _Trial:
+    """A fabric, and what each strategy that was tried on it takes."""
+
+    job: Job
+    rule: Sizing
+    fabric: Fabric
+    seed: int
+    fidelity: Fidelity
+    found: ChainAnswer
+    problem: SearchProblem | None
+    outcomes: dict[ParallelStrategy, Outcome] = field(default_factory=dict)
+    order: list[ParallelStrategy] = field(default_factory=list)
+
+    def allowed(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
+        """Return what was found and the others, where these may be tried."""
+        changing = self.fabric.reconfiguration is not None
+        few = changing and self.job.cluster.servers > LARGEST_TO_TRY_ALL
+        return [self.found.strategy] if few else [self.found.strategy, *others]
+
+    def promising(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
+        """Return those of what was found and the others that the search's kernel takes for the fastest."""
+        allowed = list(dict.fromkeys(self.allowed(others)))
+        if self.problem is None or len(allowed) <= MOST_PROMISING:
+            return allowed
+        times_s = {strategy: self.problem.iteration_time_s(strategy) for strategy in allowed}
+        near = [strategy for strategy in allowed if times_s[strategy] <= NEAR_FASTEST * min(times_s.values())]
+        return sorted(near, key=lambda strategy: times_s[strategy])[:MOST_PROMISING]
+
+    @property
+    def best(self) -> ParallelStrategy:
+        """The fastest; of equally fast ones the first that was asked for."""
+        return min(self.order, key=lambda strategy: self.outcomes[strategy].iteration_time_s)
+
+    def run(self, strategy: ParallelStrategy) -> None:
+        """Simulate a strategy."""
+        laid = ringed(self.job, strategy, self.fabric, self.seed)
+        self.outcomes[strategy] = outcome_on(self.job, strategy, laid, self.fidelity)
+
+    def row(self, prices: Pricing, balance: bool) -> tuple[Baseline, Fabric]:
+        """Return the row of the best strategy, and the fabric with the routes that it goes by."""
+        strategy, fabric = self.best, self.fabric
+        outcome = self.outcomes[strategy]
+        if balance:
+            laid = ringed(self.job, strategy, fabric, self.seed)
+            other = balanced_fabric(job_traffic(self.job, strategy), laid)
+            if other is not laid:
+                again = outcome_on(self.job, strategy, other, self.fidelity)
+                if again.iteration_time_s < outcome.iteration_time_s:
+                    outcome, fabric = again, replace(fabric, routes=other.routes)
+        return baseline_row(
+            self.job, self.rule, prices, outcome, strategy, self.found.proposals, fabric
+        ), fabric
+
+
+def _try_all(trials: Sequence[_Trial], wanted: Sequence[Iterable[ParallelStrategy]]) -> None:
+    """Run what is wanted on each fabric: a strategy goes through all of them, for its task graph is large."""
+    for trial, strategies in zip(trials, wanted, strict=True):
+        trial.order += [strategy for strategy in dict.fromkeys(strategies) if strategy not in trial.order]
+    for strategy in dict.fromkeys(strategy for trial in trials for strategy in trial.order):
+        waiting = [trial for trial in trials if strategy in trial.order and strategy not in trial.outcomes]
+        if waiting:
+            task_graph_of(waiting[0].job, strategy)  # made once, not by every thread
+            as_many_as_fit(methodcaller("run", strategy), waiting, strategy.servers)
+
+
+def _searched(
+    job: Job,
+    rule: Sizing,
+    fabric: Fabric,
+    options: SearchOptions,
+    prices: Pricing,
+    starts: tuple[ParallelStrategy, ...],
+    fidelity: Fidelity,
+) -> _Trial:
+    rng = np.random.default_rng(np.random.SeedSequence(options.seed))
+    searched = fabric
+    if NETWORKS[rule.fabric].changes:
+        searched = baseline_fabric(job, rule, prices, options.seed, "ideal-switch")
+    problem = None
+    if job.cluster.servers > LARGEST_FOR_ALL and starts[0].splits:
+        found = ChainAnswer(starts[0], searched, 0.0, 0, "too many servers", ())
+        return _Trial(job, rule, fabric, options.seed, fidelity, found, None)
+    if job.cluster.servers > LARGEST_TO_TRY_EVERY and starts[0].splits:
+        problem = make_problem(job, searched, measured_only=options.mode == "released", seed=options.seed)
+    budget = min(options.baseline_budget, options.budget)
+    found = fixed_fabric(job, searched, options, budget, rng, starts, problem)
+    return _Trial(job, rule, fabric, options.seed, fidelity, found, problem)
+
+
+def layouts_on_baselines(
+    job: Job,
+    fabrics: Sequence[tuple[Sizing, Fabric]],
+    layouts: Sequence[ParallelStrategy],
+    prices: Pricing,
+    seed: int,
+    fidelity: Fidelity,
+    on_progress: Progress,
+    balance: bool = True,
+) -> tuple[Baseline, ...]:
+    """Return each fabric with the fastest layout on it, at the end with balanced routes where these make it faster.
+
+    A layout goes through all fabrics before the next one, for its task graph is large. On circuits that change only
+    the first is tried for more than :data:`LARGEST_TO_TRY_ALL` servers. Of a large job a layout is left out as soon as
+    it shows that it cannot be the fastest, and has the time that it takes at least.
+    """
+    ready = [_ready(job, fabric, layouts, seed) for _, fabric in fabrics]
+    tried: list[dict[int, Outcome]] = [{} for _ in fabrics]
+    times_s: list[list[float]] = [[] for _ in fabrics]
+    for index, layout in enumerate(layouts):
+        on_progress("simulating other fabrics", index, len(layouts))
+        for place, laid in enumerate(ready):
+            if index < len(laid):
+                limit_s = to_beat_s(job, min(times_s[place], default=inf))
+                found = _raced(job, index, layout, laid[index], fidelity, limit_s)
+                if isinstance(found, AtLeast):
+                    times_s[place].append(found.least_s)
+                    continue
+                tried[place][index] = found
+                times_s[place].append(found.iteration_time_s)
+    rows = []
+    for place, (rule, fabric) in enumerate(fabrics):
+        row = _baseline(job, rule, fabric, tried[place], times_s[place], layouts, prices)
+        rows.append(_balanced(job, row, ready[place], layouts, fidelity) if balance else row)
+    return tuple(rows)
+
+
+def _balanced(
+    job: Job, row: Baseline, ready: Sequence[Fabric], layouts: Sequence[ParallelStrategy], fidelity: Fidelity
+) -> Baseline:
+    """Return the row with the routes that suit its layout best."""
+    index = layouts.index(row.strategy)
+    other = balanced_fabric(job_traffic(job, row.strategy), ready[index])
+    if other is ready[index]:
+        return row
+    again = outcome_on(job, row.strategy, other, fidelity)
+    if again.iteration_time_s >= row.outcome.iteration_time_s:
+        return row
+    times_s = list(row.layout_times_s)
+    if times_s:
+        times_s[index] = again.iteration_time_s
+    return replace(row, outcome=again, layout_times_s=tuple(times_s), routes=other.routes.method)
+
+
+def _raced(
+    job: Job, index: int, layout: ParallelStrategy, fabric: Fabric, fidelity: Fidelity, limit_s: float
+) -> Outcome | AtLeast:
+    """Return what a layout takes on a fabric, or at least if that is not less than ``limit_s``."""
+    if limit_s == inf:
+        return outcome_on(job, layout, fabric, fidelity)
+    least_s = least_time_s(job, index)
+    if least_s >= limit_s:
+        return AtLeast(least_s)
+    if fidelity != ANALYTIC or fabric.reconfiguration is not None:
+        return outcome_on(job, layout, fabric, fidelity)
+    result = raced(job, layout, fabric, limit_s)
+    return result if isinstance(result, AtLeast) else outcome(result)
+
+
+def _ready(job: Job, fabric: Fabric, layouts: Sequence[ParallelStrategy], seed: int) -> list[Fabric]:
+    """Return the fabric with rings for each layout that is tried on it."""
+    changes = fabric.reconfiguration is not None and job.cluster.servers > LARGEST_TO_TRY_ALL
+    return [ringed(job, layout, fabric, seed) for layout in layouts[: 1 if changes else None]]
+
+
+def _baseline(
+    job: Job,
+    rule: Sizing,
+    fabric: Fabric,
+    outcomes: Mapping[int, Outcome],
+    times_s: Sequence[float],
+    layouts: Sequence[ParallelStrategy],
+    prices: Pricing,
+) -> Baseline:
+    best = min(outcomes, key=lambda index: outcomes[index].iteration_time_s)
+    all_tried = len(times_s) == len(layouts)
+    row = baseline_row(job, rule, prices, outcomes[best], layouts[best], 0, fabric)
+    left_out = tuple(index for index in range(len(layouts)) if index not in outcomes) if all_tried else ()
+    return replace(row, layout_times_s=tuple(times_s) if all_tried else (), left_out=left_out)
+
+
+def is_large(job: Job) -> bool:
+    """Return whether layouts are left out of simulations that cannot win."""
+    work = job.work
+    if not isinstance(work, TransformerWork):
+        return False
+    return sum(_step_flows(layout.step) for layout in work.layouts) > LARGE
+
+
+def to_beat_s(job: Job, fastest_s: float) -> float:
+    """Return the time from which on a layout is not simulated to its end, where the fastest so far takes so long."""
+    return NEAR * fastest_s if is_large(job) else inf
+
+
+def least_time_s(job: Job, index: int) -> float:
+    """Return the time of a layout with free communication, the same on every fabric."""
+    assert isinstance(job.work, TransformerWork)
+    return _free_time_s(job.work.layouts[index].step)
 
 
 def check_fabrics(fabrics: tuple[str, ...]) -> None:

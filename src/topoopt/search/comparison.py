@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.base.progress import Progress, silent
 from topoopt.catalog import NETWORKS, OWN, compared_by, networks_of, sizings_of
 from topoopt.collectives import QUICKEST
 from topoopt.plans import Comparison, Outcome, Plan, compared_fabrics, with_ownership

@@ -16,7 +16,7 @@ from topoopt.pricing import pricing_of
 from topoopt.routing import CoinChangeRoutes, circulant_max_load
 from topoopt.search.baselines import baseline_fabric
 from topoopt.search.candidates.candidate import with_rings
-from topoopt.search.proposals.problem import make_problem
+from topoopt.search.proposals.mcmc import make_problem
 from topoopt.topologies import circulant
 from topoopt.workloads import Operator, OperatorGraph, Weight, data_parallel
 

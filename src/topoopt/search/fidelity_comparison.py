@@ -5,16 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from topoopt.base.progress import Progress, silent
+from topoopt.base.answers import Progress, silent
 from topoopt.catalog import NETWORKS
 from topoopt.finder import FabricShape, build_fabric
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans import Baseline, ComparedFabric, Plan, TaskDifference
 from topoopt.routing import Fabric
 from topoopt.search.baselines import as_settled, fabric_request, ringed
-from topoopt.search.candidates.candidate import outcome
-from topoopt.search.candidates.load_balancing import balanced_fabric, usual_routes
-from topoopt.search.candidates.task_graphs import task_graph_of
+from topoopt.search.candidates.candidate import outcome, task_graph_of
+from topoopt.search.candidates.wiring_choice import balanced_fabric, usual_routes
 from topoopt.search.gradient_buckets import job_of_baseline
 from topoopt.simulation import COMPUTE, SimResult, SimulationOptions, simulate
 

@@ -1,19 +1,19 @@
-"""The search for a job of operators: chains of proposals, strategy and wiring in turn; all answers on all wirings.
+"""The search for a job of operators: chains of proposals, strategy and wiring in turn, and drafts of the answer.
 
-Where a search starts: strategies of many changes at once, each on wirings of its own and simulated.
-
-Single moves lead from data parallelism to the nearest valley only, and a fabric wired for one strategy makes all
-others slow. So the search begins with tables in columns, layers split in 2, 4 or 8 and parts of the layers, wired by
-several degree splits. What a strategy takes behind one switch of all ports is a cheap estimate of what any wiring could
-do for it; of those that promise something the wirings of least load are simulated.
+A search starts at strategies of many changes at once, each on wirings of its own and simulated. Single moves lead
+from data parallelism to the nearest valley only, and a fabric wired for one strategy makes all others slow. So the
+search begins with tables in columns, layers split in 2, 4 or 8 and parts of the layers, wired by several degree
+splits. What a strategy takes behind one switch of all ports is a cheap estimate of what any wiring could do for it;
+of those that promise something the wirings of least load are simulated.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
+from topoopt.base.answers import Progress
 from topoopt.base.errors import Infeasible
-from topoopt.base.progress import Progress
 from topoopt.base.workers import in_threads, wait_for
 from topoopt.finder import FinderRules, build_fabric
 from topoopt.jobs import Job, job_traffic, operators_of
@@ -26,6 +26,7 @@ from topoopt.search.candidates.candidate import (
     Candidate,
     candidate_on,
     fabric_for,
+    iteration_bounds,
     same_links,
     wired_candidate,
     with_rings,
@@ -37,11 +38,11 @@ from topoopt.search.candidates.wiring_choice import (
     most_kept,
     rules_to_try,
     splits_to_try,
+    wiring_name,
 )
 from topoopt.search.compile_ahead import use_loads
 from topoopt.search.options import LARGEST_FOR_ALL, MANY_STARTS, SearchOptions, affordable, as_many_as_fit
-from topoopt.search.progress import Found
-from topoopt.search.proposals.problem import make_problem
+from topoopt.search.proposals.mcmc import make_problem
 from topoopt.search.starting_strategies import (
     COLUMNS,
     DEGREES,
@@ -57,6 +58,42 @@ from topoopt.search.starting_strategies import (
 )
 from topoopt.workloads import ParallelStrategy, data_parallel
 
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer that a longer search may beat.
+
+    Attributes
+    ----------
+    time_s : float
+        Simulated, of an iteration.
+    wiring : str
+        Family of wirings that it is of.
+    lower_bound_s : float or None
+        Of its strategy on any network of these ports; None where its simulation is too large to be kept.
+    """
+
+    time_s: float
+    wiring: str
+    lower_bound_s: float | None
+
+    @property
+    def gap(self) -> float | None:
+        """How far it is above the bound."""
+        return self.time_s / self.lower_bound_s - 1 if self.lower_bound_s else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "iteration_time_s": self.time_s,
+            "wiring": self.wiring,
+            "lower_bound_s": self.lower_bound_s,
+            "gap": self.gap,
+        }
+
+
+Found = Callable[[Candidate], None]
+"""Called with each candidate that was simulated."""
 SPLITS = ("proportional", "by-group-but-one", "by-group-but-two", "by-group")
 """Degree splits by which split layers are wired."""
 MOST_WIRED, MOST_PARTS = 3, 2
@@ -292,3 +329,23 @@ def _refined(
     ranked = sorted((strategy for strategy in others if fits(job, strategy)), key=estimate_s)
     for strategy in ranked[:MOST_PARTS]:
         yield wired_candidate(job, strategy, row.rules, options.seed)
+
+
+def drafts_for(on_draft: Callable[[Draft], None] | None) -> Found:
+    """Return what a search tells its candidates: whoever listens hears of each that is faster than all before it.
+
+    Where nobody listens no bound is worked out.
+    """
+    best_s = float("inf")
+
+    def found(row: Candidate) -> None:
+        nonlocal best_s
+        if on_draft is None or row.time_s >= best_s:
+            return
+        best_s = row.time_s
+        least = (
+            iteration_bounds(row.job, row.strategy, row.kept).lower_bound_s if row.kept is not None else None
+        )
+        on_draft(Draft(row.time_s, wiring_name(row), least))
+
+    return found

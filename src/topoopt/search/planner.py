@@ -14,9 +14,8 @@ from functools import partial
 from math import inf
 from typing import Any
 
+from topoopt.base.answers import Progress, Provenance, silent
 from topoopt.base.errors import TopoOptError
-from topoopt.base.progress import Progress, silent
-from topoopt.base.provenance import Provenance
 from topoopt.base.workers import in_threads
 from topoopt.catalog import OWN, Sizing, Table, compare, compared_by, sizings_of
 from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
@@ -24,12 +23,15 @@ from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Plan, SearchRecord
 from topoopt.pricing import Pricing, network_bill, pricing_of
 from topoopt.routing import Fabric
-from topoopt.search.baseline_search import layouts_on_baselines, least_time_s, search_baselines, to_beat_s
 from topoopt.search.baselines import (
     ANALYTIC,
     Fidelity,
     baseline_fabric,
     check_fabrics,
+    layouts_on_baselines,
+    least_time_s,
+    search_baselines,
+    to_beat_s,
 )
 from topoopt.search.candidates.candidate import (
     Candidate,
@@ -44,13 +46,17 @@ from topoopt.search.candidates.candidate import (
     wired_candidate,
     with_rings,
 )
-from topoopt.search.candidates.load_balancing import balanced
 from topoopt.search.candidates.optimality_gap import gap_parts
-from topoopt.search.candidates.wiring_choice import MANY, chosen_wiring, other_wirings, splits_to_try
+from topoopt.search.candidates.wiring_choice import (
+    MANY,
+    balanced,
+    chosen_wiring,
+    other_wirings,
+    splits_to_try,
+)
 from topoopt.search.gradient_buckets import for_search, settled, sizes_elsewhere
-from topoopt.search.operator_search import search_operators, told
+from topoopt.search.operator_search import Draft, Found, drafts_for, search_operators, told
 from topoopt.search.options import SearchOptions
-from topoopt.search.progress import Draft, Found, drafts_for
 from topoopt.search.rival_wirings import preference_s, rivals, settled_answer
 from topoopt.simulation import AtLeast
 from topoopt.transformers import weighed_s

@@ -17,7 +17,7 @@ from topoopt.collectives import PACKET_BYTES, path_overhead, ring_overhead
 from topoopt.jobs import Job, operators_of
 from topoopt.search.proposals import problem_tables as tables
 from topoopt.search.proposals.arrays import Problem
-from topoopt.search.proposals.problem import config_of, evaluated_s
+from topoopt.search.proposals.mcmc import config_of, evaluated_s
 from topoopt.simulation import FIRST_BUCKET_BYTES
 from topoopt.workloads import ParallelStrategy
 

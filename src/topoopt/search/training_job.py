@@ -20,8 +20,8 @@ from math import inf
 
 import numpy as np
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.arrays import Floats
-from topoopt.base.progress import Progress, silent
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import LAYOUT_SPLITS, USUAL_RULES, find_topology
 from topoopt.jobs import (

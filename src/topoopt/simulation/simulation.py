@@ -21,9 +21,9 @@ from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric, RegionalReconfiguration
 from topoopt.schema.files import write_atomically, write_csv
 from topoopt.simulation.flexnet import flexnet_graph, write_fbuf
-from topoopt.simulation.flows.flow_rows import FlowRow, flow_rows, flow_table
 from topoopt.simulation.jobs.simulated_job import SimulatedJob
 from topoopt.simulation.jobs.slowdown import JobsTogether
+from topoopt.simulation.link_counters import FlowRow, flow_rows, flow_table
 from topoopt.simulation.result import SimResult, TimelineRow, places, timeline
 from topoopt.simulation.simulators import ExpectedError
 from topoopt.simulation.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHASES, TRANSFER, TaskGraph

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from topoopt.base.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:
+    from topoopt.topologies.breadth_first_kernel import Sent as Sent
+    from topoopt.topologies.breadth_first_kernel import lay_broadcast as lay_broadcast
     from topoopt.topologies.broadcast import BroadcastSteps as BroadcastSteps
     from topoopt.topologies.broadcast import WiringInLinks as WiringInLinks
     from topoopt.topologies.broadcast import all_joined as all_joined
     from topoopt.topologies.broadcast import broadcast_steps as broadcast_steps
     from topoopt.topologies.broadcast import ports_of_all as ports_of_all
     from topoopt.topologies.broadcast import reversed_links as reversed_links
-    from topoopt.topologies.broadcast_kernel import Sent as Sent
-    from topoopt.topologies.broadcast_kernel import lay_broadcast as lay_broadcast
     from topoopt.topologies.direct_wiring import DirectWiring as DirectWiring
     from topoopt.topologies.direct_wiring import LinkOrbits as LinkOrbits
     from topoopt.topologies.direct_wiring import WiredRing as WiredRing
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from topoopt.topologies.families.circulant import circulant_wiring as circulant_wiring
     from topoopt.topologies.families.circulant import links_along as links_along
     from topoopt.topologies.families.circulant import stride_offsets as stride_offsets
-    from topoopt.topologies.families.circulant_kernel import best_circulant as best_circulant
     from topoopt.topologies.families.fat_tree import fat_tree as fat_tree
     from topoopt.topologies.families.fat_tree import fat_tree_arity as fat_tree_arity
     from topoopt.topologies.families.fat_tree import ideal_switch as ideal_switch
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from topoopt.topologies.families.lifted import Tick as Tick
     from topoopt.topologies.families.lifted import lifted as lifted
     from topoopt.topologies.families.lifted import lifted_of as lifted_of
+    from topoopt.topologies.families.lifted_kernel import best_circulant as best_circulant
     from topoopt.topologies.families.regular import WIRING_FAMILIES as WIRING_FAMILIES
     from topoopt.topologies.families.regular import expander as expander
     from topoopt.topologies.families.torus import full_mesh as full_mesh

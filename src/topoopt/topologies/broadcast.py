@@ -17,7 +17,7 @@ import numpy as np
 
 from topoopt.base.arrays import Ints, Ints32
 from topoopt.base.errors import InvalidInput, NoRoute
-from topoopt.topologies.broadcast_kernel import Flow, InLinks, Seen, fullest_by_flow, fullest_by_subsets
+from topoopt.topologies.breadth_first_kernel import Flow, InLinks, Seen, fullest_by_flow, fullest_by_subsets
 from topoopt.topologies.topology import Topology, topology_from_arrays
 
 MOST_LINKS_OF_SUBSETS = 10

@@ -23,7 +23,7 @@ from topoopt.transformers.step_time.apnet24 import apnet24
 from topoopt.transformers.step_time.attention_time import imbalance
 from topoopt.transformers.step_time.calibration import Calibration, Quality, calibration_quality, peak_rates
 from topoopt.transformers.step_time.closed_form import STEP_PARTS, StepTimes, estimate
-from topoopt.transformers.step_time.machine import machine_of
+from topoopt.transformers.step_time.collective_time import machine_of
 from topoopt.transformers.step_time.mfu import iteration_flops, mfu
 from topoopt.transformers.system import OwnedCluster, System
 from topoopt.workloads.transformer import TransformerModel

@@ -10,23 +10,31 @@ from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.transformers.communication.iteration import communications
 from topoopt.transformers.communication.message import Communication
-from topoopt.transformers.communication.rank_parameters import rank_parameters, trained_parameters
-from topoopt.transformers.communication.ranks import ORDER, Places, place_ranks, rank_numbers, server_groups
+from topoopt.transformers.communication.ranks import (
+    ORDER,
+    Places,
+    place_ranks,
+    rank_numbers,
+    rank_parameters,
+    server_groups,
+    trained_parameters,
+)
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.degrees import trained_layers
 from topoopt.transformers.expert_loads import ExpertLoads
-from topoopt.transformers.pipeline_exchanges import (
+from topoopt.transformers.pipeline_chunks import (
+    chunk_times,
     exchange_of,
+    forwarding_s,
     hidden_and_not,
+    hidden_shares,
     merged,
     merged_exchanges,
     pass_exchanges,
 )
 from topoopt.transformers.step_time.calibration import Calibration
-from topoopt.transformers.step_time.chunk_times import chunk_times, forwarding_s, hidden_shares
 from topoopt.transformers.step_time.closed_form import ChunkTimes
-from topoopt.transformers.step_time.collective_time import Links
-from topoopt.transformers.step_time.machine import machine_of
+from topoopt.transformers.step_time.collective_time import Links, machine_of
 from topoopt.transformers.system import System, is_apart
 from topoopt.workloads.pipelined_step import (
     COLLECTIVE_KINDS,

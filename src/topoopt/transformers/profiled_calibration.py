@@ -13,7 +13,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.transformers.step_time.attention_time import fused_passes
 from topoopt.transformers.step_time.calibration import PARAMETERS, Calibration
-from topoopt.transformers.step_time.machine import exponential_width
+from topoopt.transformers.step_time.collective_time import exponential_width
 from topoopt.workloads import DeviceProfile, MeasuredOperator, PartSize, PartTime
 
 Row = TypeVar("Row")

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from topoopt.base.answers import __version__
 from topoopt.base.errors import InvalidInput
-from topoopt.base.provenance import __version__
 from topoopt.schema.files import Amount, Count, EveryKey, Name, OneOf, Strict, noun_from, read_json, validated
 from topoopt.workloads.operator_graph import Operator
 from topoopt.workloads.operator_timer import Curve, OperatorTime, OperatorTimer, curve_of, launch_floor_s

@@ -16,8 +16,8 @@ from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import Amount, Count, Name, Number, Positive, Strict, read_json, validated
 from topoopt.workloads.operator_graph import Operator, OperatorGraph
 from topoopt.workloads.operator_timer import Curve, OperatorTime, OperatorTimer, curve_of, launch_floor_s
-from topoopt.workloads.zoo.dlrm import DlrmParameters
 from topoopt.workloads.zoo.models import MODELS, load_model, profiles_of, published_graph
+from topoopt.workloads.zoo.recommenders import DlrmParameters
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from topoopt.clusters.interleave import (
     PeriodicJob,
     PeriodicRun,
     SharedLink,
-    job_slots_s,
     judge_placement,
     run_periodic_jobs,
 )
+from topoopt.clusters.scheduling.iterations import job_slots_s
 
 FAST = 50e9
 

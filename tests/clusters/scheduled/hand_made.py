@@ -4,7 +4,7 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.clusters.interleave import CommunicationProfile, Phase
-from topoopt.clusters.scheduling.worker_job import MakeWorkerJob, WorkerJob
+from topoopt.clusters.scheduling.model_workers import MakeWorkerJob, WorkerJob
 from topoopt.clusters.trace import TraceJob
 
 LINK_BPS = 50e9

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.clusters.scheduled.hand_made import ring_job
 from topoopt.clusters.scheduling.decision import aligned_starts_s
-from topoopt.clusters.scheduling.worker_job import ChosenPlacement, PlacedWorkers
+from topoopt.clusters.scheduling.model_workers import ChosenPlacement, PlacedWorkers
 
 
 def placed(name: str, *links: int, iteration_time_s: float = 0.2) -> PlacedWorkers:

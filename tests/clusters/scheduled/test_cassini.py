@@ -6,10 +6,9 @@ import pytest
 from tests.clusters.scheduled.hand_made import LINK_BPS, ring_job, ring_jobs
 from topoopt.base.arrays import Floats
 from topoopt.clusters.interleave import InterleavingRules
-from topoopt.clusters.scheduling.network import WorkerNetwork, cassini_24
+from topoopt.clusters.scheduling.model_workers import PlacedWorkers
+from topoopt.clusters.scheduling.network import ScheduleSettings, WorkerNetwork, cassini_24
 from topoopt.clusters.scheduling.run import ScheduledCourse, cassini, run_scheduled
-from topoopt.clusters.scheduling.settings import ScheduleSettings
-from topoopt.clusters.scheduling.worker_job import PlacedWorkers
 from topoopt.clusters.trace import Trace, TraceJob
 
 NETWORK = cassini_24()

@@ -10,10 +10,9 @@ from tests.clusters.scheduled.hand_made import ring_jobs
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters.schedulers.table import SCHEDULERS
-from topoopt.clusters.scheduling.network import WorkerNetwork, cassini_24
+from topoopt.clusters.scheduling.model_workers import ChosenPlacement, Interleaver, Placement
+from topoopt.clusters.scheduling.network import ScheduleSettings, WorkerNetwork, cassini_24
 from topoopt.clusters.scheduling.run import ScheduledCourse, run_scheduled
-from topoopt.clusters.scheduling.settings import ScheduleSettings
-from topoopt.clusters.scheduling.worker_job import ChosenPlacement, Interleaver, Placement
 from topoopt.clusters.trace import Trace, TraceJob
 
 NETWORK = cassini_24()

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from tests.clusters.scheduled.hand_made import LINK_BPS, ring_job
 from topoopt.clusters.interleave import SHARINGS
 from topoopt.clusters.schedulers.table import SCHEDULERS
-from topoopt.clusters.scheduling.network import cassini_24
+from topoopt.clusters.scheduling.model_workers import WorkerJob
+from topoopt.clusters.scheduling.network import ScheduleSettings, cassini_24
 from topoopt.clusters.scheduling.run import ScheduledCourse, cassini, run_scheduled
-from topoopt.clusters.scheduling.settings import ScheduleSettings
-from topoopt.clusters.scheduling.worker_job import WorkerJob
 from topoopt.clusters.trace import Trace, TraceJob
 
 NETWORK = cassini_24()

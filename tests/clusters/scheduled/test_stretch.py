@@ -15,8 +15,8 @@ from topoopt.clusters.scheduling.iterations import (
     timetables,
     undisturbed,
 )
+from topoopt.clusters.scheduling.model_workers import PlacedWorkers
 from topoopt.clusters.scheduling.network import cassini_24
-from topoopt.clusters.scheduling.worker_job import PlacedWorkers
 
 FAIR = StretchRules(fair_sharing(), 0.0, 0)
 

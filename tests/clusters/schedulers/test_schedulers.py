@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topoopt.clusters.schedulers.pollux import pollux, speed_up
 from topoopt.clusters.schedulers.scheduler import Claim, best_division
-from topoopt.clusters.schedulers.table import SCHEDULERS
-from topoopt.clusters.schedulers.themis import finish_time_fairness, themis
+from topoopt.clusters.schedulers.table import SCHEDULERS, finish_time_fairness, pollux, speed_up, themis
 
 EPOCH_S = 600.0
 

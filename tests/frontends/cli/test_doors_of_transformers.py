@@ -91,7 +91,7 @@ def test_a_name_with_its_owner_is_no_path(topoopt: Topoopt, words: tuple[str, ..
 
 @pytest.mark.parametrize(
     "package_and_verb",
-    [*(("topoopt.frontends.cli.llm", verb) for verb in LLM_VERBS), ("topoopt.frontends.cli", "plan")],
+    [*(("topoopt.frontends.cli.llm:", verb) for verb in LLM_VERBS), ("topoopt.frontends.cli", "plan")],
 )
 def test_help_in_80_columns_has_whole_names_and_choices(
     topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch, package_and_verb: tuple[str, str]

@@ -18,12 +18,11 @@ from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.collectives.frontier import SCHEDULES, WIRED_DIRECTLY
 from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
 from topoopt.frontends.cli.cluster import CLUSTER_VERBS
-from topoopt.frontends.cli.compare import ComparisonWords
 from topoopt.frontends.cli.llm import LLM_VERBS
 from topoopt.frontends.cli.mltcp import MLTCP_VERBS
-from topoopt.frontends.cli.plan import BesideWords
+from topoopt.frontends.cli.plan import BesideWords, ComparisonWords
 from topoopt.frontends.cli.program import COMMANDS, VERBS
-from topoopt.frontends.cli.simulate.verb import FidelityWords
+from topoopt.frontends.cli.simulate import FidelityWords
 from topoopt.frontends.cli.verbs import load
 from topoopt.jobs import DEFAULT_CLUSTER, MEMORY_CHECKS, JobSettings
 from topoopt.plugins.testbeds.command import TESTBED_VERBS
@@ -61,9 +60,9 @@ from topoopt.workloads.strategy import OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 
 GROUPS = {
     "": ("topoopt.frontends.cli", VERBS),
-    "llm": ("topoopt.frontends.cli.llm", LLM_VERBS),
-    "cluster": ("topoopt.frontends.cli.cluster", CLUSTER_VERBS),
-    "mltcp": ("topoopt.frontends.cli.mltcp", MLTCP_VERBS),
+    "llm": ("topoopt.frontends.cli.llm:", LLM_VERBS),
+    "cluster": ("topoopt.frontends.cli.cluster:", CLUSTER_VERBS),
+    "mltcp": ("topoopt.frontends.cli.mltcp:", MLTCP_VERBS),
     "testbed": ("topoopt.plugins.testbeds.command:", TESTBED_VERBS),
 }
 

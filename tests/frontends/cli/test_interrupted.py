@@ -28,7 +28,7 @@ def stop_in_a_kernel(*words: object) -> None:
 
 @pytest.mark.parametrize("stop", [stop_here, stop_in_a_kernel])
 def test_in_a_verb(topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch, stop: object) -> None:
-    monkeypatch.setattr(import_module("topoopt.jobs.model_list"), "resolve_variant", stop)
+    monkeypatch.setattr(import_module("topoopt.jobs.job_source"), "resolve_variant", stop)
     ran = topoopt("models", "dlrm")
     assert (ran.code, ran.out, ran.err) == (130, "", "interrupted: nothing was written\n")
 
@@ -91,7 +91,7 @@ def test_another_system_error_is_ours(topoopt: Topoopt, monkeypatch: pytest.Monk
     def broken(*words: object) -> None:
         raise SystemError("ours")
 
-    monkeypatch.setattr(import_module("topoopt.jobs.model_list"), "resolve_variant", broken)
+    monkeypatch.setattr(import_module("topoopt.jobs.job_source"), "resolve_variant", broken)
     with pytest.raises(SystemError, match="ours"):
         topoopt("models", "dlrm")
 

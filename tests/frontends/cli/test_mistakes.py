@@ -230,6 +230,6 @@ def test_an_error_of_our_own_is_a_traceback(topoopt: Topoopt, monkeypatch: pytes
     def broken(*words: object) -> None:
         raise AssertionError("ours")
 
-    monkeypatch.setattr(import_module("topoopt.jobs.model_list"), "resolve_variant", broken)
+    monkeypatch.setattr(import_module("topoopt.jobs.job_source"), "resolve_variant", broken)
     with pytest.raises(AssertionError, match="ours"):
         topoopt("models", "dlrm")

@@ -334,7 +334,7 @@ def test_the_progress_tells_of_the_engine_and_of_how_much_is_done(
     def noted(what: str) -> Iterator[object]:
         yield lambda *report: told.append(report)
 
-    monkeypatch.setattr("topoopt.frontends.cli.simulate.verb.progress", noted)
+    monkeypatch.setattr("topoopt.frontends.cli.simulate.progress", noted)
     answer(topoopt, str(GRAPHS / "100candle_16.fbuf.xz"))
     stages = [stage for stage, _, _ in told if not stage.startswith("compiling")]
     assert stages[:3] == ["reading", "loading the packet engine", "simulating: packet"]
@@ -366,7 +366,7 @@ def test_ctrl_c_under_way_leaves_nothing(
 
         yield report
 
-    monkeypatch.setattr("topoopt.frontends.cli.simulate.verb.progress", impatient)
+    monkeypatch.setattr("topoopt.frontends.cli.simulate.progress", impatient)
     files = ("--flows", "f.csv", "--links", "l.csv", "--trace", "t.json", "--write-fbuf", "p.fbuf")
     ran = topoopt("simulate", str(GRAPHS / "100candle_16.fbuf.xz"), *files)
     assert (ran.code, ran.out, ran.err) == (130, "", "interrupted: nothing was written\n")

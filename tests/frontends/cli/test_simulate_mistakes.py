@@ -13,6 +13,7 @@ from tests.frontends.cli.conftest import EXAMPLES, Topoopt
 from tests.frontends.cli.test_mistakes import assert_one_line
 from topoopt.base.plugins import EntryPoint
 from topoopt.frontends.cli.program import COMMANDS, VERBS
+from topoopt.frontends.cli.verbs import MODULES
 
 GRAPH = str(EXAMPLES / "taskgraphs" / "100dlrm_16.fbuf.xz")
 HUGE = "1" + 25 * "0"
@@ -202,8 +203,9 @@ def verb_called(name: str) -> Any:
     place = COMMANDS.get(name)
     if isinstance(place, EntryPoint):
         return place.load()
-    file = name.replace("-", "_")
-    return getattr(import_module(f"topoopt.frontends.cli.{file}"), file)
+    word = name.replace("-", "_")
+    own = f"topoopt.frontends.cli.{word}"
+    return getattr(import_module(MODULES.get(own, own)), word)
 
 
 ALONE = [name for name in VERBS if not isinstance(verb_called(name), typer.Typer)]

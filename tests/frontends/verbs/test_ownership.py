@@ -7,7 +7,7 @@ import pytest
 
 import topoopt
 from topoopt.pages.answer_page import page_of
-from topoopt.pages.number_format import dollars
+from topoopt.pages.tables import dollars
 from topoopt.plans import plan_from_mapping, plan_to_mapping
 
 SMALL: Any = {"servers": 8, "degree": 2, "budget": 20, "baseline_budget": 10}

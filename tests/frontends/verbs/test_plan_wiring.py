@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import topoopt
-from topoopt.base.provenance import digest
+from topoopt.base.answers import digest
 from topoopt.schema.files import read_bytes
 
 QUICK: dict[str, Any] = {"fabrics": (), "budget": 20}

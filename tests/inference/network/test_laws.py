@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from topoopt.base.errors import InvalidInput
 from topoopt.inference import cache_bytes_per_token, cache_copies
 from topoopt.inference.kv_transfer import exposed_s, transfer_law
-from topoopt.inference.network.pass_traffic import exchange_law
+from topoopt.inference.network.traffic import exchange_law
 from topoopt.inference.queueing import place_wait_s, prompt_wait_s
 from topoopt.schema.files import packaged_rows
 from topoopt.workloads.transformer import find_transformer

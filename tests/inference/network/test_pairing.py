@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from topoopt.base.errors import Infeasible
 from topoopt.inference import Deployment, Parallelism, Pool
-from topoopt.inference.network.pairing import PAIRINGS, PairingCase, laid_routes, pairings
-from topoopt.inference.network.placement import place
+from topoopt.inference.network.placement import PAIRINGS, PairingCase, laid_routes, pairings, place
 from topoopt.inference.network.serving_fabrics import pair_wiring
 from topoopt.routing import KShortestRoutes
 from topoopt.topologies import hop_metrics

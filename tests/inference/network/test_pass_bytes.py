@@ -4,7 +4,7 @@ import pytest
 
 from topoopt.base.errors import InvalidInput
 from topoopt.inference import Parallelism
-from topoopt.inference.network.pass_traffic import pass_bytes
+from topoopt.inference.network.traffic import pass_bytes
 from topoopt.workloads.transformer import find_transformer
 
 

@@ -9,11 +9,11 @@ import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.inference import EngineSettings, Machine, ServingAnswer
+from topoopt.inference.search.answer import RELIEFS, relieved
 from topoopt.inference.search.closed_form import splits_of
-from topoopt.inference.search.sensitivity import RELIEFS, relieved
 from topoopt.inference.simulator.run import simulate_serving
 from topoopt.inference.step.constants import ServedStack, shipped_constants
-from topoopt.inference.step.table import step_table
+from topoopt.inference.step.law import step_table
 from topoopt.workloads.transformer import find_transformer
 
 

@@ -21,7 +21,7 @@ from topoopt.inference import (
     simulate_serving,
     uniform_transfer,
 )
-from topoopt.inference.network.pairing import laid_routes
+from topoopt.inference.network.placement import laid_routes
 from topoopt.inference.simulator import Outage, TransferRoutes
 from topoopt.inference.simulator.kernel.layout import Request, Time
 from topoopt.routing import Fabric

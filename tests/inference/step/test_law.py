@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.inference import EngineSettings, Parallelism, step_table
-from topoopt.inference.network.pass_traffic import exchange_law, pass_bytes
+from topoopt.inference.network.traffic import exchange_law, pass_bytes
 from topoopt.inference.step.constants import Constants
 from topoopt.inference.step.law import (
     boundary_s,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from topoopt.measurements.training import predict_runs, read_runs
-from topoopt.measurements.training.calibration_fit import runs_to_fit
+from topoopt.measurements.training.fit import runs_to_fit
 from topoopt.measurements.training.run import adapter_fields
 
 RUNS = Path("benchmarks/data/train_runs.csv")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.measurements.tables import runs_of
 from topoopt.measurements.training import predict_runs
-from topoopt.measurements.training.model import run_model
+from topoopt.measurements.training.run_cells import run_model
 from topoopt.workloads.transformer import find_transformer
 
 DEEPSEEK = {"model": "DeepSeek-V3", "gpus": "64", "gpu": "H800", "ep": "8", "gbs": "64", "seq": "4096"}

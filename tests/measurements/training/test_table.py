@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.measurements.cells import degree, number
+from topoopt.measurements.run_table import degree, number
 from topoopt.measurements.training import Runs, read_runs
 from topoopt.measurements.training.cells import (
     out_of_memory,

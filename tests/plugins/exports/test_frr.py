@@ -16,7 +16,7 @@ import pytest
 import topoopt
 from tests.plugins.exports.namespaces import Room, require_namespaces, room_of
 from topoopt.plugins.exports import FORMATS, Deployment, deployment
-from topoopt.plugins.exports.server_network import ServerNetwork
+from topoopt.plugins.exports.deployment import ServerNetwork
 
 _ROUTE = re.compile(r"ip route (\S+)/32 (\S+) (\S+)(?: weight (\d+))?(?: table (\d+))?")
 

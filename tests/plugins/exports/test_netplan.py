@@ -12,7 +12,7 @@ import yaml
 import topoopt
 from topoopt.base.errors import Infeasible
 from topoopt.plugins.exports import FORMATS, Deployment, deployment
-from topoopt.plugins.exports.server_network import ServerNetwork
+from topoopt.plugins.exports.deployment import ServerNetwork
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,7 @@ import pytest
 from topoopt.plugins.papers import Figure, StudySettings, find_study
 from topoopt.plugins.papers.cassini import TraceGrid, cassini_on
 from topoopt.plugins.papers.fig11 import Fig11Grid, fig11_on
-from topoopt.plugins.papers.fig16 import IN_A_ROW, Fig16Grid, fig16_on
-from topoopt.plugins.papers.fig17 import Fig17Grid, fig17_on
+from topoopt.plugins.papers.fig16_17 import IN_A_ROW, Fig16Grid, Fig17Grid, fig16_on, fig17_on
 from topoopt.plugins.papers.mixnet import AT_400G, MixnetGrid, mixnet_on
 from topoopt.plugins.papers.serving import ServingGrid, serving_on
 from topoopt.plugins.papers.wirings import WiringsGrid, wirings_on

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topoopt.jobs import job_traffic
-from topoopt.plugins.papers.fig16 import (
+from topoopt.plugins.papers.fig16_17 import (
     AT_RANDOM,
     DEGREE,
     IDEAL,

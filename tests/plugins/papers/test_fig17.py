@@ -2,7 +2,7 @@
 
 import pytest
 
-from topoopt.plugins.papers.fig17 import Fig17Grid, fig17_on
+from topoopt.plugins.papers.fig16_17 import Fig17Grid, fig17_on
 from topoopt.plugins.papers.figure import Figure, StudySettings
 
 SLOW_S, FAST_S = 10e-3, 10e-6

@@ -12,8 +12,8 @@ import pytest
 
 from tests.frontends.cli.conftest import Topoopt
 from topoopt.base.errors import TopoOptError
-from topoopt.plugins.testbeds.congestion import congestion_control as toolchain
-from topoopt.plugins.testbeds.congestion.congestion_control import PREFIX, check_toolchain, registered
+from topoopt.plugins.testbeds import congestion_control as toolchain
+from topoopt.plugins.testbeds.congestion_control import PREFIX, check_toolchain, registered
 from topoopt.plugins.testbeds.namespaces import namespaces_named, processes_inside
 from topoopt.plugins.testbeds.sharing import share
 

@@ -18,7 +18,7 @@ from tests.simulation.packet.engine import (
     watched,
 )
 from topoopt.simulation.packet.kernel import layout
-from topoopt.simulation.packet.kernel.cubic import EPOCH, LARGEST, ORIGIN, RISE
+from topoopt.simulation.packet.kernel.reno import EPOCH, LARGEST, ORIGIN, RISE
 
 
 def on_a_dumbbell(

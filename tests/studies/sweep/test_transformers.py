@@ -10,7 +10,7 @@ from topoopt.jobs import JobRequest, job_mfu, text_of_training, transformer_of
 from topoopt.pricing import pricing_of
 from topoopt.search import SearchOptions, compare_fabrics, job_of, make_plan
 from topoopt.studies.sweep import Task, solve
-from topoopt.studies.sweep.database import COLUMNS
+from topoopt.studies.sweep.run import COLUMNS
 
 SMALL = "models: gpt2\nservers: 4\naccelerators_per_server: 2\naccelerator: a100\n"
 

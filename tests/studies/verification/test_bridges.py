@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import topoopt
-from topoopt.studies.verification.connectivity import bridges, check_connected, check_single_failures
 from topoopt.studies.verification.subject import Subject
+from topoopt.studies.verification.wiring_checks import bridges, check_connected, check_single_failures
 from topoopt.topologies import Topology, topology_from_arrays
 
 

@@ -11,8 +11,7 @@ import topoopt
 from topoopt.routing import ExplicitRoutes, Path
 from topoopt.routing.forwarding import ForwardingTables, forwarding_tables
 from topoopt.studies.verification import Check, subject_of_plan
-from topoopt.studies.verification.forwarding import checked_tables
-from topoopt.studies.verification.schedules import _transfers, wrong_schedules
+from topoopt.studies.verification.traffic_checks import _transfers, checked_tables, wrong_schedules
 from topoopt.topologies import Ring, WiredRing, topology_from_arrays
 
 Spoil = Callable[[topoopt.Plan], topoopt.Plan]
@@ -236,7 +235,7 @@ def test_a_spoiled_plan_fails_where_it_is_spoiled(
 
 def test_bytes_that_the_simulator_puts_elsewhere_are_found(good: topoopt.Plan) -> None:
     """The two sums are of different code: the bytes of one link are taken from what was simulated."""
-    from topoopt.studies.verification.link_bytes import check_link_bytes  # noqa: PLC0415 - the test's own
+    from topoopt.studies.verification.traffic_checks import check_link_bytes  # noqa: PLC0415 - the test's own
 
     subject = subject_of_plan(good)
     assert check_link_bytes(subject).passed
@@ -324,8 +323,8 @@ def test_a_schedule_that_forgets_a_chunk_is_found(with_broadcast: topoopt.Plan) 
 def test_panels_are_looked_at_port_by_port(good: topoopt.Plan) -> None:
     wiring = topoopt.topology(12, 4, family="lifted", budget=0.1)
     assert isinstance(wiring, topoopt.WiringAnswer)
-    from topoopt.studies.verification.ports import check_panels  # noqa: PLC0415 - the test's own
     from topoopt.studies.verification.subject import subject_of_wiring  # noqa: PLC0415
+    from topoopt.studies.verification.wiring_checks import check_panels  # noqa: PLC0415 - the test's own
 
     ports = wiring.ports
     assert check_panels(subject_of_wiring(wiring.wiring, ports, "wiring")).passed
@@ -344,8 +343,8 @@ def test_panels_are_looked_at_port_by_port(good: topoopt.Plan) -> None:
 def test_the_rings_of_a_wiring_are_looked_at(good: topoopt.Plan) -> None:
     wiring = topoopt.topology(12, 4, family="lifted", budget=0.1)
     assert isinstance(wiring, topoopt.WiringAnswer)
-    from topoopt.studies.verification.rings import check_rings  # noqa: PLC0415 - the test's own
     from topoopt.studies.verification.subject import subject_of_wiring  # noqa: PLC0415
+    from topoopt.studies.verification.wiring_checks import check_rings  # noqa: PLC0415 - the test's own
 
     assert check_rings(subject_of_wiring(wiring.wiring, None, "wiring")).passed
     walk = wiring.wiring.rings[0].walk.copy()

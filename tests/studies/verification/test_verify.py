@@ -90,7 +90,7 @@ def test_routes_of_very_many_servers_are_said_to_be_left_out(
 def test_tables_of_very_long_paths_are_said_to_be_left_out(
     good: topoopt.Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topoopt.studies.verification.forwarding.MOST_STEPS", 100)
+    monkeypatch.setattr("topoopt.studies.verification.traffic_checks.MOST_STEPS", 100)
     answer = topoopt.verify(good)
     left_out = {check.name: check.skipped for check in answer.checks if check.skipped}
     assert answer.passed

@@ -13,7 +13,7 @@ from topoopt.plugins.profiling import Subject, subject_of_transformer
 from topoopt.transformers import Calibration, named_calibration, profiled_calibration
 from topoopt.transformers.step_time.attention_time import FUSED_BACKWARD, HALF_SEQUENCE
 from topoopt.transformers.step_time.calibration import PARAMETERS
-from topoopt.transformers.step_time.machine import exponential_width
+from topoopt.transformers.step_time.collective_time import exponential_width
 from topoopt.workloads import DeviceProfile, MeasuredOperator, PartSize, device_profile_to_mapping
 from topoopt.workloads.transformer import find_transformer
 

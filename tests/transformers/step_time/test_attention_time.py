@@ -10,7 +10,7 @@ from topoopt.transformers import Configuration, configuration_table, find_calibr
 from topoopt.transformers.step_time.attention_time import FUSED_BACKWARD, HALF_SEQUENCE, core_s, fused_passes
 from topoopt.transformers.step_time.calibration import ATTENTIONS_OF_RUNS
 from topoopt.transformers.step_time.case import Case, case_of
-from topoopt.transformers.step_time.machine import BARE_EXPONENTIALS, exponential_width
+from topoopt.transformers.step_time.collective_time import BARE_EXPONENTIALS, exponential_width
 from topoopt.workloads.transformer import find_transformer
 
 ONE = Configuration(tp=8, pp=1, dp=1, global_batch=1, sequence=16384, sequence_parallel=True)

@@ -1,7 +1,6 @@
 """Jobs that share links: when each sends (CASSINI), and congestion control that finds it by itself (MLTCP)."""
 
 from topoopt.clusters.interleave.advice import NearestPeriod as NearestPeriod
-from topoopt.clusters.interleave.drift import job_slots_s as job_slots_s
 from topoopt.clusters.interleave.interleaving import Interleaving as Interleaving
 from topoopt.clusters.interleave.interleaving import interleave as interleave
 from topoopt.clusters.interleave.link_rotation import MERGING as MERGING
@@ -12,11 +11,6 @@ from topoopt.clusters.interleave.link_rotation import SharedLink as SharedLink
 from topoopt.clusters.interleave.link_rotation import highest_profile as highest_profile
 from topoopt.clusters.interleave.link_rotation import link_rotation as link_rotation
 from topoopt.clusters.interleave.link_rotation import merge_links as merge_links
-from topoopt.clusters.interleave.link_sharing import SHARINGS as SHARINGS
-from topoopt.clusters.interleave.link_sharing import LinkSharing as LinkSharing
-from topoopt.clusters.interleave.link_sharing import fair_sharing as fair_sharing
-from topoopt.clusters.interleave.link_sharing import mltcp_sharing as mltcp_sharing
-from topoopt.clusters.interleave.link_sharing import static_sharing as static_sharing
 from topoopt.clusters.interleave.mltcp.comparison import FLUID as FLUID
 from topoopt.clusters.interleave.mltcp.comparison import PACKET_WAYS as PACKET_WAYS
 from topoopt.clusters.interleave.mltcp.comparison import PACKETS as PACKETS
@@ -42,10 +36,15 @@ from topoopt.clusters.interleave.mltcp.theory import (
 from topoopt.clusters.interleave.mltcp.theory import predict_sharing as predict_sharing
 from topoopt.clusters.interleave.mltcp.theory import settled_iteration_time_s as settled_iteration_time_s
 from topoopt.clusters.interleave.mltcp.theory import shift_s as shift_s
+from topoopt.clusters.interleave.periodic.periodic_job import SHARINGS as SHARINGS
 from topoopt.clusters.interleave.periodic.periodic_job import JobIterations as JobIterations
+from topoopt.clusters.interleave.periodic.periodic_job import LinkSharing as LinkSharing
 from topoopt.clusters.interleave.periodic.periodic_job import LinkUse as LinkUse
 from topoopt.clusters.interleave.periodic.periodic_job import PeriodicJob as PeriodicJob
 from topoopt.clusters.interleave.periodic.periodic_job import PeriodicRun as PeriodicRun
+from topoopt.clusters.interleave.periodic.periodic_job import fair_sharing as fair_sharing
+from topoopt.clusters.interleave.periodic.periodic_job import mltcp_sharing as mltcp_sharing
+from topoopt.clusters.interleave.periodic.periodic_job import static_sharing as static_sharing
 from topoopt.clusters.interleave.periodic.periodic_jobs import run_periodic_jobs as run_periodic_jobs
 from topoopt.clusters.interleave.periodic.periodic_packets import (
     periodic_packet_options as periodic_packet_options,

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.clusters.schedulers.table import SCHEDULERS
-from topoopt.clusters.scheduling.network import WorkerNetwork
-from topoopt.clusters.scheduling.running_job import RunningJob
-from topoopt.clusters.scheduling.settings import ScheduleSettings
-from topoopt.clusters.scheduling.worker_job import (
+from topoopt.clusters.scheduling.model_workers import (
     ChosenPlacement,
     Interleaver,
     PlacedWorkers,
     Placement,
     placed_workers,
 )
+from topoopt.clusters.scheduling.network import ScheduleSettings, WorkerNetwork
+from topoopt.clusters.scheduling.running_job import RunningJob
 
 MOST_CANDIDATES = 10
 """As in CASSINI."""

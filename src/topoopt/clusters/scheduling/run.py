@@ -13,9 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from topoopt.base.answers import Progress, Provenance, silent
 from topoopt.base.arrays import Floats
-from topoopt.base.progress import Progress, silent
-from topoopt.base.provenance import Provenance
 from topoopt.catalog import NetworkRow
 from topoopt.clusters.interleave import (
     SHARINGS,
@@ -25,24 +24,23 @@ from topoopt.clusters.interleave import (
     JudgedPlacement,
     SharedLink,
     choose_placement,
-    job_slots_s,
 )
 from topoopt.clusters.result import ClusterResult, FabricRun, Schedule, ScheduledJob
 from topoopt.clusters.schedulers.table import SCHEDULERS
 from topoopt.clusters.scheduling.decision import Deciding
-from topoopt.clusters.scheduling.iterations import StretchRules, timetables
-from topoopt.clusters.scheduling.model_workers import Machine, model_workers
-from topoopt.clusters.scheduling.network import WorkerNetwork
-from topoopt.clusters.scheduling.running_job import RunningJob
-from topoopt.clusters.scheduling.settings import ScheduleSettings
-from topoopt.clusters.scheduling.worker_job import (
+from topoopt.clusters.scheduling.iterations import StretchRules, job_slots_s, timetables
+from topoopt.clusters.scheduling.model_workers import (
     ChosenPlacement,
     Interleaver,
+    Machine,
     MakeWorkerJob,
     PlacedWorkers,
     Placement,
     WorkerJob,
+    model_workers,
 )
+from topoopt.clusters.scheduling.network import ScheduleSettings, WorkerNetwork
+from topoopt.clusters.scheduling.running_job import RunningJob
 from topoopt.clusters.statistics import fabric_run
 from topoopt.clusters.trace import Trace, TraceJob, check_fits, check_models
 
@@ -135,7 +133,7 @@ DEFAULT_RULES = InterleavingRules()
 
 @dataclass(frozen=True, eq=False)
 class Cassini:
-    """An :class:`~topoopt.clusters.scheduling.worker_job.Interleaver`; make it with :func:`cassini`.
+    """An :class:`~topoopt.clusters.scheduling.model_workers.Interleaver`; make it with :func:`cassini`.
 
     Attributes
     ----------

@@ -10,8 +10,8 @@ import numpy as np
 from topoopt.clusters.result import IterationTime, JobRecord, ServedRecord
 from topoopt.clusters.schedulers.scheduler import Claim
 from topoopt.clusters.scheduling.iterations import Iterating, Timetable, undisturbed
-from topoopt.clusters.scheduling.settings import ScheduleSettings
-from topoopt.clusters.scheduling.worker_job import PlacedWorkers, WorkerJob
+from topoopt.clusters.scheduling.model_workers import PlacedWorkers, WorkerJob
+from topoopt.clusters.scheduling.network import ScheduleSettings
 from topoopt.clusters.served_job import sends_time
 from topoopt.clusters.statistics import distribution
 from topoopt.clusters.trace import TraceJob

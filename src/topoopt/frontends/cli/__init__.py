@@ -1,4 +1,4 @@
-"""The command line: one verb a file; it reads arguments, calls the library and prints."""
+"""The command line: one file for each verb or group; it reads arguments, calls the library and prints."""
 
 from typing import TYPE_CHECKING
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import topoopt
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput
-from topoopt.base.progress import Progress, silent
 from topoopt.schema.files import check_name, check_table_name, is_file, target_of
 
 SPEED_OF_LAST_S = 600.0

@@ -1,4 +1,4 @@
-"""``topoopt plan``: from a model and a cluster to a plan."""
+"""``topoopt plan``, ``compare`` and ``traffic``: a job planned, on other fabrics, and what it sends."""
 
 import shlex
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from topoopt.base.workers import start_compiling_ahead
 from topoopt.frontends.cli.exit_code import INTERRUPTED
 from topoopt.frontends.cli.output import check_writable, print_json, progress, show
 from topoopt.frontends.cli.word_flags import spread
-from topoopt.schema.words import COLLECTIVE_FORM, File, PlanWords, Word
+from topoopt.schema.words import COLLECTIVE_FORM, File, PlanWords, TrafficWords, Word
 
 ModelArgument = Annotated[
     str,
@@ -47,6 +47,68 @@ class PlanFiles(TypedDict, total=False):
 
     out: File
     """Write the plan, for report and all other verbs."""
+
+
+class ComparisonWords(TypedDict, total=False):
+    """On which fabrics, and how they are simulated."""
+
+    fabrics: Annotated[Sequence[str], Word("LIST")]
+    """Baselines, with commas: {networks of plan}. Default: {compared by plan}."""
+    simulator: Annotated[str, Word("analytic|flow|packet")]
+    """analytic: first come, first served on each link, quick. flow: fair shares over time. packet: every packet
+    through every queue. If not given, analytic."""
+    simulators: Annotated[Sequence[str], Word("LIST", commas="simulators with commas")]
+    """Simulate every fabric with each, such as flow,packet, and show by how much they differ."""
+    collective: Annotated[str, Word(COLLECTIVE_FORM)]
+    """stepped: rings in rounds. bulk: one flow for all rounds (FlexNet's way). ring is stepped; the others play an
+    AllReduce, pairwise an all-to-all, transfer by transfer. auto: by group and size, the quickest in closed form on
+    the fabric's paths, or rings where these are faster. If not given, as the plan has it."""
+
+
+class TrafficFiles(TypedDict, total=False):
+    """What is written."""
+
+    csv_file: Annotated[str, Word("FILE", names=("csv",))]
+    """Write every pair and every link as CSV."""
+    matrix: File
+    """Write the bytes of all pairs as a square CSV, such as this reads."""
+
+
+@spread
+def traffic(
+    source: ModelArgument,
+    words: TrafficWords,
+    files: TrafficFiles,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what one iteration moves: by pair of servers and by link.
+
+    A plan has its own strategy and network. A model is data parallel, with embedding tables round-robin, on
+    the network that is found for that; a transformer has the configuration that is the fastest in closed form.
+    """
+    csv_file, matrix = files.get("csv_file"), files.get("matrix")
+    check_writable(csv_file, "--csv")
+    check_writable(matrix, "--matrix")
+    with progress("finding the topology") as report:
+        answer = topoopt.traffic(source, on_progress=report, **words)
+    if csv_file is not None:
+        answer.write_csv(csv_file)
+    if matrix is not None:
+        answer.write_matrix(matrix)
+    show(answer, as_json)
+
+
+@spread
+def compare(
+    source: ModelArgument,
+    words: PlanWords,
+    how: ComparisonWords,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Put the same job on other fabrics, each with a strategy searched for it."""
+    with progress("searching") as report:
+        answer = topoopt.compare(source, on_progress=report, **how, **words)
+    show(answer, as_json)
 
 
 @spread

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from topoopt.base.provenance import __version__
+from topoopt.base.answers import __version__
 from topoopt.frontends.cli.exit_code import exit_code_of
 from topoopt.frontends.cli.verbs import check_words, completed, group
 

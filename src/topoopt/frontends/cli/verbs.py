@@ -19,6 +19,22 @@ from topoopt.base.errors import InvalidInput, TopoOptError, shown, unknown_name
 from topoopt.base.limits import MOST, MOST_OF_ANYTHING, finite
 from topoopt.base.plugins import DISTRIBUTION, VERBS, EntryPoint, PluginVerb, entry_points
 
+MODULES: Mapping[str, str] = MappingProxyType(
+    {
+        f"topoopt.frontends.cli.{verb}": f"topoopt.frontends.cli.{file}"
+        for file, verbs in {
+            "catalog": ("hardware", "models"),
+            "cost": ("choose",),
+            "interleave": ("phases",),
+            "plan": ("compare", "traffic"),
+            "post_training": ("finetune", "rl"),
+            "sweep": ("results",),
+            "topology": ("collective",),
+        }.items()
+        for verb in verbs
+    }
+)
+"""The modules of verbs that share a file with a verb of another name."""
 Commands = Mapping[str, EntryPoint | InvalidInput]
 """Where the commands of plug-ins are, by verb, or why one cannot be used."""
 
@@ -108,8 +124,8 @@ class Verbs(TyperGroup):
 def group(package: str, table: Mapping[str, str], text: str, commands: Commands | None = None) -> typer.Typer:
     """Return a group of verbs; a table has their lines.
 
-    Each is in the module of its name in a package; or all are in one module, whose name then ends in a colon. Those
-    of plug-ins are elsewhere.
+    Each is in the module of its name in a package, or in the one that :data:`MODULES` names; or all are in one module,
+    whose name then ends in a colon. Those of plug-ins are elsewhere.
     """
     verbs = typer.Typer(
         cls=type("Verbs", (Verbs,), {"package": package, "table": table, "plugin_commands": commands or {}}),
@@ -155,7 +171,8 @@ def load(package: str, name: str, commands: Commands | None = None) -> Any:
         raise place
     if place is None:
         module, colon, _ = package.partition(":")
-        verb = getattr(import_module(module if colon else f"{module}.{word}"), word)
+        own = f"{module}.{word}"
+        verb = getattr(import_module(module if colon else MODULES.get(own, own)), word)
     else:
         verb = place.load()
     command: Any

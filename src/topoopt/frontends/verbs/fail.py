@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput, check_known, hint, shown
 from topoopt.base.limits import MOST
-from topoopt.base.progress import Progress, silent
 from topoopt.base.units import parse_time
 from topoopt.catalog import find_optical_switch
 from topoopt.finder.rewiring import Wiring

@@ -10,8 +10,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from topoopt.base.answers import digest
 from topoopt.base.errors import InvalidInput, shown, unknown_name
-from topoopt.base.provenance import digest
 from topoopt.base.units import parse_bandwidth, parse_time
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import STRIDES, cluster_of_wiring, is_wiring_file, named_wiring

@@ -1,13 +1,14 @@
-"""``topoopt.plan``: from a model and a cluster to a plan."""
+"""``topoopt.plan``, ``compare`` and ``traffic``: a job planned, on other fabrics, and what it sends."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput
-from topoopt.base.progress import Progress, silent
 from topoopt.base.workers import start_compiling_ahead
+from topoopt.finder import find_topology
 from topoopt.frontends.verbs.job_request import (
     Source,
     job_request,
@@ -20,11 +21,148 @@ from topoopt.frontends.verbs.job_request import (
 )
 from topoopt.frontends.verbs.pricing import ownership_terms, pricing
 from topoopt.frontends.verbs.serving import planned_service
-from topoopt.jobs import Described, Job, JobRequest, in_its_place, is_plan, is_serving_job
-from topoopt.plans import Plan, read_plan
+from topoopt.jobs import Described, Job, JobRequest, in_its_place, is_plan, is_serving_job, job_traffic
+from topoopt.plans import Comparison, Plan, read_plan
 from topoopt.pricing import Iteration, OwnershipTerms, in_samples
-from topoopt.schema.words import JobWords, PlanWords, checked_arguments, checked_words, pick
-from topoopt.search import Draft, SearchOptions, job_of, make_plan
+from topoopt.routing import LaidTraffic, lay_traffic
+from topoopt.schema.words import JobWords, PlanWords, TrafficWords, checked_arguments, checked_words, pick
+from topoopt.search import (
+    Draft,
+    SearchOptions,
+    checked_fabrics,
+    checked_simulators,
+    compare_fabrics,
+    job_of,
+    make_plan,
+)
+
+
+@checked_arguments
+def traffic(
+    model: Source | Plan, *, on_progress: Progress = silent, **words: Unpack[TrafficWords]
+) -> LaidTraffic:
+    """Return what one iteration moves: by pair of servers and by link.
+
+    A plan has its own strategy and network. A model is data parallel, with embedding tables round-robin, on
+    the network that is found for that; a transformer has the configuration that is the fastest in closed form.
+
+    Parameters
+    ----------
+    model
+        A plan or its file; or whatever :func:`topoopt.plan` takes.
+    on_progress
+        Called with the stage, what is done and what there is.
+    **words
+        The flags of ``topoopt traffic`` with underscores.
+
+    Returns
+    -------
+    LaidTraffic
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a word that would change the job of a plan.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> moved = topoopt.traffic("dlrm", servers=8, degree=2)
+    >>> len(moved.links()), moved.traffic.mp_bytes > 0
+    (16, True)
+    """
+    checked_words(words, TrafficWords)
+    planned = plan_from_file(model, words)
+    if planned is not None:
+        plan = planned[0]
+        return lay_traffic(plan.job.name, "the plan's", plan.traffic(), plan.fabric)
+    options, request = search_options(job_request(model, words), words)  # type: ignore[arg-type]
+    request = on_wiring_file(request, options)
+    job = job_of(request, on_progress)
+    cluster = job.cluster
+    demand = job_traffic(job, job.work.plain_strategy(cluster.servers))
+    with in_its_place(request):
+        fabric = find_topology(
+            demand,
+            degree=cluster.degree,
+            bandwidth_bps=cluster.link_bandwidth_bps,
+            latency_s=cluster.link_latency_s,
+            links=cluster.links,
+            rules=options.rules,
+            seed=options.seed,
+        )
+    return lay_traffic(job.name, job.work.plain_words, demand, fabric)
+
+
+@checked_arguments
+def compare(
+    model: Source | Plan,
+    *,
+    fabrics: Sequence[str] | None = None,
+    simulator: str | None = None,
+    simulators: Sequence[str] | None = None,
+    collective: str | None = None,
+    on_progress: Progress = silent,
+    **words: Unpack[PlanWords],
+) -> Comparison:
+    """Put the same job on other fabrics, each with a strategy searched for it.
+
+    Parameters
+    ----------
+    model
+        A plan or its file; or whatever :func:`topoopt.plan` takes, and a plan is made first.
+    fabrics
+        Names of fabrics; those of :func:`topoopt.plan` where not given. The plan's own is always the first row.
+    simulator
+        ``analytic`` (where not given), ``flow`` or ``packet``.
+    simulators
+        Two or more instead: every fabric by each, and by how much they differ.
+    collective
+        How AllReduces run; see :func:`topoopt.simulate`. As the plan has it where not given; of ``auto`` every fabric
+        has rings where these are faster.
+    on_progress
+        Called with the stage, what is done and what there is.
+    **words
+        As :func:`topoopt.plan` takes them; of a plan those of the search alone.
+
+    Returns
+    -------
+    Comparison
+        With ``to_frame()`` and ``to_json()``.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or words that do not go together.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> plan = topoopt.plan("dlrm", servers=8, degree=2, fabrics=(), budget=50)
+    >>> [row.fabric for row in topoopt.compare(plan, fabrics=["torus", "expander"], baseline_budget=10).fabrics]
+    ['topoopt', 'torus', 'expander']
+    """
+    checked_words(words, PlanWords)
+    levels = checked_simulators(simulator, simulators)
+    names = checked_fabrics(fabrics, levels)
+    priced = pricing(words)
+    plan, options = _planned(model, words, on_progress)
+    return compare_fabrics(
+        plan,
+        options,
+        priced,
+        fabrics=names,
+        simulators=levels,
+        collective=collective,
+        on_progress=on_progress,
+    )
+
+
+def _planned(
+    model: Source | Plan, words: Mapping[str, Any], on_progress: Progress
+) -> tuple[Plan, SearchOptions]:
+    """Return the plan and the options of its search, which words may change."""
+    return plan_from_file(model, words) or plan_without_baselines(model, words, on_progress)  # type: ignore[arg-type]
 
 
 @checked_arguments

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from topoopt.base.progress import Progress, silent
+from topoopt.base.answers import Progress, silent
 from topoopt.jobs import expecting
 from topoopt.pages import (
     FORMATS,

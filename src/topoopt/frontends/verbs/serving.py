@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Unpack
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.base.progress import Progress, silent
 from topoopt.catalog import OWN
 from topoopt.frontends.verbs.llm.words import Transformer
 from topoopt.frontends.verbs.serving_question import served_question

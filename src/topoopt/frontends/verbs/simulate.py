@@ -7,8 +7,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput
-from topoopt.base.progress import Progress, silent
 from topoopt.frontends.verbs.simulation_settings import (
     SPLIT_OF,
     begins_s,

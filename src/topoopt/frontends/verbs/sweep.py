@@ -1,26 +1,45 @@
-"""``topoopt.sweep``: many plans from one file, stored as they are made."""
+"""``topoopt.sweep`` and ``topoopt.results``: many plans from one file, and what is stored of them."""
 
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any, Unpack
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput
-from topoopt.base.progress import Progress, silent
 from topoopt.jobs import expecting
-from topoopt.schema.words import checked_arguments
+from topoopt.pages import LineChart, lines_chart
+from topoopt.schema.words import ResultsWords, checked_arguments, checked_words, pick
 from topoopt.studies.sweep import (
+    BEST,
+    FRONT,
     Crew,
+    Results,
+    ResultsAnswer,
+    Rows,
     SweepAnswer,
     SweepPreview,
+    axes_of,
     count_finished,
+    front_rows,
     kept_processes,
     kept_ray_cluster,
+    lines_of,
+    open_results,
+    query,
     ray_cluster,
     read_sweep,
     run_sweep,
+    select,
+    summarized,
 )
+from topoopt.studies.sweep import best as best_of
 from topoopt.studies.sweep import processes as processes_here
 
+ALWAYS = ("model", "fabric")
+"""Columns that are always in the table, with all settings that differ."""
+FIGURES = ("iteration_time_s", "gap", "cost_usd")
 DATABASE = ".duckdb"
 
 
@@ -113,3 +132,118 @@ def _check_crew(processes: int, address: str | None) -> None:
         raise InvalidInput(f"processes: expected an integer >= 0, got {processes}")
     if address == "":
         raise InvalidInput("ray: expected auto, local or an address such as ray://host:10001, got nothing")
+
+
+@checked_arguments
+def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> ResultsAnswer:
+    """Show and query what a sweep has stored; also while it runs.
+
+    Parameters
+    ----------
+    file
+        What :func:`topoopt.sweep` has written.
+    **words
+        ``columns``: names, also with commas; what differs and the main figures where not given; ``where``: a condition,
+        such as ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for all; ``best``:
+        ``fastest``, ``cheapest`` or SQL, the fabric that has least of it for each job, or for each of ``per``, or
+        ``front``, all fabrics that none beats in both price and time;
+        ``sql``: any question to the tables points, runs and attempts.
+
+    Returns
+    -------
+    ResultsAnswer
+
+    Raises
+    ------
+    InvalidInput
+        If the file holds no results, SQL is wrong, or words do not go together.
+    """
+    checked_words(words, ResultsWords)
+    limit = words.get("limit", 0)
+    if limit < 0:
+        raise InvalidInput(f"limit: expected an integer >= 0, got {limit}")
+    _check_together(words)
+    with expecting(os.fspath(file), "results"), open_results(os.fspath(file)) as opened:
+        rows = query(opened, words["sql"]) if "sql" in words else _rows(opened, words, limit)
+        all_rows = not pick(words, ("columns", "where", "order", "best", "sql"))
+        return ResultsAnswer(opened.path, opened.live, summarized(opened), rows, limit, all_rows)
+
+
+@checked_arguments
+def results_chart(
+    file: str | os.PathLike[str],
+    x: str,
+    *,
+    y: str = "iteration_time_s",
+    by: str | Sequence[str] = ("fabric",),
+    log: str = "none",
+    where: str | None = None,
+) -> LineChart:
+    """Return what a sweep has stored as lines; :func:`topoopt.pages.write_chart` makes a picture of it.
+
+    Parameters
+    ----------
+    x, y
+        Columns, or SQL.
+    by
+        A line for each value of these; names, also with commas.
+    log
+        Logarithmic axes: ``x``, ``y``, ``xy`` or ``none``.
+    where
+        A condition.
+
+    Raises
+    ------
+    InvalidInput
+        If the file holds no results, or no point has both columns.
+    """
+    if log not in ("x", "y", "xy", "none"):
+        raise InvalidInput(f'log: expected x, y, xy or none, got "{log}"')
+    with expecting(os.fspath(file), "results"), open_results(os.fspath(file)) as opened:
+        lines = lines_of(opened, x, y, _listed(by, "by"), where)
+        return lines_chart(lines, (x, y), "x" in log, "y" in log, opened.path)
+
+
+def _rows(opened: Results, words: Mapping[str, Any], limit: int) -> Rows:
+    axes, best = axes_of(opened), words.get("best")
+    if "columns" in words:
+        columns = _listed(words["columns"], "columns")
+    else:
+        differing = [ALWAYS[0], *(axis for axis in axes if axis not in ALWAYS), ALWAYS[1]]
+        more = [best] if best is not None and best not in (*BEST, FRONT, *FIGURES) else []
+        columns = (*differing, *FIGURES, *more)
+    if best is not None:
+        others = tuple(axis for axis in axes if axis != "fabric")
+        jobs = _listed(words["per"], "per") if "per" in words else others
+        if best == FRONT:
+            return front_rows(opened, columns, jobs, where=words.get("where"), limit=limit)
+        return best_of(opened, columns, best, jobs, where=words.get("where"), limit=limit)
+    return select(opened, columns, where=words.get("where"), order=words.get("order"), limit=limit)
+
+
+def _listed(columns: str | Sequence[str], word: str) -> tuple[str, ...]:
+    """Return columns, also those of a text with commas; commas inside of brackets are SQL."""
+    if not isinstance(columns, str):
+        return tuple(columns)
+    parts, depth = [""], 0
+    for letter in columns:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    names = tuple(part.strip() for part in parts if part.strip())
+    if not names:
+        raise InvalidInput(f'{word}: expected columns with commas, got "{columns}"')
+    return names
+
+
+def _check_together(words: Mapping[str, Any]) -> None:
+    """Refuse words that have no meaning beside each other."""
+    for word in sorted(set(words) - {"sql", "limit"}):
+        if "sql" in words:
+            raise InvalidInput(f"{word}: say it in sql, which is a question of its own")
+    if "per" in words and "best" not in words:
+        raise InvalidInput("per: needs best, such as fastest")
+    if "best" in words and "order" in words:
+        raise InvalidInput("order: the rows of best are in the order of per; leave it out")

@@ -2,8 +2,8 @@
 
 import os
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput
-from topoopt.base.progress import Progress, silent
 from topoopt.frontends.verbs.input_sources import PlanSource, with_rings
 from topoopt.jobs import expecting
 from topoopt.plans import Plan, plan_from_mapping

@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from topoopt.base.answers import __version__, digest
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.base.limits import whole
-from topoopt.base.provenance import __version__, digest
 from topoopt.catalog import accelerators
 from topoopt.frontends.web.access import Guard
 from topoopt.frontends.web.answer import answer_question

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from topoopt.base.provenance import __version__
+from topoopt.base.answers import __version__
 from topoopt.frontends.web.estimate import FabricEstimate, Sketch
 from topoopt.frontends.web.plan_desk import CANCELLED, DONE, FAILED, FILES, RUNNING, WAITING
 from topoopt.schema.words import Amount, DescribedWord, QuestionWords, described

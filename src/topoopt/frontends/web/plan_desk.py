@@ -15,9 +15,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from topoopt.base.answers import ask
+from topoopt.base.answers import ask, digest
 from topoopt.base.errors import InvalidInput, TopoOptError
-from topoopt.base.provenance import digest
 from topoopt.base.workers import end_with_parent
 from topoopt.frontends.web.estimate import command_line
 from topoopt.frontends.web.question import Question

@@ -6,10 +6,16 @@ import numpy as np
 
 from topoopt.base.arrays import Flags, Floats
 from topoopt.inference.deployment import Deployment
-from topoopt.inference.network.pairing import LaidRoutes, ring_loads
-from topoopt.inference.network.pass_traffic import INSIDE_BYTES_PER_S, exchange_law, pass_bytes
-from topoopt.inference.network.placement import Placement, on_servers
-from topoopt.inference.network.traffic import USUAL, SentBy, ServingTraffic, pool_traffic
+from topoopt.inference.network.placement import LaidRoutes, Placement, on_servers, ring_loads
+from topoopt.inference.network.traffic import (
+    INSIDE_BYTES_PER_S,
+    USUAL,
+    SentBy,
+    ServingTraffic,
+    exchange_law,
+    pass_bytes,
+    pool_traffic,
+)
 from topoopt.routing import Fabric
 from topoopt.workloads.transformer import TransformerModel
 

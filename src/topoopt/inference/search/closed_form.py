@@ -10,10 +10,9 @@ from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.inference.deployment import EngineSettings, Parallelism
 from topoopt.inference.fabric_evaluation import table_without_network
-from topoopt.inference.kv_cache import cache_capacity
+from topoopt.inference.memory import cache_capacity, cache_element_bytes, weight_format
 from topoopt.inference.requests import Requests
 from topoopt.inference.step_table import StepTable
-from topoopt.inference.weights import cache_element_bytes, weight_format
 from topoopt.workloads.transformer import TransformerModel
 
 MOST_STAGES = 8

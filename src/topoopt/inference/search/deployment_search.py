@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from topoopt.base.answers import Progress
 from topoopt.base.errors import Infeasible
-from topoopt.base.progress import Progress
 from topoopt.inference.fabric_comparison import ServedFabric
 from topoopt.inference.requests import Objectives
-from topoopt.inference.search.answer import ServingAnswer
+from topoopt.inference.search.answer import RELIEFS, Relief, ServingAnswer, faster_network, relieved
 from topoopt.inference.search.candidates import Candidate, candidates, pareto_front
 from topoopt.inference.search.closed_form import splits_of
 from topoopt.inference.search.fabric_choice import OnOneFabric, on_fabric, on_fabrics
@@ -25,7 +25,6 @@ from topoopt.inference.search.goodput import (
     what_binds,
 )
 from topoopt.inference.search.question import Question
-from topoopt.inference.search.sensitivity import RELIEFS, Relief, faster_network, relieved
 from topoopt.inference.simulator import Fleet, ServingRun, simulate_serving
 from topoopt.inference.simulator.kernel.layout import Clock
 

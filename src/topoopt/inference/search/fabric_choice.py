@@ -6,15 +6,15 @@ from functools import partial
 
 import numpy as np
 
+from topoopt.base.answers import Progress
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible
-from topoopt.base.progress import Progress
 from topoopt.catalog import Table, compare
 from topoopt.inference.deployment import Deployment
 from topoopt.inference.fabric_comparison import CLOSE, MOST_TRIED, ServedFabric, Tried, Trying
 from topoopt.inference.fabric_deployments import Contender
 from topoopt.inference.fabric_evaluation import FabricQuestion, ServingStack
-from topoopt.inference.kv_cache import cache_bytes_per_token
+from topoopt.inference.memory import cache_bytes_per_token
 from topoopt.inference.network.reach import StepReach
 from topoopt.inference.requests import RequestLoad
 from topoopt.inference.search.candidates import Candidate

@@ -1,4 +1,4 @@
-"""The noun Question: a model, machines, requests and objectives, and what is given of a deployment."""
+"""The noun Question: model, machines, requests, objectives; and deployments that are given, also as a file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,10 +7,9 @@ from topoopt.base.errors import Infeasible
 from topoopt.catalog import ClusterSpec
 from topoopt.inference.deployment import Deployment
 from topoopt.inference.fabric_comparison import Priced
-from topoopt.inference.kv_cache import cache_bytes_per_token, cache_copies
 from topoopt.inference.kv_transfer import TransferLaw, transfer_law
-from topoopt.inference.network.pairing import PAIRINGS
-from topoopt.inference.network.placement import place
+from topoopt.inference.memory import cache_bytes_per_token, cache_copies
+from topoopt.inference.network.placement import PAIRINGS, place
 from topoopt.inference.network.traffic import USUAL, SentBy
 from topoopt.inference.requests import Objectives
 from topoopt.inference.search.candidates import Candidate, Limits

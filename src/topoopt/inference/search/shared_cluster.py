@@ -9,9 +9,9 @@ from topoopt.base.arrays import Floats
 from topoopt.catalog import ClusterSpec, find_accelerator
 from topoopt.inference.deployment import Deployment, Pool
 from topoopt.inference.fabric_evaluation import ServingStack, prepared
-from topoopt.inference.kv_cache import cache_bytes_per_token, cache_capacity
+from topoopt.inference.memory import cache_bytes_per_token, cache_capacity
 from topoopt.inference.network.latency import PoolLaws, expected
-from topoopt.inference.network.pairing import laid_routes
+from topoopt.inference.network.placement import laid_routes
 from topoopt.inference.network.reach import Reach, Served, StepReach, reach
 from topoopt.inference.network.traffic import serving_traffic
 from topoopt.inference.requests import Arrivals, Lengths, RequestLoad, Requests, draw_requests

@@ -8,11 +8,11 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.catalog import Accelerator
 from topoopt.inference.deployment import EngineSettings
-from topoopt.inference.kv_cache import cache_shape
-from topoopt.inference.weights import (
+from topoopt.inference.memory import (
     adapter_shape,
     attention_element_bytes,
     cache_element_bytes,
+    cache_shape,
     compute_rate,
     weight_format,
     weight_shape,

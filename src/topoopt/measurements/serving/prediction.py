@@ -21,11 +21,28 @@ from topoopt.inference import (
     shipped_logs,
     transfer_law,
 )
-from topoopt.measurements.fit import FOLDS, CalibrationFit, Constant, fit_constants, held_out, random_parts
+from topoopt.measurements.fit import (
+    EVERYTHING,
+    FOLDS,
+    CalibrationFit,
+    Constant,
+    Error,
+    Errors,
+    errors_by,
+    errors_json,
+    fit_constants,
+    held_out,
+    percent_off,
+    random_parts,
+)
 from topoopt.measurements.run_table import NotScored, RunTable
-from topoopt.measurements.score import EVERYTHING, Error, Errors, errors_by, errors_json, percent_off
-from topoopt.measurements.serving.columns import expected, served_columns
-from topoopt.measurements.serving.observations import Observations, observations, why_not_scored
+from topoopt.measurements.serving.columns import (
+    Observations,
+    expected,
+    observations,
+    served_columns,
+    why_not_scored,
+)
 from topoopt.measurements.serving.run import ServedRun, read_runs
 from topoopt.schema.files import Strict, read_json, validated, write_atomically
 from topoopt.transformers import Bounds

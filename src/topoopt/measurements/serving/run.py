@@ -8,8 +8,16 @@ from pathlib import Path
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import Accelerator, find_accelerator
 from topoopt.inference import CACHE_FORMATS, WEIGHT_FORMATS, EngineSettings, Parallelism, ServedStack
-from topoopt.measurements.cells import Row, degree, number, text
-from topoopt.measurements.run_table import MeasuredRuns, RunColumns, TableRow, read_run_table
+from topoopt.measurements.run_table import (
+    MeasuredRuns,
+    Row,
+    RunColumns,
+    TableRow,
+    degree,
+    number,
+    read_run_table,
+    text,
+)
 from topoopt.schema.files import packaged_rows
 from topoopt.workloads.transformer import TransformerModel, find_transformer
 

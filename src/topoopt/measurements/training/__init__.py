@@ -1,13 +1,13 @@
 """Tables of measured runs: their columns, models, memory and predictions."""
 
-from topoopt.measurements.training.calibration_fit import FitRules as FitRules
-from topoopt.measurements.training.calibration_fit import fit_to_runs as fit_to_runs
 from topoopt.measurements.training.fit import Fit as Fit
+from topoopt.measurements.training.fit import FitRules as FitRules
 from topoopt.measurements.training.fit import TimedRuns as TimedRuns
 from topoopt.measurements.training.fit import Weights as Weights
 from topoopt.measurements.training.fit import calibrate as calibrate
 from topoopt.measurements.training.fit import dataset_errors as dataset_errors
 from topoopt.measurements.training.fit import fit as fit
+from topoopt.measurements.training.fit import fit_to_runs as fit_to_runs
 from topoopt.measurements.training.fit import timed_runs as timed_runs
 from topoopt.measurements.training.prediction import PredictedRuns as PredictedRuns
 from topoopt.measurements.training.prediction import Prediction as Prediction

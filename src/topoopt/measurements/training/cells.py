@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from topoopt.base.errors import InvalidInput
-from topoopt.measurements.cells import Row, degree, number, text, whole
+from topoopt.measurements.run_table import Row, degree, number, text, whole
 from topoopt.schema.files import packaged_rows
 from topoopt.transformers import recomputation_bits, recomputation_word
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import TopoOptError
-from topoopt.measurements.cells import Row, text
-from topoopt.measurements.run_table import NotScored
-from topoopt.measurements.score import Errors, errors_by, percent_off
+from topoopt.measurements.fit import Errors, errors_by, percent_off
+from topoopt.measurements.run_table import NotScored, Row, text
 from topoopt.measurements.training.cells import meaning
 from topoopt.measurements.training.fit import timed_runs
 from topoopt.measurements.training.run import Run, Runs

@@ -24,12 +24,17 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
-from topoopt.measurements.cells import SIZED, Row, degree, number, text, whole
 from topoopt.measurements.run_table import (
+    SIZED,
     MeasuredRuns,
+    Row,
     RunColumns,
     TableRow,
+    degree,
+    number,
     read_run_table,
+    text,
+    whole,
 )
 from topoopt.measurements.training.cells import (
     WORDS,
@@ -42,8 +47,7 @@ from topoopt.measurements.training.cells import (
     with_cells,
     zero_stage,
 )
-from topoopt.measurements.training.measured_time import measured_bytes, measured_s
-from topoopt.measurements.training.model import run_model
+from topoopt.measurements.training.run_cells import measured_bytes, measured_s, run_model
 from topoopt.measurements.training.software_stack import (
     run_framework,
     written_attention,

@@ -3,7 +3,7 @@
 import re
 
 from topoopt.base.errors import check_known, unknown_name
-from topoopt.measurements.cells import Row, text
+from topoopt.measurements.run_table import Row, text
 from topoopt.measurements.training.cells import meaning, switched_on, zero_stage
 from topoopt.transformers import ATTENTION_KERNELS, FRAMEWORKS, GATHERS, find_framework, unfused_bits
 

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, Progress, frame, shows_itself
 from topoopt.base.errors import Infeasible, InvalidInput, NoRoute, check_known
-from topoopt.base.progress import Progress
-from topoopt.plugins.exports.addressing_plan import forwarding_facts
 from topoopt.plugins.exports.deployment import Contents, Deployment, ExportFormat
+from topoopt.plugins.exports.documentation import forwarding_facts
 from topoopt.plugins.exports.table import FORMATS, FORWARDING_FORMATS
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.base.progress import Progress, silent
 from topoopt.finder.rewiring import Joined
 from topoopt.frontends.verbs import (
     InventorySource,

@@ -3,18 +3,22 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from topoopt.plugins.exports.addressing_plan import addressing_plan
 from topoopt.plugins.exports.cabling import labels, patch_list
-from topoopt.plugins.exports.containerlab import containerlab
 from topoopt.plugins.exports.deployment import ExportFormat
+from topoopt.plugins.exports.documentation import addressing_plan, inventory_file, netbox
 from topoopt.plugins.exports.graph import dot, graphml, node_link
 from topoopt.plugins.exports.job_schedulers import kubernetes, rank_order, slurm
-from topoopt.plugins.exports.nccl import msccl, nccl
-from topoopt.plugins.exports.netbox import inventory_file, netbox
+from topoopt.plugins.exports.nccl import msccl, nccl, rdma_rules
 from topoopt.plugins.exports.optical_switches import calient, polatis, sonic_ocs
-from topoopt.plugins.exports.rdma_rules import rdma_rules
 from topoopt.plugins.exports.simulators import astra_sim, astra_sim_ns3, chakra, simai
-from topoopt.plugins.exports.static_routes import frr, iproute2, netplan, pair_routes, sonic_routes
+from topoopt.plugins.exports.static_routes import (
+    containerlab,
+    frr,
+    iproute2,
+    netplan,
+    pair_routes,
+    sonic_routes,
+)
 
 TRAINING_FORMATS = (
     ExportFormat(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from topoopt.base.progress import Progress
+from topoopt.base.answers import Progress
 from topoopt.catalog import ClusterSpec
 from topoopt.clusters import (
     CassiniTraceSettings,

@@ -1,12 +1,12 @@
-"""Figure 10: what the fabrics cost, and how far the published ratios depend on what is counted."""
+"""Table 1 and Figure 10: optical technologies and the time that each takes to switch, and costs of the fabrics."""
 
 from collections.abc import Iterator
 from math import ceil
 from statistics import mean
 
-from topoopt.base.progress import Progress
+from topoopt.base.answers import Progress
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import NETWORKS, PUBLISHED_IDEAL_OVER_TOPOOPT
+from topoopt.catalog import NETWORKS, PUBLISHED_IDEAL_OVER_TOPOOPT, OpticalSwitch, optical_switches
 from topoopt.pages import Series
 from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.pricing import (
@@ -25,7 +25,17 @@ from topoopt.pricing import (
     published_equivalent_bandwidth,
 )
 
-TEXT = description("fig10")
+TABLE1 = description("table1")
+OVERHEAD = 0.1
+"""Share of the time that may go into rewiring where the break-even is stated."""
+COMPARED = {
+    "ports": "ports",
+    "time": "reconfiguration_s",
+    "least-loss": "insertion_loss_low_db",
+    "most-loss": "insertion_loss_high_db",
+}
+"""Columns that stand beside published values."""
+FIG10 = description("fig10")
 PRICES = "2022"
 SERVERS = (128, 432, 1024, 2000)
 CLUSTERS = ((4, 100e9), (8, 200e9))
@@ -41,13 +51,13 @@ def fig10(settings: StudySettings, on_progress: Progress) -> Figure:
     }
     sweep = accounting_sweep(prices)
     charts = [
-        TEXT.chart("cost", rows, degree=degree, bandwidth=format_bandwidth(bandwidth_bps))
+        FIG10.chart("cost", rows, degree=degree, bandwidth=format_bandwidth(bandwidth_bps))
         for (degree, bandwidth_bps), rows in costs.items()
     ]
-    return TEXT.figure(
+    return FIG10.figure(
         [row for rows in (*costs.values(), map(_accounting_row, sweep)) for row in rows],
         [row for rule in (PAPER, sweep[0].accounting) for row in _compared(rule, prices)],
-        [*charts, TEXT.chart("accounting", (), *_ratios(sweep))],
+        [*charts, FIG10.chart("accounting", (), *_ratios(sweep))],
         prices=PRICES,
         default=PAPER.words,
         accountings=len(sweep),
@@ -109,7 +119,7 @@ def _compared(rule: Accounting, prices: PartTable) -> Iterator[Comparison]:
         ("ideal", ratios.ideal_over_topoopt, PUBLISHED_IDEAL_OVER_TOPOOPT),
         ("bandwidth", mean(of_bandwidths), PUBLISHED_IDEAL_OVER_TOPOOPT),
     ):
-        yield TEXT.comparison(name, ours, published=published, rule=rule, bought=" and ".join(bought))
+        yield FIG10.comparison(name, ours, published=published, rule=rule, bought=" and ".join(bought))
 
 
 def _ratios(sweep: tuple[CostRatios, ...]) -> Iterator[Series]:
@@ -120,3 +130,38 @@ def _ratios(sweep: tuple[CostRatios, ...]) -> Iterator[Series]:
         yield Series(name, x, y, joined=False, labels=tuple(row.accounting.words for row in rows))
     ratios = (PUBLISHED_OCS_OVER_PANEL,), (PUBLISHED_IDEAL_OVER_TOPOOPT,)
     yield Series("published", *ratios, published=True, joined=False)
+
+
+def table1(settings: StudySettings, on_progress: Progress) -> Figure:
+    """Return the catalogue of optical switches beside the published table, and what follows for a job."""
+    switches = optical_switches()
+    rows = {switch.name: _row(switch) for switch in switches}
+    kept_s = tuple(10.0 ** (tenths / 4) for tenths in range(-36, 21))
+    duty = [
+        Series(row.name, kept_s, tuple(max(0.0, 1 - row.reconfiguration_s / kept) for kept in kept_s))
+        for row in switches
+    ]
+    return TABLE1.figure(
+        rows.values(),
+        [
+            TABLE1.comparison(name, rows[switch][COMPARED[name]], switch, name=switch)
+            for first, *others in (("ports",), ("time",), ("least-loss", "most-loss"))
+            for switch in TABLE1.compared[first]["published"]
+            for name in (first, *others)
+            if switch in TABLE1.compared[name]["published"]
+        ],
+        [TABLE1.chart("ports", rows.values()), TABLE1.chart("duty", (), *duty)],
+        overhead=OVERHEAD,
+    )
+
+
+def _row(switch: OpticalSwitch) -> Row:
+    low, high = switch.insertion_loss_db or (None, None)
+    return {
+        "technology": switch.name,
+        "ports": switch.ports,
+        "reconfiguration_s": switch.reconfiguration_s,
+        "insertion_loss_low_db": low,
+        "insertion_loss_high_db": high,
+        "break_even_s": switch.reconfiguration_s / OVERHEAD,
+    }

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from statistics import mean
 
-from topoopt.base.progress import Progress
+from topoopt.base.answers import Progress
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import ClusterSpec, sizings_of
 from topoopt.finder import FabricRequest, build_fabric

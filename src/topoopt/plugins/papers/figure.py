@@ -11,8 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from topoopt.base.answers import Frame, ask, frame
-from topoopt.base.progress import Progress
+from topoopt.base.answers import Frame, Progress, ask, frame
 from topoopt.pages import BarChart, Chart, LineChart, Series
 
 Row = Mapping[str, Any]

@@ -6,8 +6,8 @@ from itertools import islice
 
 import numpy as np
 
+from topoopt.base.answers import Progress
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.progress import Progress
 from topoopt.finder import (
     FabricRequest,
     FabricShape,

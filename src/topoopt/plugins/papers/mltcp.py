@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from topoopt.base.progress import Progress
+from topoopt.base.answers import Progress
 from topoopt.clusters.interleave import (
     CommunicationProfile,
     LinkSharing,

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.progress import Progress
+from topoopt.base.answers import Progress
 from topoopt.catalog import DEFAULT_LATENCY_S, ClusterSpec
 from topoopt.finder import FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.jobs import Job, job_traffic, make_job, traffic_job

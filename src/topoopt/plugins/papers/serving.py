@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topoopt.base.progress import Progress, silent
+from topoopt.base.answers import Progress, silent
 from topoopt.catalog import ClusterSpec
 from topoopt.inference import (
     Contender,

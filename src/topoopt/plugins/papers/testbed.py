@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from topoopt.base.progress import Progress
+from topoopt.base.answers import Progress
 from topoopt.pages import Series
 from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.testbeds import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import Progress
 from topoopt.base.arrays import Floats
-from topoopt.base.progress import Progress
 from topoopt.catalog import ClusterSpec
 from topoopt.collectives import QUICKEST
 from topoopt.finder import STRIDES, USUAL_RULES

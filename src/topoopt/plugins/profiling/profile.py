@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
-from topoopt.base.progress import Progress, silent
 from topoopt.base.units import parse_time
 from topoopt.frontends.verbs import NamedSource, job_request
 from topoopt.jobs import JobRequest, request_of, requested_job

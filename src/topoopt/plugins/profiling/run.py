@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, Progress, frame, shows_itself
 from topoopt.base.errors import InvalidInput
-from topoopt.base.progress import Progress
 from topoopt.base.units import format_bytes
 from topoopt.catalog import BYTES_PER_ELEMENT
 from topoopt.plugins.profiling.device import Device, find_device

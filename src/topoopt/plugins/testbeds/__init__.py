@@ -6,7 +6,7 @@ from topoopt.base.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:  # the list of verbs needs none of it
     from topoopt.plugins.testbeds import testbed as testbed
-    from topoopt.plugins.testbeds.congestion.congestion_control import MltcpJob as MltcpJob
+    from topoopt.plugins.testbeds.congestion_control import MltcpJob as MltcpJob
     from topoopt.plugins.testbeds.emulated_fabrics import PAPER_CLUSTER as PAPER_CLUSTER
     from topoopt.plugins.testbeds.emulated_fabrics import emulated as emulated
     from topoopt.plugins.testbeds.emulated_fabrics import paper_fabric as paper_fabric
@@ -25,8 +25,8 @@ if TYPE_CHECKING:  # the list of verbs needs none of it
     from topoopt.plugins.testbeds.training.job import job_of_plan as job_of_plan
     from topoopt.plugins.testbeds.training.job import paper_plan as paper_plan
     from topoopt.plugins.testbeds.training.testbed_run import TestbedRun as TestbedRun
+    from topoopt.plugins.testbeds.training.testbed_run import TrainingSettings as TrainingSettings
     from topoopt.plugins.testbeds.training.testbed_run import testbed_scale as testbed_scale
     from topoopt.plugins.testbeds.training.testbed_run import train_on_fabrics as train_on_fabrics
-    from topoopt.plugins.testbeds.training.train_on_fabric import TrainingSettings as TrainingSettings
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

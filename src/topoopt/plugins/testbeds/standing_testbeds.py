@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, Progress, frame, shows_itself
 from topoopt.base.errors import Infeasible
-from topoopt.base.progress import Progress
 from topoopt.plugins.testbeds.emulated_fabrics import Emulated
 from topoopt.plugins.testbeds.network import (
     Testbed,

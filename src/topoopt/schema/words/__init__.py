@@ -23,10 +23,14 @@ from topoopt.schema.words.cluster import InterleaveWords as InterleaveWords
 from topoopt.schema.words.cluster import MltcpWords as MltcpWords
 from topoopt.schema.words.cluster import PhasesWords as PhasesWords
 from topoopt.schema.words.cluster import ScheduleWords as ScheduleWords
+from topoopt.schema.words.cost import ChooseWords as ChooseWords
 from topoopt.schema.words.cost import CostWords as CostWords
+from topoopt.schema.words.cost import FailureWords as FailureWords
+from topoopt.schema.words.cost import FailWords as FailWords
 from topoopt.schema.words.cost import NetworkWords as NetworkWords
 from topoopt.schema.words.cost import OwnershipWords as OwnershipWords
 from topoopt.schema.words.cost import PricingWords as PricingWords
+from topoopt.schema.words.cost import ResultsWords as ResultsWords
 from topoopt.schema.words.cost import RunningWords as RunningWords
 from topoopt.schema.words.plan import FinderWords as FinderWords
 from topoopt.schema.words.plan import JobWords as JobWords
@@ -38,10 +42,6 @@ from topoopt.schema.words.plan import TrafficWords as TrafficWords
 from topoopt.schema.words.post_training import FineTuneWords as FineTuneWords
 from topoopt.schema.words.post_training import RlWords as RlWords
 from topoopt.schema.words.serving import ServingWords as ServingWords
-from topoopt.schema.words.studies import ChooseWords as ChooseWords
-from topoopt.schema.words.studies import FailureWords as FailureWords
-from topoopt.schema.words.studies import FailWords as FailWords
-from topoopt.schema.words.studies import ResultsWords as ResultsWords
 from topoopt.schema.words.transformer import ConfigurationSearchWords as ConfigurationSearchWords
 from topoopt.schema.words.transformer import DegreeWords as DegreeWords
 from topoopt.schema.words.transformer import EstimateWords as EstimateWords

@@ -26,8 +26,7 @@ from topoopt.catalog import ClusterSpec
 from topoopt.jobs import Job
 from topoopt.plans import Bounds, GapParts
 from topoopt.routing import Fabric
-from topoopt.search.bounds.demands import Demands, demands
-from topoopt.search.bounds.lower_bound import LARGEST_TABLE, injection_bound_s
+from topoopt.search.bounds.lower_bound import LARGEST_TABLE, Demands, demands, injection_bound_s
 from topoopt.search.bounds.transfer_windows import ALL_TO_ALL, Windows, windows
 from topoopt.search.candidates.candidate import asked_for
 from topoopt.simulation import (

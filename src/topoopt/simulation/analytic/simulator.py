@@ -21,8 +21,8 @@ import numpy as np
 from topoopt.base.arrays import Floats, owners
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric
-from topoopt.simulation.analytic.simulator_kernel import CHAINS, FlowRun, run_first_come
 from topoopt.simulation.analytic.task_run import task_run
+from topoopt.simulation.analytic.task_run_kernel import CHAINS, FlowRun, run_first_come
 from topoopt.simulation.flows.flows import Flows, make_flows, no_flows
 from topoopt.simulation.flows.link_classes import sum_by
 from topoopt.simulation.flows.link_classes_kernel import carry

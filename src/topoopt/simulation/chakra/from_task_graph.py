@@ -16,16 +16,6 @@ import numpy as np
 
 from topoopt.base.arrays import Ints, owners
 from topoopt.base.errors import Infeasible
-from topoopt.simulation.chakra.protobuf import (
-    EIGHT,
-    RUN,
-    VARINT,
-    framed,
-    number_field,
-    run_field,
-    tag,
-    varint,
-)
 from topoopt.simulation.chakra.trace import (
     ACCELERATOR,
     ATTR,
@@ -37,6 +27,7 @@ from topoopt.simulation.chakra.trace import (
     DATA_DEPS,
     DOUBLE,
     DURATION,
+    EIGHT,
     EXACT_DURATION,
     EXACT_SIZE,
     ID,
@@ -46,12 +37,19 @@ from topoopt.simulation.chakra.trace import (
     METADATA,
     NAME,
     RECV,
+    RUN,
     SEND,
     STRING,
     THEIRS,
     TYPE,
     UINT64,
+    VARINT,
     VERSION,
+    framed,
+    number_field,
+    run_field,
+    tag,
+    varint,
 )
 from topoopt.simulation.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHASES, TaskGraph, distinct
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import is_file, read_bytes, read_json
-from topoopt.simulation.chakra.protobuf import RUN, VARINT, Field, fields, numbers, read_varint, signed
 from topoopt.simulation.chakra.trace import (
     ATTR,
     ATTR_NAME,
@@ -31,15 +30,22 @@ from topoopt.simulation.chakra.trace import (
     META_VERSION,
     NAME,
     RECV,
+    RUN,
     SEND,
     STRING,
     TYPE,
     UNSIGNED,
+    VARINT,
     ZIGZAG,
     ChakraNode,
     ChakraTrace,
     ChakraTraces,
+    Field,
+    fields,
+    numbers,
+    read_varint,
     seconds,
+    signed,
     whole,
 )
 from topoopt.workloads.recorded import Call, Calls, DeviceTimes, Recording

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from topoopt.base.answers import Progress
 from topoopt.base.kernel import on_compilation
 from topoopt.base.limits import peak_bytes
-from topoopt.base.progress import Progress
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulation.jobs.merged_jobs import Placement

@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation.packet.kernel import layout
-from topoopt.simulation.packet.options import PacketOptions
-from topoopt.simulation.packet.transports import PFC_STEP_PACKETS, UNBOUNDED_PACKETS, Transport
+from topoopt.simulation.packet.options import PFC_STEP_PACKETS, UNBOUNDED_PACKETS, PacketOptions, Transport
 from topoopt.topologies import Topology
 
 PS = 1e12

@@ -18,10 +18,9 @@ from topoopt.simulation.options import Report, SimulationOptions
 from topoopt.simulation.packet.kernel import advance, layout
 from topoopt.simulation.packet.kernel.layout import State
 from topoopt.simulation.packet.link_rows import PS, pfc_bytes, serial_columns
-from topoopt.simulation.packet.options import LinkFailure, PacketOptions
+from topoopt.simulation.packet.options import TRANSPORTS, LinkFailure, PacketOptions
 from topoopt.simulation.packet.state import grown, room_to_move
 from topoopt.simulation.packet.streams import EdgeBook, Edges, check_progress
-from topoopt.simulation.packet.transports import TRANSPORTS
 from topoopt.topologies import Topology
 
 SLICE_EVENTS = 2_000_000

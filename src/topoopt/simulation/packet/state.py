@@ -16,9 +16,8 @@ from topoopt.simulation.packet.kernel.flows import slots_needed, timers_needed
 from topoopt.simulation.packet.kernel.layout import State
 from topoopt.simulation.packet.kernel.transports import CODES
 from topoopt.simulation.packet.link_rows import PS, link_rows, pfc_bytes
-from topoopt.simulation.packet.options import PacketOptions
+from topoopt.simulation.packet.options import TRANSPORTS, PacketOptions, Transport
 from topoopt.simulation.packet.streams import Edges, Streams
-from topoopt.simulation.packet.transports import TRANSPORTS, Transport
 from topoopt.simulation.task_graph import COMPUTE, TaskGraph
 from topoopt.topologies import Topology
 

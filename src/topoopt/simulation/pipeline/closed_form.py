@@ -24,8 +24,18 @@ from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulation.options import DEFAULT_OPTIONS, SimulationOptions
-from topoopt.simulation.pipeline.communication_times import LinkTime, Operations, operations
-from topoopt.simulation.pipeline.pass_times import Around, Key, PassTimes, Played, Queues, Seconds, play
+from topoopt.simulation.pipeline.pass_times import (
+    Around,
+    Key,
+    LinkTime,
+    Operations,
+    PassTimes,
+    Played,
+    Queues,
+    Seconds,
+    operations,
+    play,
+)
 from topoopt.simulation.pipeline.passes import FORWARD, WEIGHTS
 from topoopt.workloads.pipelined_step import PASSES, Chunk, Exchange, PipelinedStep, Synchronization
 

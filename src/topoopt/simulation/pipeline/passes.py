@@ -7,7 +7,7 @@ import numpy as np
 
 from topoopt.base.arrays import Ints
 from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, TaskRows, distinct
-from topoopt.simulation.tasks.draft import Draft
+from topoopt.simulation.tasks.build_task_graph import Draft
 from topoopt.workloads.pipelined_step import PASSES, Chunk, Exchange, PipelinedStep, Schedule
 
 FORWARD, BACKWARD, WEIGHTS = range(3)

@@ -15,7 +15,7 @@ from topoopt.simulation.pipeline.passes import (
     add_surroundings,
 )
 from topoopt.simulation.task_graph import COMPUTE, MOST_TASKS, PHASES, TaskGraph, TaskRows, distinct
-from topoopt.simulation.tasks.draft import Draft
+from topoopt.simulation.tasks.build_task_graph import Draft
 from topoopt.workloads.pipelined_step import PipelinedStep, Synchronization
 
 ALLREDUCE = PHASES.index("allreduce")

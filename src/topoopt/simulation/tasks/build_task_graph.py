@@ -1,4 +1,4 @@
-"""From a model and a strategy to a task graph: what one training iteration does, and what waits for what.
+"""Task graphs in the making: a draft that numbers tasks, and the iteration of a model under a strategy.
 
 Per operator and part a forward and a backward compute task. A forward part waits for the producers' parts
 that overlap its index boxes; what lies on another server comes by a transfer. The backward pass mirrors it.
@@ -6,16 +6,25 @@ The replicas of a weight tensor are AllReduced when the backward part of each is
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.arrays import Floats, Ints
+from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import InvalidInput
-from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, TaskGraph, TaskRows, distinct
-from topoopt.simulation.tasks.draft import Draft
+from topoopt.simulation.task_graph import (
+    COLLECTIVE,
+    COLLECTIVES,
+    COMPUTE,
+    PHASES,
+    TRANSFER,
+    TaskGraph,
+    TaskRows,
+    distinct,
+    task_graph_from_edges,
+)
 from topoopt.workloads import (
     OperatorGraph,
     OperatorTimer,
@@ -24,6 +33,84 @@ from topoopt.workloads import (
     part_samples,
     weight_shards,
 )
+
+
+@dataclass(slots=True)
+class Draft:
+    """Tasks of one iteration, and which wait for which.
+
+    Attributes
+    ----------
+    rows : list of TaskRows
+    edges : list of (before, after)
+        Tasks of one iteration.
+    held : list of (before, after)
+        ``after`` is of the next iteration.
+    count : int
+        Tasks so far.
+    """
+
+    rows: list[TaskRows] = field(default_factory=list)
+    edges: list[tuple[Ints, Ints]] = field(default_factory=list)
+    held: list[tuple[Ints, Ints]] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, rows: TaskRows) -> Ints:
+        """Return the numbers of new tasks, shape (rows.count,)."""
+        first = self.count
+        self.rows.append(rows)
+        self.count += rows.count
+        return np.arange(first, self.count)
+
+    def add_barrier(self, server: int, count: int) -> Ints:
+        """Return the numbers of tasks that take no time: transfers of nothing from a server to itself."""
+        return self.add(TaskRows(TRANSFER, count, src=server, dst=server))
+
+    def add_collective(
+        self,
+        kind: str,
+        members: tuple[int, ...],
+        size_bytes: int,
+        delay_s: float,
+        count: int,
+        label: int,
+        phase: int,
+    ) -> Ints:
+        """Return the numbers of ``count`` equal collectives; of one server only the delay is left."""
+        row = TaskRows(
+            COLLECTIVE,
+            count,
+            delay_s,
+            size_bytes=size_bytes,
+            collective=COLLECTIVES.index(kind),
+            members=(members,) * count,
+            operator=label,
+            phase=phase,
+        )
+        return self.add(row)
+
+    def wait(self, before: Ints, after: Ints, *, next_iteration: bool = False) -> None:
+        """Let each of ``after`` wait for its ``before``; the two are broadcast against each other."""
+        both = np.broadcast_arrays(before, after)
+        pair = both[0].ravel(), both[1].ravel()
+        (self.held if next_iteration else self.edges).append(pair)
+
+    def graph(self, servers: int, iterations: int, names: tuple[str, ...]) -> TaskGraph:
+        """Return the graph of so many iterations."""
+        if iterations == 1:  # nothing is copied: of many tasks there are more edges
+            return task_graph_from_edges(
+                servers, self.rows, _draft_joined(self.edges, 0), _draft_joined(self.edges, 1), names
+            )
+        number = np.arange(iterations)[:, None] * self.count
+        within = [(number + _draft_joined(self.edges, side)).ravel() for side in (0, 1)]
+        across = [
+            (number[: iterations - 1] + side * self.count + _draft_joined(self.held, side)).ravel()
+            for side in (0, 1)
+        ]
+        rows = [replace(row, iteration=turn) for turn in range(iterations) for row in self.rows]
+        before, after = (np.concatenate(pair) for pair in zip(within, across, strict=True))
+        return task_graph_from_edges(servers, rows, before, after, names)
+
 
 FIRST_BUCKET_BYTES = 1024 * 1024
 """The first bucket of a group is as small as this, so that its AllReduce begins early (PyTorch's reducer,
@@ -99,7 +186,7 @@ def build_task_graph(
     without replicas on other servers has only that delay.
 
     ``bucket_bytes`` above 0 joins gradients of equal replica groups into buckets, see
-    ``gradient_buckets.py``.
+    ``search/gradient_buckets.py``.
 
     In iteration i+1 a forward part waits for its own backward part and its own AllReduces of iteration i: the
     next forward pass overlaps the tail of the AllReduces, layer by layer.
@@ -276,3 +363,8 @@ def _joined(bucket: list[Sync]) -> Sync:
         distinct(np.concatenate([row.forward for row in bucket])),
         distinct(np.concatenate([row.backward for row in bucket])),
     )
+
+
+def _draft_joined(pairs: list[tuple[Ints, Ints]], side: int) -> Ints32:
+    sides = [np.zeros(0, np.int64), *[pair[side] for pair in pairs]]
+    return np.concatenate(sides, dtype=np.int32, casting="same_kind")

@@ -1,30 +1,224 @@
-"""What to buy: networks are priced, those that may be on the front are planned, and one of the front is taken.
+"""The choice of a network for a mix of jobs: priced, planned where it may be on the front; and its answer.
 
-What a job takes at least on a network, known before that is planned; so that few networks are.
-
-For models of operators there is a bound that needs no plan: their computing. All else are estimates with a margin that
-was measured, and no proof: of transformers the closed form of the fastest configuration on one switch, and of all jobs
+What a job takes at least on a network is known before that is planned, so that few networks are. For models of
+operators there is a bound that needs no plan: their computing. All else are estimates with a margin that was
+measured, and no proof: of transformers the closed form of the fastest configuration on one switch, and of all jobs
 the time on the ideal switch of the same ports, once that is planned. Another network is hardly ever faster than that:
 it lacks the latency of a switch, and a search has luck. ``benchmarks/choice_margins.py`` plans whole grids and
 compares. Whoever wants the proof has every network planned.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+from topoopt.base.answers import Frame, Progress, frame, shows_itself, silent
 from topoopt.base.errors import InvalidInput
-from topoopt.base.progress import Progress, silent
 from topoopt.jobs import JobRequest
-from topoopt.pricing import HOURS_OF_A_YEAR, Iteration, TrainingRun, in_samples
+from topoopt.pricing import HOURS_OF_A_YEAR, Iteration, Ownership, TrainingRun, beside, in_samples
+from topoopt.schema.files import write_atomically, write_table
 from topoopt.search import closed_form_s, computing_bound_s, is_transformer, job_of
-from topoopt.studies.choice.answer import Choice, trained_jobs
-from topoopt.studies.choice.decision import Limits, decide, front_of, turns
+from topoopt.studies.choice.decision import (
+    DROPPED,
+    LEFT_OUT,
+    PLANNED,
+    Decision,
+    Evaluated,
+    Limits,
+    Turn,
+    decide,
+    front_of,
+    turns,
+)
 from topoopt.studies.choice.explore import Explored, Store, explore, swept_times
 from topoopt.studies.choice.job_mix import JobShare, Machines, Mix
-from topoopt.studies.choice.network import Network
-from topoopt.studies.choice.pricing import Owner, priced
+from topoopt.studies.choice.network import OTHERS, Network, Owner, priced
 
+
+@dataclass(frozen=True, slots=True)
+class TrainedJob:
+    """A job, how long its iterations take, and what its servers and their share of the network cost.
+
+    Attributes
+    ----------
+    reference_time_s : float
+        Of an iteration on the reference network.
+    """
+
+    job: JobShare
+    servers: int
+    iteration: Iteration
+    reference_time_s: float
+    owned: Ownership
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the job as a mapping; dollars are None where a price is not known, or nothing is trained."""
+        owned = self.owned
+        return {
+            "job": self.job.job,
+            "share": self.job.share,
+            "servers": self.servers,
+            "iteration_time_s": self.iteration.time_s,
+            "reference_time_s": self.reference_time_s,
+            "samples": self.iteration.samples,
+            "tokens": self.iteration.tokens,
+            "usd_per_hour": owned.usd_per_hour,
+            "usd_per_sample": owned.usd_per_sample,
+            "usd_per_token": owned.usd_per_token,
+            "usd_per_run": owned.usd_per_run,
+            "run_hours": owned.run_hours,
+        }
+
+
+COLUMNS = (
+    *("network", "fabric", "degree", "bandwidth_bps", "link_technology", "status", "on_front", "chosen"),
+    *("network_usd", *(f"{name}_usd" for name in OTHERS), "total_usd"),
+    *("relative_time", "relative_time_at_least", "usd_per_year_of_work"),
+)
+"""Of a table of all networks; behind them an iteration time for each job, and the reason."""
+
+
+@shows_itself
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice:
+    """What to buy.
+
+    Attributes
+    ----------
+    jobs : tuple of TrainedJob
+        The mix, on the network that is taken.
+    machines : str
+        The servers, in words.
+    owner : Owner
+        How networks are priced, and the cluster is run.
+    points : tuple of Evaluated
+        Every network of the grid.
+    front : tuple of Evaluated
+        Those that no other beats in money and time, by money.
+    turns : tuple of Turn
+        What would change the decision.
+    reference : Network
+        On which the work of one year takes a year.
+    plans : int
+        Plans that were made, or found in the store: one for each job on each network that was planned.
+    """
+
+    jobs: tuple[TrainedJob, ...]
+    machines: str
+    owner: Owner
+    points: tuple[Evaluated, ...]
+    front: tuple[Evaluated, ...]
+    limits: Limits
+    decision: Decision
+    turns: tuple[Turn, ...]
+    reference: Network
+    plans: int
+
+    @property
+    def mix(self) -> Mix:
+        """The jobs with their shares of the year."""
+        return tuple(each.job for each in self.jobs)
+
+    @property
+    def with_servers(self) -> bool:
+        """Whether money is that of the cluster and of running it, or of the network alone."""
+        return self.owner.with_servers
+
+    def against(self, other: Evaluated) -> Ownership | None:
+        """Return what another network saves of the network and loses of the servers, for the same work.
+
+        None where servers are not counted, or one of the two has no price.
+        """
+        own = self.decision.point
+        times = own.relative_time(self.mix), other.relative_time(self.mix)
+        if not self.with_servers or None in (own.money, other.money, *times):
+            return None
+        assert own.money is not None
+        assert other.money is not None
+        assert times[0] is not None
+        assert times[1] is not None
+        return beside(self.owner.owned(own.money), times[0], self.owner.owned(other.money), times[1])
+
+    def count(self, status: str) -> int:
+        """Return how many networks were planned, dropped or left out."""
+        return sum(point.status == status for point in self.points)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return every network as a mapping of plain values, those of the front first, by money."""
+        on_front = set(map(id, self.front))
+        others = [point for point in self.points if id(point) not in on_front]
+        return [self._row(point, id(point) in on_front) for point in (*self.front, *others)]
+
+    def table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """Return columns and rows as a CSV or Parquet file has them."""
+        times = [f"iteration_time_s:{job.name}" for job in self.mix]
+        rows = []
+        for row in self.rows():
+            each = row["iteration_times_s"]
+            rows.append(
+                [*(row[name] for name in COLUMNS), *(each.get(job.name) for job in self.mix), row["reason"]]
+            )
+        return (*COLUMNS, *times, "reason"), rows
+
+    def to_frame(self) -> Frame:
+        """Return a row for each network, as pandas has it."""
+        columns, rows = self.table()
+        return frame(dict(zip(columns, row, strict=True)) for row in rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as one mapping."""
+        return {
+            "servers": self.owner.servers,
+            "machines": self.machines,
+            "jobs": [job.to_json() for job in self.jobs],
+            "settings": self.owner.facts(),
+            "budget_usd": self.limits.budget_usd,
+            "deadline_years": self.limits.deadline_years,
+            "reference": self.reference.name,
+            "choice": self._row(self.decision.point, True),
+            "decision": self._decision(),
+            "front": [point.network.name for point in self.front],
+            "what_would_change_it": [turn.to_json() for turn in self.turns],
+            "networks": self.rows(),
+            "planned": self.count(PLANNED),
+            "dropped": self.count(DROPPED),
+            "left_out": self.count(LEFT_OUT),
+            "plans": self.plans,
+        }
+
+    def _decision(self) -> dict[str, Any]:
+        """Return the decision with its neighbors on the front, and what each saves and loses."""
+        rows = {"next_cheaper": self.decision.cheaper, "next_dearer": self.decision.dearer}
+        return {
+            "rule": self.decision.rule,
+            "network": self.decision.point.network.name,
+            **{key: None if row is None else self._beside(row) for key, row in rows.items()},
+        }
+
+    def _beside(self, other: Evaluated) -> dict[str, Any]:
+        more_usd_share, more_time_share = self.decision.shares(other, self.mix)
+        found = self.against(other)
+        return {
+            "network": other.network.name,
+            "more_usd_share": more_usd_share,
+            "more_time_share": more_time_share,
+            "network_saved_usd": None if found is None else found.network_saved_usd,
+            "servers_lost_usd": None if found is None else found.servers_lost_usd,
+            "net_usd": None if found is None else found.net_usd,
+        }
+
+    def _row(self, point: Evaluated, on_front: bool) -> dict[str, Any]:
+        return {
+            **point.to_json(self.mix),
+            "on_front": on_front,
+            "chosen": point is self.decision.point,
+        }
+
+
+ANSWER, TABLE, PARQUET = "choice.json", "networks.csv", "networks.parquet"
 OF_CLOSED_FORM = 0.9
 """Of the closed form of a transformer; the least of two whole grids was 0.974."""
 OF_SWITCH = 0.97
@@ -165,3 +359,50 @@ def _transformer_s(request: JobRequest) -> float:
 
 def _operators_s(request: JobRequest) -> float:
     return computing_bound_s(job_of(replace(request, search={})))
+
+
+def write_choice(folder: str, choice: Choice) -> tuple[str, ...]:
+    """Write a choice into a folder that exists, and return the names of the files; Parquet where pyarrow is installed.
+
+    Raises
+    ------
+    InvalidInput
+        If a file cannot be written.
+    """
+    place = Path(folder)
+    write_atomically(place / ANSWER, json.dumps(choice.to_json(), indent=2, ensure_ascii=False) + "\n")
+    names = (TABLE, PARQUET) if find_spec("pyarrow") else (TABLE,)
+    columns, rows = choice.table()
+    for name in names:
+        write_table(str(place / name), columns, rows)
+    return (ANSWER, *names)
+
+
+def trained_jobs(
+    mix: Mix,
+    point: Evaluated,
+    sizes: Sequence[tuple[float, float | None]],
+    reference_times_s: Sequence[float],
+    machines: Machines,
+    owner: Owner,
+) -> tuple[TrainedJob, ...]:
+    """Return the jobs on a network.
+
+    Parameters
+    ----------
+    sizes
+        Samples of an iteration of each job, and tokens where it has some.
+
+    Raises
+    ------
+    InvalidInput
+        If a run is given in tokens, and the job has none.
+    """
+    assert point.money is not None
+    found = []
+    for job, time_s, size, reference_s in zip(mix, point.times_s, sizes, reference_times_s, strict=True):
+        servers, iteration = machines.of(job), Iteration(time_s, *size)
+        found.append(
+            TrainedJob(job, servers, iteration, reference_s, owner.owned(point.money, iteration, servers))
+        )
+    return tuple(found)

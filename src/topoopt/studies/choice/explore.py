@@ -15,15 +15,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.base.progress import Progress, silent
 from topoopt.catalog import largest_degree
 from topoopt.plans import dominates, front
 from topoopt.search import is_transformer
-from topoopt.studies.choice.candidate import DROPPED, LEFT_OUT, PLANNED, Evaluated
+from topoopt.studies.choice.decision import DROPPED, LEFT_OUT, PLANNED, Evaluated
 from topoopt.studies.choice.job_mix import JobShare, Machines, Mix
-from topoopt.studies.choice.network import Network
-from topoopt.studies.choice.pricing import Money
+from topoopt.studies.choice.network import Money, Network
 from topoopt.studies.sweep import Crew, Point, Sweep, make_sweep, open_results, run_sweep, select
 
 SWITCH = "ideal-switch"

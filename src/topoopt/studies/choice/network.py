@@ -1,13 +1,24 @@
-"""The grid of networks that one may buy: every degree, bandwidth, fabric and link technology."""
+"""The grid of networks that one may buy, by degree, bandwidth, fabric and link technology, and the cost of each."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
+from typing import Any
 
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError, check_known
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import NETWORKS, compared_by, largest_degree, networks_of
+from topoopt.pricing import (
+    Iteration,
+    NetworkPrice,
+    Ownership,
+    OwnershipTerms,
+    Pricing,
+    network_bill,
+    network_price,
+    ownership,
+)
 
 USUAL_LINKS = "pluggable"
 """Link technology that names do not say."""
@@ -61,6 +72,160 @@ USUAL_DEGREES = (1, 2, 4, 8)
 USUAL_BANDWIDTHS_BPS = (100e9, 200e9, 400e9, 800e9)
 MOST_NETWORKS = 10_000
 """More are taken for a mistake."""
+PRICES = ("servers", "storage")
+"""Of what is paid beside the network: what bears interest and is maintained, as the network is."""
+OTHERS = ("servers", "electricity", "interest", "colocation", "maintenance", "staff", "storage")
+"""What is paid for beside the network."""
+_ON_PRICES = ("interest", "maintenance")
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What is spent.
+
+    Attributes
+    ----------
+    network_usd : mapping
+        Price of the network, by kind of part.
+    other_usd : mapping
+        What else is paid over the years: ``servers``, ``electricity``, ``interest`` … (:data:`OTHERS`).
+    years : float
+        Over which it is owned.
+    unknown : tuple of str
+        What nobody knows the price of; then there is no total.
+    network_power_w : float or None
+        What the network draws.
+    capital_factor : float
+        What a dollar of prices comes to over the years, with its interest and maintenance.
+    """
+
+    network_usd: Mapping[str, float]
+    other_usd: Mapping[str, float]
+    years: float
+    unknown: tuple[str, ...] = ()
+    network_power_w: float | None = None
+    capital_factor: float = 1.0
+
+    @property
+    def price_usd(self) -> float | None:
+        """Price of the network; None where that of a part is not known."""
+        return None if self.unknown else sum(self.network_usd.values())
+
+    @property
+    def total_usd(self) -> float | None:
+        """Everything together; None where something is not known."""
+        return None if self.unknown else sum((*self.network_usd.values(), *self.other_usd.values()))
+
+    def by_part(self) -> dict[str, float]:
+        """Return the total by what is paid for: interest and maintenance are with the prices that they are of."""
+        prices = {
+            **self.network_usd,
+            **{name: self.other_usd[name] for name in PRICES if name in self.other_usd},
+        }
+        rest = {name: usd for name, usd in self.other_usd.items() if name not in (*PRICES, *_ON_PRICES)}
+        return {**{name: self.capital_factor * usd for name, usd in prices.items()}, **rest}
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who owns it, and how.
+
+    Attributes
+    ----------
+    servers : int
+    pricing : Pricing
+        By which list, and what is counted.
+    terms : OwnershipTerms
+        How it is run, and what servers cost.
+    with_servers : bool
+        Whether servers and electricity count; else the price of the network alone does.
+    """
+
+    servers: int
+    pricing: Pricing
+    terms: OwnershipTerms
+    with_servers: bool = True
+
+    def owned(
+        self, money: Money, iteration: Iteration | None = None, servers: int | None = None
+    ) -> Ownership:
+        """Return what everything costs, of some servers with their share of the network; also of a training."""
+        share = 1.0 if servers is None else servers / self.servers
+        usd, power_w = money.price_usd, money.network_power_w
+        network = NetworkPrice(
+            None if usd is None else share * usd, None if power_w is None else share * power_w
+        )
+        return ownership(self.terms, servers or self.servers, network, iteration)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what money rests on, by name."""
+        running, server, pricing = self.terms.running, self.terms.server, self.pricing
+        how = {
+            "prices": pricing.name,
+            "power": pricing.power.name,
+            "accounting": pricing.accounting.words,
+            "years": running.years,
+        }
+        if not self.with_servers:
+            return how
+        return how | {
+            "electricity_usd_per_kwh": running.electricity_usd_per_kwh,
+            "power_usage_effectiveness": running.power_usage_effectiveness,
+            "utilization": running.utilization,
+            "interest_rate": running.interest_rate,
+            "colocation_usd_per_kw_month": running.colocation_usd_per_kw_month,
+            "maintenance_rate": running.maintenance_rate,
+            "staff_usd_per_year": running.staff_usd_per_year,
+            "storage_usd": running.storage_usd,
+            "left_out": list(running.left_out),
+            "server": server.basis,
+            "server_usd": server.usd,
+            "server_power_w": server.power_w,
+        }
+
+
+def priced(networks: Iterable[Network], owner: Owner) -> dict[Network, Money | str]:
+    """Return what each network costs, or why it has no price."""
+    found: dict[Network, Money | str] = {}
+    for network in networks:
+        try:
+            found[network] = money_of(network, owner)
+        except TopoOptError as error:
+            found[network] = str(error)
+    return found
+
+
+def money_of(network: Network, owner: Owner) -> Money:
+    """Return what a network costs over the years, with the servers that it joins.
+
+    Raises
+    ------
+    InvalidInput
+        If the price list has no parts so fast.
+    Infeasible
+        If it cannot be built of its ports.
+    """
+    if NETWORKS[network.fabric].relays and network.degree == 1 and owner.servers > 2:
+        raise Infeasible(f"{network.fabric}: 1 port joins servers in pairs; use 2 or more")
+    options = replace(owner.pricing.options, link_technology=network.links)
+    bill = network_bill(
+        network.fabric,
+        owner.servers,
+        network.degree,
+        network.bandwidth_bps,
+        replace(owner.pricing, options=options),
+    )
+    parts: dict[str, float] = {}
+    for line in bill.lines:
+        parts[line.item] = parts.get(line.item, 0.0) + (line.total_usd or 0.0)
+    missing = tuple(f"price of {part}" for part in bill.price_missing)
+    if not owner.with_servers:
+        return Money(parts, {}, owner.terms.running.years, missing, bill.power_w)
+    owned = ownership(owner.terms, owner.servers, network_price(bill))
+    other: Mapping[str, float | None] = {name: getattr(owned, f"{name}_usd") for name in OTHERS}
+    known = {name: usd for name, usd in other.items() if usd is not None}
+    running = owner.terms.running
+    return Money(parts, known, running.years, missing or owned.unknown, bill.power_w, running.capital_factor)
 
 
 def network_grid(

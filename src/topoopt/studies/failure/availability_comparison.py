@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import TopoOptError
-from topoopt.base.progress import Progress, silent
 from topoopt.catalog import NETWORKS, Table, compare
 from topoopt.jobs import Job, job_on
 from topoopt.plans import Baseline, ComparedFabric, Plan, compared_fabrics

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import gcd
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible
-from topoopt.base.progress import Progress, silent
 from topoopt.finder.rewiring import Patch, Wiring
 from topoopt.plans import Plan
 from topoopt.pricing import Plane, network_bill, pricing_of

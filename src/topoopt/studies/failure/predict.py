@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, InvalidInput, NoRoute
-from topoopt.base.progress import Progress, silent
 from topoopt.catalog import find_optical_switch
 from topoopt.finder.rewiring import Step, step_time_s
 from topoopt.jobs import job_traffic

@@ -10,10 +10,6 @@ from topoopt.studies.sweep.point import Answer as Answer
 from topoopt.studies.sweep.point import Crew as Crew
 from topoopt.studies.sweep.point import Point as Point
 from topoopt.studies.sweep.point import Task as Task
-from topoopt.studies.sweep.processes import kept_processes as kept_processes
-from topoopt.studies.sweep.processes import processes as processes
-from topoopt.studies.sweep.ray_cluster import kept_ray_cluster as kept_ray_cluster
-from topoopt.studies.sweep.ray_cluster import ray_cluster as ray_cluster
 from topoopt.studies.sweep.results import BEST as BEST
 from topoopt.studies.sweep.results import Results as Results
 from topoopt.studies.sweep.results import ResultsAnswer as ResultsAnswer
@@ -35,3 +31,7 @@ from topoopt.studies.sweep.series import Line as Line
 from topoopt.studies.sweep.series import Lines as Lines
 from topoopt.studies.sweep.series import front_rows as front_rows
 from topoopt.studies.sweep.series import lines_of as lines_of
+from topoopt.studies.sweep.workers import kept_processes as kept_processes
+from topoopt.studies.sweep.workers import kept_ray_cluster as kept_ray_cluster
+from topoopt.studies.sweep.workers import processes as processes
+from topoopt.studies.sweep.workers import ray_cluster as ray_cluster

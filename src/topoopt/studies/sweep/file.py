@@ -7,8 +7,8 @@ from math import prod
 from pathlib import Path
 from typing import Any, Final
 
+from topoopt.base.answers import digest
 from topoopt.base.errors import InvalidInput
-from topoopt.base.provenance import digest
 from topoopt.jobs import JobRequest, JobSettings, text_of_training, training_kinds
 from topoopt.pricing import find_prices, price_files
 from topoopt.schema.files import parse_yaml, read_bytes, read_text, validated

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Final, Protocol
 
-from topoopt.base.provenance import digest
+from topoopt.base.answers import digest
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import Job, JobSettings, TransformerWork, job_mfu
 from topoopt.schema.files import noun_from

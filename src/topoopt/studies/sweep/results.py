@@ -13,7 +13,7 @@ import duckdb
 
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.errors import InvalidInput, unknown_name
-from topoopt.studies.sweep.database import (
+from topoopt.studies.sweep.run import (
     COLUMNS,
     SETTING_COLUMNS,
     TABLES,

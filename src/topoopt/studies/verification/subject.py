@@ -1,8 +1,9 @@
-"""The noun Subject: the plan or wiring that is verified, with what several checks need of it."""
+"""The nouns Subject and Check: the plan or wiring that is verified, and one thing proved of it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,43 @@ from topoopt.search import own_simulation
 from topoopt.simulation import SimResult
 from topoopt.topologies import DirectWiring, Topology, trees_to
 from topoopt.topologies.wirings import PortedLinks
+
+MOST_NAMED = 20
+"""Failures of a check that are said with their place; of more it is said how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check.
+
+    Attributes
+    ----------
+    name : str
+        Name in the table of checks.
+    looked_at : str
+        How many of what: ``1,728 cables``.
+    failures : tuple of str
+        The first of what is wrong, each with its place.
+    failed : int
+        How much is wrong.
+    skipped : str
+        Why it was not looked at; empty if it was.
+    note : str
+        What is to be known beside it.
+    """
+
+    name: str
+    looked_at: str = ""
+    failures: tuple[str, ...] = ()
+    failed: int = 0
+    skipped: str = ""
+    note: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong; also where nothing was looked at."""
+        return not self.failed
+
 
 MOST_PATHS = 3_000_000
 """Equally short paths of all pairs that are listed; of more they are drawn, and links know only by shares."""
@@ -236,3 +274,15 @@ def _has_route(routes: Routes, src: int, dst: int) -> bool:
         return bool(routes.paths(src, dst))
     except NoRoute:
         return False
+
+
+def checked(name: str, looked_at: str, failures: Iterable[str], note: str = "") -> Check:
+    """Return the check of these failures, all of which are counted and the first named."""
+    wrong = iter(failures)
+    named = tuple(islice(wrong, MOST_NAMED))
+    return Check(name, looked_at, named, len(named) + sum(1 for _ in wrong), note=note)
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return ``1 cable``, ``1,728 cables``."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

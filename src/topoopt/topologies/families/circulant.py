@@ -11,7 +11,7 @@ from topoopt.base.arrays import Ints, Ints32
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.topologies.direct_wiring import DirectWiring, WiredRing
-from topoopt.topologies.families.circulant_kernel import best_circulant
+from topoopt.topologies.families.lifted_kernel import best_circulant
 from topoopt.topologies.topology import Topology, check_numbers, topology_from_arrays
 
 LINK_MODELS = ("duplex", "directed")

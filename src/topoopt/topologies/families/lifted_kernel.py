@@ -1,4 +1,4 @@
-"""Unions of lifted cycles by simulated annealing on the hops of all pairs, compiled.
+"""Circulants and unions of lifted cycles with the fewest hops, compiled.
 
 Server (o, r) stands for orbit o < m and element r of the integers mod g; what one server of an orbit sees, they all
 see, so that breadth-first search from the m servers of r = 0 says all, a bit for each of them.
@@ -13,18 +13,22 @@ near, shift : int64 (orbits, fibers)   the orbit from which a fiber comes, and w
 old, new : uint64 (orbits * g * words,) bits of the sources that reached each server, 64 a word
 kept : int64 (2, longest cycle)        room for a cycle as it was
 state : uint64 (1,)                    of the random numbers
+
+Arrays of circulants
+--------------------
+offsets : int32 (sets, steps)   candidate circulants: each row the steps, 0..size-1, a server has links along
+                                (0 is allowed and does nothing)
+met_by, queue : int32 (size,)   room to work in; ``met_by`` enters as -1
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from topoopt.base.arrays import Ints, Words
+from topoopt.base.arrays import Ints, Ints32, Words
 from topoopt.base.kernel import compiled, entry, stamp, stamped, uniform
 
 STAMP = stamp([])
-
-
 _ONE, _TWO, _FOUR, _TOP = (np.uint64(shift) for shift in (1, 2, 4, 56))
 _ODD, _PAIR, _HALF, _SUM = (
     np.uint64(pattern)
@@ -415,3 +419,43 @@ def _all_parts(mate: Ints, odd: int, seen: Ints) -> int:
 def _below(most: int, state: Words) -> int:
     """Return a random number from 0 to most - 1."""
     return int(uniform(state) * most)
+
+
+@entry
+def best_circulant(
+    offsets: Ints32, diameter: int, total: int, met_by: Ints32, queue: Ints32
+) -> tuple[int, int, int]:
+    """Return (row, diameter, total hops) of the best circulant below the given bound, row -1 if none is.
+
+    ``total`` is the sum of hops from one server to all others. A row is given up as soon as it cannot beat
+    the best any more: if all servers not yet met were one hop beyond the current ones.
+    """
+    size, winner = len(met_by), -1
+    for row in range(offsets.shape[0]):
+        met_by[0] = row
+        queue[0] = 0
+        head, tail, hops, sum_hops = 0, 1, 0, 0
+        beaten = False
+        while head < tail < size:
+            level_end = tail
+            if hops + 1 > diameter or (
+                hops + 1 == diameter and sum_hops + (size - tail) * (hops + 1) >= total
+            ):
+                beaten = True
+                break
+            hops += 1
+            while head < level_end:
+                here = queue[head]
+                head += 1
+                for c in range(offsets.shape[1]):
+                    there = here + offsets[row, c]
+                    if there >= size:
+                        there -= size
+                    if met_by[there] != row:
+                        met_by[there] = row
+                        queue[tail] = there
+                        tail += 1
+            sum_hops += hops * (tail - level_end)
+        if not beaten and tail == size and (hops < diameter or (hops == diameter and sum_hops < total)):
+            winner, diameter, total = row, hops, sum_hops
+    return winner, diameter, total

@@ -10,9 +10,7 @@ from topoopt.base.arrays import Ints
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
-from topoopt.topologies.families.algebraic import lps, lps_exists, slim_fly, slim_fly_exists
-from topoopt.topologies.families.circulant import circulants, circulants_exist
-from topoopt.topologies.families.kautz import (
+from topoopt.topologies.families.algebraic import (
     arithmetic_exists,
     bipartite,
     bipartite_exists,
@@ -20,7 +18,12 @@ from topoopt.topologies.families.kautz import (
     kautz,
     line_graphs,
     line_graphs_exist,
+    lps,
+    lps_exists,
+    slim_fly,
+    slim_fly_exists,
 )
+from topoopt.topologies.families.circulant import circulants, circulants_exist
 from topoopt.topologies.families.torus import (
     products,
     products_exist,

@@ -51,7 +51,7 @@ class JudgedWiring:
     Attributes
     ----------
     balanced_hops : float or None
-        As the fullest link of a uniform all-to-all has them, see ``all_to_all.py``; None where that takes too long.
+        As the fullest link of a uniform all-to-all has them, see ``ranking_kernel.py``; None where that takes too long.
     broadcast_messages : float or None
         Time of a breadth-first all-gather in whole messages at a server's bandwidth, at least (n - 1)/n: T_B. None
         where that takes too long.

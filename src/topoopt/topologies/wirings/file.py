@@ -3,7 +3,7 @@
 ``graph`` says format, servers, degree, links (``duplex`` or ``directed``), family, recipe, rings,
 ``interfaces_per_panel``, and the ports that are idle. Every entry of ``links`` is a cable, or a fiber from source to
 target, with the port at either end. The writer puts one link on a line, so that a mistake can be found by its line.
-Files without that format are graphs that others wrote (``syntax.py``), or exports of a plan (``exported_graph.py``).
+Files without that format are graphs that others wrote (``link_list.py``), or exports of a plan (``file_model.py``).
 """
 
 import json

@@ -12,9 +12,9 @@ from functools import cache
 
 import numpy as np
 
+from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
 from topoopt.base.limits import finite
-from topoopt.base.progress import Progress, silent
 from topoopt.catalog import ClusterSpec
 from topoopt.schema.files import packaged_rows
 from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs

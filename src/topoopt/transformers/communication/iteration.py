@@ -10,8 +10,13 @@ from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.transformers.communication.message import Communication, gradient_bytes, weight_bytes
 from topoopt.transformers.communication.passes import Passes
-from topoopt.transformers.communication.rank_parameters import rank_parameters, trained_parameters
-from topoopt.transformers.communication.ranks import ORDER, Ranks, rank_numbers
+from topoopt.transformers.communication.ranks import (
+    ORDER,
+    Ranks,
+    rank_numbers,
+    rank_parameters,
+    trained_parameters,
+)
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_table import NF4_BYTES
 from topoopt.transformers.degrees import trained_layers

@@ -66,7 +66,7 @@ def fused_passes(
     seen
         Tokens of a sequence.
     width
-        As of :func:`~topoopt.transformers.step_time.machine.exponential_width`.
+        As of :func:`~topoopt.transformers.step_time.collective_time.exponential_width`.
     """
     ends = 1 + HALF_SEQUENCE / np.asarray(seen, np.float64)
     exponentials = width / np.asarray(head_dim, np.float64)

@@ -1,4 +1,4 @@
-"""The noun Case: what all step times follow from."""
+"""The noun Case: all that step times follow from, the machines of every column among it."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,8 +11,7 @@ from topoopt.transformers.communication.message import SUMMED_IN_32_BITS, wire_e
 from topoopt.transformers.configuration_table import STORED_BYTES, Bools, ConfigurationTable, take_rows
 from topoopt.transformers.expert_loads import ExpertLoads, experts_of, hottest_rank, taken_shares
 from topoopt.transformers.step_time.calibration import ATTENTIONS_OF_RUNS, Calibration
-from topoopt.transformers.step_time.collective_time import Links
-from topoopt.transformers.step_time.machine import Machine, machine_of
+from topoopt.transformers.step_time.collective_time import Links, Machine, machine_of
 from topoopt.transformers.step_time.shapes import Shapes, shapes_of
 from topoopt.transformers.system import GATHERS, UNFUSED_PARTS, System, unfused_bits
 from topoopt.workloads.transformer import TransformerModel

@@ -10,11 +10,9 @@ from topoopt.schema.files import noun_from
 from topoopt.workloads.operator_graph import OperatorGraph
 from topoopt.workloads.zoo.bert import BERT, ENCODER
 from topoopt.workloads.zoo.candle import CANDLE
-from topoopt.workloads.zoo.dlrm import DLRM
+from topoopt.workloads.zoo.convolutional import RESNET50, VGG11, VGG16, VGG19, WIDE_RESNET101
 from topoopt.workloads.zoo.model_entry import ModelEntry, Variant, with_overrides
-from topoopt.workloads.zoo.ncf import NCF
-from topoopt.workloads.zoo.resnet import RESNET50, WIDE_RESNET101
-from topoopt.workloads.zoo.vgg import VGG11, VGG16, VGG19
+from topoopt.workloads.zoo.recommenders import DLRM, NCF
 
 SMALL_JOB_SERVERS = 32
 """A plain model name means the 16-server variant on up to so many servers, the 128-server one above."""

@@ -4,7 +4,7 @@ from math import log
 
 import pytest
 
-from topoopt.clusters.interleave.profiles.mean_iteration import LEAST_LEFT, ToldShare
+from topoopt.clusters.interleave.profiles.phase_fit import LEAST_LEFT, ToldShare
 
 
 def test_more_numbers_have_to_tell_more() -> None:

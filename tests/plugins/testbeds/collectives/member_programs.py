@@ -16,7 +16,7 @@ from topoopt.plugins.testbeds.collectives import (
     multi_ring_hook,
     rings_of_strides,
 )
-from topoopt.plugins.testbeds.training.worker import Worker
+from topoopt.plugins.testbeds.training.real_training import Worker
 
 
 def numbers_of(rank: int, dtype: Any, count: int) -> torch.Tensor:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError
-from topoopt.plugins.testbeds.congestion import congestion_control as toolchain
-from topoopt.plugins.testbeds.congestion.congestion_control import (
+from topoopt.plugins.testbeds import congestion_control as toolchain
+from topoopt.plugins.testbeds.congestion_control import (
     PREFIX,
     MltcpJob,
     check_toolchain,
@@ -38,7 +38,7 @@ DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 RUN = """
 import sys, time
 from topoopt.plugins.testbeds.network import build, switch_layout
-from topoopt.plugins.testbeds.congestion.congestion_control import register
+from topoopt.plugins.testbeds.congestion_control import register
 with build(switch_layout(2, 1e9), sys.argv[1], 100, congestion=(sys.argv[2],)):
     register(sys.argv[2])
     print("ready", flush=True)
@@ -165,9 +165,7 @@ def test_a_kill_and_down(machine: str, algorithm: str) -> None:
 
 def test_a_tool_ends_with_who_is_killed(machine: str) -> None:
     """Else it could register something after ``down`` has looked."""
-    script = (
-        "from topoopt.plugins.testbeds.congestion.congestion_control import run_tool; run_tool('sleep', '60')"
-    )
+    script = "from topoopt.plugins.testbeds.congestion_control import run_tool; run_tool('sleep', '60')"
     process = subprocess.Popen([sys.executable, "-c", script])
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     until_s = time.monotonic() + 20

@@ -16,7 +16,7 @@ from topoopt.plugins.testbeds import (
     share_link,
     sharing_job,
 )
-from topoopt.plugins.testbeds.congestion.congestion_control import MltcpIteration, check_toolchain
+from topoopt.plugins.testbeds.congestion_control import MltcpIteration, check_toolchain
 from topoopt.simulation import Aggressiveness
 
 HEADER_BYTES = 8  # before each message: how long it is

@@ -6,7 +6,7 @@ from topoopt.clusters.interleave import CommunicationProfile, Phase
 from topoopt.pages import page_of, page_text
 from topoopt.pages.chart import LineChart
 from topoopt.plugins.testbeds import TestbedLink, TestbedShare, sharing_job
-from topoopt.plugins.testbeds.congestion.congestion_control import MltcpIteration
+from topoopt.plugins.testbeds.congestion_control import MltcpIteration
 from topoopt.plugins.testbeds.sharing.processes import Iteration
 from topoopt.plugins.testbeds.sharing.shared_run import JobRun, SharedRun, Sharing
 

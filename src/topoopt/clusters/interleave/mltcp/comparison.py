@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import shows_itself
+from topoopt.base.answers import Progress, shows_itself
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.base.progress import Progress
 from topoopt.clusters.interleave.interleaving import interleave
 from topoopt.clusters.interleave.mltcp.sharing_ways import (
     SHARING_WAYS,

@@ -10,8 +10,14 @@ from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
 from topoopt.clusters.interleave.interleaving import interleave
-from topoopt.clusters.interleave.link_sharing import LinkSharing, fair_sharing, mltcp_sharing, static_sharing
-from topoopt.clusters.interleave.periodic.periodic_job import PeriodicJob, PeriodicRun
+from topoopt.clusters.interleave.periodic.periodic_job import (
+    LinkSharing,
+    PeriodicJob,
+    PeriodicRun,
+    fair_sharing,
+    mltcp_sharing,
+    static_sharing,
+)
 from topoopt.clusters.interleave.periodic.periodic_jobs import run_periodic_jobs
 from topoopt.clusters.interleave.profiles.profile import CommunicationProfile, Phase
 from topoopt.simulation import Aggressiveness

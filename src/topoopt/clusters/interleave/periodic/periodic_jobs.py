@@ -10,8 +10,14 @@ from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
 from topoopt.base.units import format_bandwidth
-from topoopt.clusters.interleave.link_sharing import LinkSharing, fair_sharing
-from topoopt.clusters.interleave.periodic.periodic_job import JobIterations, LinkUse, PeriodicJob, PeriodicRun
+from topoopt.clusters.interleave.periodic.periodic_job import (
+    JobIterations,
+    LinkSharing,
+    LinkUse,
+    PeriodicJob,
+    PeriodicRun,
+    fair_sharing,
+)
 from topoopt.clusters.interleave.periodic.periodic_jobs_kernel import run_periodic
 from topoopt.clusters.interleave.periodic.periodic_state import (
     COMMUNICATION,

@@ -18,8 +18,14 @@ from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.base.units import format_bandwidth, format_time
 from topoopt.clusters.interleave.profiles.byte_curve import ByteCurve
-from topoopt.clusters.interleave.profiles.mean_iteration import MeanIteration, ToldShare, mean_iteration
-from topoopt.clusters.interleave.profiles.phase_fit import TOLERANCE, few_phases, within_period
+from topoopt.clusters.interleave.profiles.phase_fit import (
+    TOLERANCE,
+    MeanIteration,
+    ToldShare,
+    few_phases,
+    mean_iteration,
+    within_period,
+)
 from topoopt.clusters.interleave.profiles.profile import CommunicationProfile, Phase
 
 MOST_CELLS = 1 << 15

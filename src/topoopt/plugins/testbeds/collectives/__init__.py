@@ -16,11 +16,13 @@ from topoopt.plugins.testbeds.collectives import (
 )  # first of all: without it there is one line, and no more
 
 if TYPE_CHECKING:
-    from topoopt.plugins.testbeds.collectives.all_to_all import all_to_all as all_to_all
-    from topoopt.plugins.testbeds.collectives.multi_ring import MultiRing as MultiRing
-    from topoopt.plugins.testbeds.collectives.multi_ring import multi_ring_all_reduce as multi_ring_all_reduce
-    from topoopt.plugins.testbeds.collectives.multi_ring import multi_ring_hook as multi_ring_hook
-    from topoopt.plugins.testbeds.collectives.plan_rings import rings_of_plan as rings_of_plan
+    from topoopt.plugins.testbeds.collectives.rings import rings_of_plan as rings_of_plan
     from topoopt.plugins.testbeds.collectives.rings import rings_of_strides as rings_of_strides
+    from topoopt.plugins.testbeds.collectives.torch_collectives import MultiRing as MultiRing
+    from topoopt.plugins.testbeds.collectives.torch_collectives import all_to_all as all_to_all
+    from topoopt.plugins.testbeds.collectives.torch_collectives import (
+        multi_ring_all_reduce as multi_ring_all_reduce,
+    )
+    from topoopt.plugins.testbeds.collectives.torch_collectives import multi_ring_hook as multi_ring_hook
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.plugins.testbeds.congestion.congestion_control import unregister
+from topoopt.plugins.testbeds.congestion_control import unregister
 from topoopt.plugins.testbeds.namespaces import (
     create_namespace,
     namespaces_named,

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
+from topoopt.base.answers import Progress
 from topoopt.base.errors import InvalidInput
-from topoopt.base.progress import Progress
 from topoopt.base.units import format_bandwidth, format_bytes
-from topoopt.plugins.testbeds.congestion.congestion_control import (
+from topoopt.plugins.testbeds.congestion_control import (
     MltcpIteration,
     MltcpJob,
     check_toolchain,

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
-from topoopt.plugins.testbeds.congestion.congestion_control import MltcpIteration
+from topoopt.plugins.testbeds.congestion_control import MltcpIteration
 from topoopt.plugins.testbeds.sharing.processes import Iteration, SharingJob, TestbedLink
 
 STEADY = 0.5

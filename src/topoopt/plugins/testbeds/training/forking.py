@@ -19,8 +19,8 @@ from typing import Any
 from topoopt.base.errors import Infeasible
 from topoopt.plugins.testbeds.collectives import all_to_all
 from topoopt.plugins.testbeds.collectives.pytorch import dist, torch
-from topoopt.plugins.testbeds.collectives.shares import Tensor
-from topoopt.plugins.testbeds.training.real_training import train
+from topoopt.plugins.testbeds.collectives.rings import Tensor
+from topoopt.plugins.testbeds.training.real_training import Worker, train
 from topoopt.plugins.testbeds.training.script import (
     Command,
     Compute,
@@ -33,7 +33,6 @@ from topoopt.plugins.testbeds.training.script import (
     Send,
     ServerScript,
 )
-from topoopt.plugins.testbeds.training.worker import Worker
 
 
 @dataclass

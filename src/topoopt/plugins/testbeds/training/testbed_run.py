@@ -1,18 +1,85 @@
-"""A job on several fabrics of a testbed, one after the other, at one scale; and the noun of what came of it."""
+"""A job on several fabrics of a testbed at one scale: each is built, ranks train, kernels count, all is removed."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from statistics import median
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, Progress, frame, shows_itself, silent
 from topoopt.base.errors import InvalidInput
-from topoopt.base.progress import Progress, silent
 from topoopt.catalog import ClusterSpec
 from topoopt.plugins.testbeds.emulated_fabrics import Emulated
-from topoopt.plugins.testbeds.training.fabric_run import FabricRun, predict_iteration
+from topoopt.plugins.testbeds.network import CounterReading, PortBytes, Testbed, build, counting, identity
+from topoopt.plugins.testbeds.standing_testbeds import check_paths
+from topoopt.plugins.testbeds.training.fabric_run import (
+    REFERENCE,
+    CutLink,
+    FabricRun,
+    LinkBytes,
+    Prediction,
+    predict_iteration,
+)
 from topoopt.plugins.testbeds.training.job import Scale, TestbedJob, scale_for
-from topoopt.plugins.testbeds.training.ranks import need_pytorch
-from topoopt.plugins.testbeds.training.train_on_fabric import PlannedCut, TrainingSettings, train_on_fabric
+from topoopt.plugins.testbeds.training.ranks import (
+    Iterations,
+    Ranks,
+    load_scripts,
+    need_pytorch,
+    one_iteration,
+    run_iterations,
+)
+from topoopt.plugins.testbeds.training.script import Place, ServerScript
+from topoopt.plugins.testbeds.training.write_script import write_scripts
+
+REAL_STEPS = 3
+"""Of the small model, before what is measured."""
+REAL_LIMIT_S = 60.0
+CUT_AFTER = 0.3
+"""Of the iteration in which a link is cut, the part that is over by then."""
+READINGS = 200
+"""Of counters, in an iteration."""
+NOTICE_S = 0.2
+"""From a cut until servers forward otherwise: somebody has to notice."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """How a job is run.
+
+    Attributes
+    ----------
+    iterations, warm_up : int
+        That are measured, and those before them.
+    simulators : tuple of str
+        Whose times stand beside the measured.
+    counted : bool
+        Whether counters of all links are read over time.
+    """
+
+    scale: Scale
+    iterations: int = 3
+    warm_up: int = 1
+    simulators: tuple[str, ...] = (REFERENCE,)
+    counted: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedCut:
+    """A link to cut in an iteration, and what the plan does about it.
+
+    Attributes
+    ----------
+    repaired : Emulated
+        The fabric after the repair, with its cables.
+    """
+
+    src: int
+    dst: int
+    iteration: int
+    repair: str
+    repaired: Emulated
 
 
 @shows_itself
@@ -117,3 +184,180 @@ def train_on_fabrics(
         its_settings = replace(settings, counted=settings.counted and number == 0)
         runs.append(train_on_fabric(job, fabric, f"{name}-{number}", its_settings, its_cut, on_progress))
     return TestbedRun(job.name, cluster.servers, cluster.link_bandwidth_bps, settings.scale, tuple(runs))
+
+
+def train_on_fabric(
+    job: TestbedJob,
+    fabric: Emulated,
+    name: str,
+    settings: TrainingSettings,
+    cut: PlannedCut | None = None,
+    on_progress: Progress = silent,
+) -> FabricRun:
+    """Build a fabric, train on it, and remove it.
+
+    Parameters
+    ----------
+    name : str
+        Of the testbed; no other has it.
+    cut : PlannedCut, optional
+        Of a link while training goes on.
+
+    Raises
+    ------
+    InvalidInput
+        If this machine cannot have a testbed, or the cut is of an iteration that is not run.
+    Infeasible
+        If the job cannot be run so, or a process fails.
+    """
+    if cut is not None and not 0 < cut.iteration < settings.iterations - 1:
+        raise InvalidInput(
+            f"cut: iteration {cut.iteration} must have one before and one after it among 0..{settings.iterations - 1}"
+        )
+    scale = settings.scale
+    on_progress(f"{fabric.name}: simulating", 0, 0)
+    prediction = predict_iteration(job.graph, fabric.fabric, scale, settings.simulators)
+    scripts = write_scripts(job.graph, fabric.fabric, scale, prediction.ready_s)
+    on_progress(f"{fabric.name}: building {fabric.layout.servers} servers", 0, 0)
+    began_s = time.monotonic()
+    with build(fabric.layout, name, scale.bandwidth) as testbed:
+        check_paths(testbed, fabric)
+        built_s = time.monotonic()
+        on_progress(f"{fabric.name}: starting PyTorch on {fabric.layout.servers} servers", 0, 0)
+        with Ranks(places_of(testbed)) as ranks:
+            start_s = time.monotonic()
+            error = _train_for_real(ranks, job, fabric)
+            on_progress(f"{fabric.name}: training", 0, settings.iterations)
+            before: list[tuple[PortBytes, ...]] = []
+            readings: tuple[CounterReading, ...] = ()
+            if cut is None:
+                iterations, readings = _measure(ranks, testbed, scripts, prediction, settings, before)
+                done = None
+                counted = testbed.counters()
+            else:
+                iterations, done, counted = _with_a_cut(
+                    ranks, testbed, job, fabric, settings, prediction, cut, before
+                )
+                error = max(error, _train_for_real(ranks, job, cut.repaired))
+    measured = settings.iterations if cut is None else cut.iteration
+    links, dropped = _links(before[0], counted, prediction.link_bytes, measured)
+    return FabricRun(
+        fabric.name,
+        fabric.server_bandwidth_bps / scale.bandwidth,
+        fabric.layout.forwarding,
+        prediction,
+        iterations,
+        links,
+        dropped,
+        error,
+        built_s - began_s,
+        start_s - built_s,
+        done,
+        readings,
+    )
+
+
+def _measure(
+    ranks: Ranks,
+    testbed: Testbed,
+    scripts: Sequence[ServerScript],
+    prediction: Prediction,
+    settings: TrainingSettings,
+    before: list[tuple[PortBytes, ...]],
+) -> tuple[Iterations, tuple[CounterReading, ...]]:
+    """Run the iterations, and read counters before those that count, and while they run where that is asked for."""
+    expected_s, readings = prediction.iteration_time_s, list[CounterReading]()
+    with ExitStack() as stack:
+
+        def begin() -> None:
+            nonlocal readings
+            before.append(testbed.counters())
+            if settings.counted:
+                readings = stack.enter_context(counting(testbed, expected_s / READINGS))
+
+        iterations = run_iterations(
+            ranks, scripts, expected_s, settings.iterations, settings.warm_up, between=begin
+        )
+    return iterations, tuple(readings)
+
+
+def places_of(testbed: Testbed) -> list[Place]:
+    """Return where the ranks run: one in the namespace of each server, at its identity."""
+    servers = range(testbed.layout.servers)
+    return [Place(identity(server), str(testbed.namespace_file(server))) for server in servers]
+
+
+def _train_for_real(ranks: Ranks, job: TestbedJob, fabric: Emulated) -> float:
+    """Train the small model along the fabric's rings, and return the largest relative error of a gradient."""
+    members = tuple(range(fabric.layout.servers))
+    rings = tuple(ring.members for ring in fabric.fabric.rings.get(members, ())) or (members,)
+    checks = ranks.run(
+        "train", REAL_LIMIT_S, model=job.model, rings=rings, steps=REAL_STEPS, placement=job.placement
+    )
+    return float(max(check.gradient_error for check in checks))
+
+
+def _with_a_cut(
+    ranks: Ranks,
+    testbed: Testbed,
+    job: TestbedJob,
+    fabric: Emulated,
+    settings: TrainingSettings,
+    prediction: Prediction,
+    cut: PlannedCut,
+    before: list[tuple[PortBytes, ...]],
+) -> tuple[Iterations, CutLink, tuple[PortBytes, ...]]:
+    """Train, cut a link in the middle of an iteration, repair, and go on with the rings of the repaired fabric."""
+    scripts = write_scripts(job.graph, fabric.fabric, settings.scale, prediction.ready_s)
+    head = run_iterations(
+        ranks,
+        scripts,
+        prediction.iteration_time_s,
+        cut.iteration,
+        settings.warm_up,
+        between=lambda: before.append(testbed.counters()),
+    )
+    counted = testbed.counters()
+
+    def break_and_repair(begin_s: float) -> None:
+        at_s = begin_s + CUT_AFTER * prediction.iteration_time_s
+        time.sleep(max(0.0, at_s - time.monotonic()))
+        testbed.cut(cut.src, cut.dst)
+        time.sleep(NOTICE_S)
+        testbed.reroute(cut.repaired.layout)
+        check_paths(testbed, cut.repaired)
+
+    during_s = one_iteration(ranks, prediction.iteration_time_s, break_and_repair)
+    later = predict_iteration(job.graph, cut.repaired.fabric, settings.scale)
+    load_scripts(ranks, write_scripts(job.graph, cut.repaired.fabric, settings.scale, later.ready_s))
+    left = settings.iterations - cut.iteration - 1
+    tail_s = [one_iteration(ranks, later.iteration_time_s) for _ in range(left)]
+    whole = replace(head, measured_s=(*head.measured_s, during_s, *tail_s))
+    done = CutLink(
+        cut.src,
+        cut.dst,
+        cut.iteration,
+        cut.repair,
+        head.median_s,
+        during_s,
+        median(tail_s),
+        later.iteration_time_s,
+    )
+    return whole, done, counted
+
+
+def _links(
+    before: Sequence[PortBytes],
+    after: Sequence[PortBytes],
+    predicted: Mapping[tuple[int, int], float],
+    iterations: int,
+) -> tuple[tuple[LinkBytes, ...], int]:
+    """Return what each link carried in an iteration, parallel ones together, and how many packets were dropped."""
+    sent: dict[tuple[int, int], float] = {}
+    dropped = 0
+    for old, new in zip(before, after, strict=True):
+        assert (old.src, old.name) == (new.src, new.name), "no port came or went while they counted"
+        ends = (new.src, new.dst)
+        sent[ends] = sent.get(ends, 0.0) + (new.sent_bytes - old.sent_bytes) / iterations
+        dropped += new.dropped_packets - old.dropped_packets
+    return tuple(LinkBytes(*ends, sent[ends], predicted.get(ends, 0.0)) for ends in sorted(sent)), dropped

@@ -39,7 +39,6 @@ from topoopt.simulation.packet.kernel.layout import (
 )
 from topoopt.simulation.packet.kernel.links import enqueue
 from topoopt.simulation.packet.kernel.mltcp_account import account_of, note
-from topoopt.simulation.packet.kernel.pacing import go_on_pacing
 from topoopt.simulation.packet.kernel.recovery import (
     give_up,
     land,
@@ -51,6 +50,7 @@ from topoopt.simulation.packet.kernel.recovery import (
 )
 from topoopt.simulation.packet.kernel.sending import (
     drawn_path,
+    go_on_pacing,
     launch_one,
     next_link,
     send,

@@ -1,4 +1,4 @@
-"""The face of a transport in the engine: what it does at each event of a connection.
+"""The face of a transport in the engine, and the plainest transport: a sender at the rate of its first link.
 
 ``cwnd`` and ``ssthresh`` of a connection count packets. A transport has a window or paces its packets, and leaves out
 what does not concern it.
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from topoopt.base.kernel import inlined
-from topoopt.simulation.packet.kernel.layout import State
+from topoopt.simulation.packet.kernel.layout import OWN, State
 
 
 @inlined
@@ -51,3 +51,21 @@ class Law(NamedTuple):
     noticed: Callable[..., None] = idle
     wait_ps: Callable[..., int] = at_once
     sent: Callable[..., None] = idle
+
+
+NEXT_AT = OWN
+
+
+@inlined
+def line_rate_wait_ps(s: State, flow: int, now: int) -> int:
+    """Return how long the next packet has to wait."""
+    return max(int(s.window[flow, NEXT_AT]) - now, 0)
+
+
+@inlined
+def line_rate_sent(s: State, flow: int, serial: int, now: int) -> None:
+    """Count a packet that was sent, of so long on the wire."""
+    s.window[flow, NEXT_AT] = float(now + serial)
+
+
+LINE_RATE = Law(wait_ps=line_rate_wait_ps, sent=line_rate_sent)

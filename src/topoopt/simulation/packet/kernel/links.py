@@ -1,4 +1,4 @@
-"""Links: FIFO queues whose packets know when they leave as soon as they come.
+"""Links: FIFO queues whose packets know when they leave, and priority flow control (IEEE 802.1Qbb) between them.
 
 A link serves first come, first served, so a packet's departure is known on its arrival: when the one before it is
 through, plus its own time on the wire. Only the *arrival at the far end* of a link's first packet is an event: one
@@ -8,20 +8,26 @@ when the packet has arrived at the far end; everything that could have joined it
 ``HEAD``, ``AHEAD``, ``GONE``, ``TAIL`` count packets since the start: taken at the far end; counted for marks;
 known to have left; joined. A ring buffer of 2^k slots holds those between ``HEAD`` and ``TAIL``.
 
-Random numbers without a state, the same as in :mod:`topoopt.routing.routes`.
+Random numbers are without a state, as in :mod:`topoopt.routing.routes`: the same question gets the same number, in any
+process and order.
 
-The same question gets the same number, in any process and order.
+Under priority flow control a switch that holds much of what came by one link pauses that link. What came by a link
+and waits in its node is the link's ``INGRESS``. Above one threshold the node sends a pause to the link's sender,
+below another a resume; either takes the latency of the link. Departures are seen when the next packet joins their
+queue, or at the far end: a node may count what left an otherwise silent queue for one latency longer, and a resume
+still comes in time where all latencies are equal.
 """
 
 import numpy as np
 
 from topoopt.base.kernel import compiled, inlined, mix
-from topoopt.simulation.packet.kernel.heaps import push_link
+from topoopt.simulation.packet.kernel.heaps import push_link, push_timer
 from topoopt.simulation.packet.kernel.layout import (
     DOWN,
     FREE_RINGS,
     KIND_DATA,
     KIND_OPEN,
+    KIND_SHIFT,
     MARKED,
     NEVER,
     PAUSED,
@@ -34,8 +40,8 @@ from topoopt.simulation.packet.kernel.layout import (
     Link,
     Packet,
     State,
+    Timer,
 )
-from topoopt.simulation.packet.kernel.pfc import leave
 
 FIRST_RING = 32
 """Slots of a link's first ring buffer."""
@@ -247,3 +253,27 @@ def uniform(seed: int, number: int) -> float:
     """Return the number-th draw from [0, 1) of a seed."""
     bits = mix(mix(np.uint64(seed)) + np.uint64(number))
     return float(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@compiled
+def join(s: State, came_by: int, size: int, now: int) -> None:
+    """Count what stays in a node, and pause the link by which it came if that is too much."""
+    s.link[came_by, Link.INGRESS] += size
+    if s.link[came_by, Link.INGRESS] > s.count[Count.PFC_OFF_BYTES] and s.link[came_by, Link.PAUSE_AT] == 0:
+        when = now + s.link[came_by, Link.LATENCY]
+        s.link[came_by, Link.PAUSE_AT] = when
+        s.count[Count.PAUSES] += 1
+        push_timer(s, when, (Timer.PAUSE << KIND_SHIFT) | came_by)
+
+
+@compiled
+def leave(s: State, slot: int, size: int, left_at: int, now: int) -> None:
+    """Count a packet that has left a queue; its node may want the link by which it came to send again."""
+    came_by = s.path_link[(s.packet[slot, Packet.WHO] & 0xFFFFFFFF) - 1]
+    if came_by < 0:
+        return
+    s.link[came_by, Link.INGRESS] -= size
+    if s.link[came_by, Link.PAUSE_AT] > 0 and s.link[came_by, Link.INGRESS] <= s.count[Count.PFC_ON_BYTES]:
+        when = max(now, left_at + s.link[came_by, Link.LATENCY], s.link[came_by, Link.PAUSE_AT])
+        s.link[came_by, Link.PAUSE_AT] = 0
+        push_timer(s, when, (Timer.RESUME << KIND_SHIFT) | came_by)

@@ -4,13 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from topoopt.base.kernel import compiled, inlined
-from topoopt.simulation.packet.kernel.cubic import CUBIC
 from topoopt.simulation.packet.kernel.dcqcn import DCQCN
 from topoopt.simulation.packet.kernel.dctcp import DCTCP
-from topoopt.simulation.packet.kernel.law import Law
+from topoopt.simulation.packet.kernel.law import LINE_RATE, Law
 from topoopt.simulation.packet.kernel.layout import Constant, Count, State, Window
-from topoopt.simulation.packet.kernel.line_rate import LINE_RATE
-from topoopt.simulation.packet.kernel.reno import RENO
+from topoopt.simulation.packet.kernel.reno import CUBIC, RENO
 
 LAWS: Mapping[str, Law] = {
     "dctcp": DCTCP,

@@ -1,0 +1,37 @@
+"""``topoopt models`` and ``topoopt hardware``: the models that come with topoopt, and what can be bought."""
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.frontends.cli.output import show
+
+
+def hardware(
+    name: Annotated[
+        str | None,
+        Argument(
+            metavar="TABLE",
+            help="accelerators, servers, nics, transceivers, switches, optical-switches or efficiency; "
+            "all if not named.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print JSON, with sources.")] = False,
+) -> None:
+    """List accelerators, servers, network parts and efficiencies, each with its source."""
+    show(topoopt.hardware(name), as_json)
+
+
+def models(
+    name: Annotated[
+        str | None,
+        Argument(
+            metavar="MODEL|config.json",
+            help="Show one model: its hyper-parameters, or a transformer's shapes and parameters.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the models that come with topoopt: variants and hyper-parameters, shapes of transformers."""
+    show(topoopt.models(name), as_json)

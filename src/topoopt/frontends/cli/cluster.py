@@ -1,0 +1,68 @@
+"""``topoopt cluster``: many jobs over time, on shards of their own or on a fabric that they share."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Annotated, TypedDict
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.base.workers import start_compiling_ahead
+from topoopt.frontends.cli.output import check_writable, progress, show
+from topoopt.frontends.cli.verbs import group
+from topoopt.frontends.cli.word_flags import spread
+from topoopt.schema.words import ClusterWords, File, Word
+
+
+class CourseWords(TypedDict, total=False):
+    """On which fabrics."""
+
+    fabrics: Annotated[Sequence[str], Word("LIST", names=("fabric", "fabrics"))]
+    """Networks, with commas: {networks of cluster}. Jobs have links of their own on topoopt and topoopt-ocs, and share
+    them elsewhere. Default: {compared by cluster}. With --scheduler one network: cassini-24, or a shared one."""
+    prices: Annotated[str, Word("2026|2025|2022|FILE", "2026")]
+    """Price list, or a file whose rows are laid over one: 2025,mine.csv; alone over 2026."""
+
+
+class ClusterFiles(TypedDict, total=False):
+    """What is written."""
+
+    out: File
+    """Write the result as JSON, for topoopt report."""
+
+
+@spread
+def run(
+    words: ClusterWords,
+    course: CourseWords,
+    files: ClusterFiles,
+    trace: Annotated[
+        str | None,
+        Argument(metavar="TRACE.csv", show_default=False, help="A row for each job; see examples/trace.csv."),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print JSON, with every job.")] = False,
+) -> None:
+    """Run a trace of jobs on a cluster, and say how long iterations, jobs and waiting take on each fabric."""
+    out = files.get("out")
+    check_writable(out, "--out", trace)
+    check_writable(words.get("save_trace"), "--save-trace")
+    if "scheduler" not in words:
+        start_compiling_ahead()  # before all that a run imports
+    with progress("planning jobs") as report:
+        result = topoopt.cluster.run(trace, on_progress=report, **course, **words)
+    if out is not None:
+        topoopt.write_cluster_result(out, result)
+    show(result, as_json)
+
+
+CLUSTER_VERBS: Mapping[str, str] = MappingProxyType(
+    {
+        "run": "Run a trace of jobs on a cluster, and say how long iterations, jobs and waiting take on each fabric.",
+    }
+)
+"""The verbs of the group."""
+cluster = group(
+    "topoopt.frontends.cli.cluster:",
+    CLUSTER_VERBS,
+    "Many jobs over time: arrivals, shards and their wiring, queueing; TopoOpt beside shared fabrics.",
+)

@@ -1,0 +1,235 @@
+"""``topoopt llm``: transformers on accelerators: time and memory, traffic, the best split, and calibration."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
+from typing import Annotated, Any, TypedDict
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.base.errors import InvalidInput
+from topoopt.frontends.cli.output import check_table, check_writable, progress, show
+from topoopt.frontends.cli.verbs import group
+from topoopt.frontends.cli.word_flags import spread
+from topoopt.schema.files import write_table
+from topoopt.schema.words import (
+    ConfigurationSearchWords,
+    EstimateWords,
+    File,
+    RankTrafficWords,
+    Switch,
+    Word,
+    defaults,
+    panel,
+)
+
+
+@panel("Fit")
+class FitWords(TypedDict, total=False):
+    """Of which runs, and from where."""
+
+    accelerator: Annotated[str, Word("NAME[,NAME]")]
+    """Whose runs are taken, the calibration being for the first; those with most runs."""
+    start: Annotated[str, Word("neutral|NAME|FILE")]
+    """Where the fit starts, and what it is held back to; the accelerator's own calibration."""
+    attention: Annotated[str, Word("auto|fused|eager")]
+    """Of runs that do not say: FlashAttention, scores in memory, or by ZeRO stage; as the start has it."""
+    weight: Annotated[Sequence[str], Word("DATASET=X", repeated=True)]
+    """How much a data set counts; 1. May be repeated."""
+    strength: Annotated[float, Word("X")]
+    """Of the start; chosen by cross-validation if not given."""
+    seed: Annotated[int, Word("N", 0)]
+    """Of the held-out parts."""
+
+
+@panel("Output")
+class FitFiles(TypedDict, total=False):
+    """What is written."""
+
+    out: File
+    """Write the calibration, TOML."""
+
+
+TransformerArgument = Annotated[
+    str | None,
+    Argument(
+        metavar="MODEL|config.json",
+        show_default=False,
+        help="A transformer (topoopt models), or the config.json of Hugging Face.",
+    ),
+]
+OF_ONE = ("--estimator", "--uneven-stages", "--latency")
+"""Flags that no column of a table of runs stands for."""
+
+
+@panel("Table of runs")
+class RunsFiles(TypedDict, total=False):
+    """The runs, and what is written."""
+
+    runs: Annotated[str, Word("FILE.csv")]
+    """Estimate every run of a table instead, and compare with the times in it."""
+    out: Annotated[str, Word("OUT.csv")]
+    """The table of --runs with predictions."""
+
+
+@panel("Output")
+class ListWords(TypedDict, total=False):
+    """How many are shown, and what is written."""
+
+    top: Annotated[int, Word("K", 10)]
+    """How many are shown."""
+    variants: Switch
+    """Show also rows that differ from a faster one in recomputation, ZeRO or sequence parallelism only."""
+    csv_file: Annotated[str, Word("FILE", names=("csv",))]
+    """Write all that fit, the fastest first."""
+
+
+@panel("Output")
+class MatrixWords(TypedDict, total=False):
+    """What the matrix is of, and what is written."""
+
+    by: Annotated[str, Word("server|rank|kind", "server")]
+    """Matrix of servers, without what stays inside them; of ranks; of servers for each kind."""
+    csv_file: Annotated[str, Word("FILE", names=("csv",))]
+    """Write the matrix, as topoopt plan FILE.csv reads it; by kind as rows kind,src,dst,bytes."""
+    heat_map: File
+    """Draw the matrix: .png, .svg, .pdf, or .html with tables."""
+
+
+@spread
+def traffic(
+    words: RankTrafficWords,
+    matrix: MatrixWords,
+    source: TransformerArgument = None,
+    as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
+) -> None:
+    """Show what an iteration sends, exactly and without running it: by kind, by rank, between servers.
+
+    Tensor, context, expert, pipeline and data parallel messages, their sizes and counts.
+    """
+    csv_file, heat_map = matrix.get("csv_file"), matrix.get("heat_map")
+    slots: Any = words.get("slots")  # of a flag, a file
+    check_writable(csv_file, "--csv", source, words.get("loads"), slots)
+    if heat_map is not None:
+        check_writable(heat_map, "--heat-map")
+        topoopt.llm.picture_format(heat_map)
+    with progress("counting"):
+        answer = topoopt.llm.traffic(source, by=matrix["by"], **words)
+    pictures = () if heat_map is None else topoopt.llm.draw_rank_traffic(heat_map, answer)
+    if csv_file is not None:
+        answer.write_csv(csv_file)
+    show(answer, as_json, written=(csv_file, *pictures))
+
+
+@spread
+def search(
+    words: ConfigurationSearchWords,
+    shown: ListWords,
+    source: TransformerArgument = None,
+    as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
+) -> None:
+    """Find the fastest ways to split a transformer: degrees, micro-batch, recomputation, ZeRO.
+
+    Every valid configuration is looked at; those that do not fit into memory are left out, the others are ranked by
+    estimated time.
+    """
+    csv_file = shown.get("csv_file")
+    check_table(csv_file, "--csv")
+    with progress("searching configurations"):
+        answer = topoopt.llm.search(source, top=shown["top"], variants=shown["variants"], **words)
+    if csv_file is not None:
+        rows = answer.rows()
+        first = next(rows)
+        write_table(csv_file, list(first), (list(row.values()) for row in chain([first], rows)))
+    show(answer, as_json, written=(csv_file,))
+
+
+@spread
+def estimate(
+    words: EstimateWords,
+    files: RunsFiles,
+    source: TransformerArgument = None,
+    as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
+) -> None:
+    """Estimate the time of one training iteration, where it goes, and the memory that it needs."""
+    runs, out = files.get("runs"), files.get("out")
+    if runs is not None:
+        _refuse_beside_runs(source, words)
+        _estimate_runs(runs, words.get("calibration"), out, as_json)
+        return
+    if out is not None:
+        raise InvalidInput("--out: writes the table of --runs; give --runs FILE.csv, or leave it out")
+    show(topoopt.llm.estimate(source, **words), as_json)
+
+
+def _refuse_beside_runs(source: str | None, words: Mapping[str, Any]) -> None:
+    """Refuse flags that the table of runs answers row by row."""
+    usual = {"calibration": words.get("calibration"), **defaults(EstimateWords)}
+    flags = ["MODEL"] if source is not None else []
+    flags += [f"--{word.replace('_', '-')}" for word, value in words.items() if value != usual.get(word)]
+    if flags and flags[0] in OF_ONE:
+        raise InvalidInput(f"{flags[0]}: is for one way of training, not for a table of runs; leave it out")
+    if flags:
+        raise InvalidInput(f"{flags[0]}: with --runs, every row of the table says its own; leave it out")
+
+
+def _estimate_runs(runs_file: str, calibration_file: Any, out: str | None, as_json: bool) -> None:
+    check_table(out, "--out")
+    check_writable(out, "--out", runs_file, calibration_file)
+    with progress("estimating runs"):
+        answer = topoopt.llm.estimate_runs(runs_file, calibration_file)
+    if out is not None:
+        write_table(out, answer.columns, (list(row.values()) for row in answer.rows()))
+    show(answer, as_json, written=(out,))
+
+
+@spread
+def calibrate(
+    runs_file: Annotated[
+        str, Argument(metavar="RUNS.csv", show_default=False, help="Measured runs, a row each.")
+    ],
+    words: FitWords,
+    files: FitFiles,
+    as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
+) -> None:
+    """Fit a calibration to measured step times, and say how far it is off on runs that it has not seen.
+
+    A handful of runs is enough: what they have no say in stays as it starts.
+    """
+    out = files.get("out")
+    check_writable(out, "--out", runs_file)
+    settings: dict[str, Any] = {**words, "weight": _weights(words.get("weight", ()))}
+    with progress("fitting"):
+        fit = topoopt.llm.calibrate(runs_file, **settings)
+    if out is not None:
+        topoopt.llm.write_calibration(out, fit.calibration)
+    show(fit, as_json, written=(out,))
+
+
+def _weights(pairs: Sequence[str]) -> dict[str, float]:
+    weights = {}
+    for pair in pairs:
+        name, _, number = pair.partition("=")
+        try:
+            weights[name] = float(number)
+        except ValueError:
+            raise InvalidInput(f'--weight: expected DATASET=X with a positive number, got "{pair}"') from None
+    return weights
+
+
+LLM_VERBS: Mapping[str, str] = MappingProxyType(
+    {
+        "estimate": "Estimate the time of one training iteration, where it goes, and the memory that it needs.",
+        "traffic": "Show what an iteration sends, exactly and without running it: by kind, by rank, between servers.",
+        "search": "Find the fastest ways to split a transformer: degrees, micro-batch, recomputation, ZeRO.",
+        "calibrate": "Fit a calibration to measured step times, and say how far it is off on runs that it has not "
+        "seen.",
+    }
+)
+"""The verbs of the group."""
+llm = group(
+    "topoopt.frontends.cli.llm:",
+    LLM_VERBS,
+    "Transformers on accelerators: step time, memory, traffic and the best way of splitting them.",
+)

@@ -1,0 +1,55 @@
+"""``topoopt mltcp``: jobs on one link, iteration by iteration, under MLTCP and other ways of sharing it."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, TypedDict
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.frontends.cli.output import check_writable, progress, show
+from topoopt.frontends.cli.verbs import group
+from topoopt.frontends.cli.word_flags import spread
+from topoopt.schema.words import File, MltcpWords, panel
+
+
+@panel("Output")
+class MltcpFiles(TypedDict, total=False):
+    """What is written."""
+
+    report: File
+    """Write the page with its charts, as HTML."""
+
+
+@spread
+def simulate(
+    words: MltcpWords,
+    files: MltcpFiles,
+    jobs: Annotated[
+        list[str] | None,
+        Argument(metavar="JOB", show_default=False, help="Job files; see --communication, too."),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
+) -> None:
+    """Let jobs share a link under MLTCP, fair sharing, CASSINI and on links of their own, iteration by iteration."""
+    out = files.get("report")
+    check_writable(out, "--report", *(jobs or ()))
+    with progress("simulating") as report:
+        answer = topoopt.mltcp.simulate(tuple(jobs or ()), on_progress=report, **words)
+    if out is not None:
+        topoopt.report(answer, out)
+    show(answer, as_json, written=(out,))
+
+
+MLTCP_VERBS: Mapping[str, str] = MappingProxyType(
+    {
+        "simulate": "Let jobs share a link under MLTCP, fair sharing, CASSINI and on links of their own, iteration by "
+        "iteration.",
+    }
+)
+"""The verbs of the group."""
+mltcp = group(
+    "topoopt.frontends.cli.mltcp:",
+    MLTCP_VERBS,
+    "Congestion control that lets jobs on one link find their interleaving by themselves.",
+)

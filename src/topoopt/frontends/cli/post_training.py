@@ -1,0 +1,106 @@
+"""``topoopt rl`` and ``topoopt finetune``: a step of reinforcement learning, and ways of fine-tuning."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypedDict
+
+from typer import Argument, Option
+
+import topoopt
+from topoopt.base.errors import InvalidInput
+from topoopt.frontends.cli.output import check_table, check_writable, progress, show
+from topoopt.frontends.cli.word_flags import spread
+from topoopt.schema.files import write_table
+from topoopt.schema.words import FineTuneWords, RlWords, Word, defaults, panel
+
+
+@panel("Table of runs")
+class RlRunsFiles(TypedDict, total=False):
+    """The runs, and what is written."""
+
+    runs: Annotated[str, Word("FILE.csv")]
+    """Predict every measured step of a table instead, and compare with the times in it."""
+    out: Annotated[str, Word("OUT.csv")]
+    """Predictions of --runs, a row each."""
+
+
+@spread
+def rl(
+    words: RlWords,
+    files: RlRunsFiles,
+    model: Annotated[
+        str | None,
+        Argument(
+            metavar="MODEL|config.json",
+            show_default=False,
+            help="A transformer (topoopt models), or the config.json of Hugging Face.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
+) -> None:
+    """Say how long a step of reinforcement learning takes, phase by phase, and what it waits for."""
+    runs, out = files.get("runs"), files.get("out")
+    if runs is not None:
+        _refuse_beside_runs(model, words)
+        _predict_runs(runs, out, as_json)
+        return
+    if out is not None:
+        raise InvalidInput("--out: writes the predictions of --runs; give --runs FILE.csv, or leave it out")
+    if model is None:
+        raise InvalidInput("MODEL: say which transformer (topoopt models), or give --runs FILE.csv")
+    with progress("planning the step"):
+        answer = topoopt.rl(model, **words)
+    show(answer, as_json)
+
+
+def _refuse_beside_runs(model: str | None, words: Mapping[str, Any]) -> None:
+    """Refuse flags that the table of runs answers row by row."""
+    usual = defaults(RlWords)
+    flags = ["MODEL"] if model is not None else []
+    flags += [f"--{word.replace('_', '-')}" for word, value in words.items() if value != usual.get(word)]
+    if flags:
+        raise InvalidInput(f"{flags[0]}: with --runs, every row of the table says its own; leave it out")
+
+
+def _predict_runs(runs_file: str, out: str | None, as_json: bool) -> None:
+    check_table(out, "--out")
+    check_writable(out, "--out", runs_file)
+    with progress("predicting runs"):
+        answer = topoopt.rl_runs(runs_file)
+    if out is not None:
+        rows = answer.rows()
+        write_table(out, list(rows[0]) if rows else ["id"], (list(row.values()) for row in rows))
+    show(answer, as_json, written=(out,))
+
+
+@spread
+def finetune(
+    words: FineTuneWords,
+    model: Annotated[
+        str,
+        Argument(
+            metavar="MODEL|config.json",
+            show_default=False,
+            help="A transformer (topoopt models), or the config.json of Hugging Face.",
+        ),
+    ],
+    out: Annotated[
+        str | None,
+        Option(
+            "--out",
+            metavar="PLAN.json",
+            rich_help_panel="Output",
+            help="Write the plan of the way that is asked for.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
+) -> None:
+    """Say what fine-tuning takes, by adapters or of all weights: split, memory, hours, dollars."""
+    check_writable(out, "--out")
+    with progress("planning the fine-tuning") as report:
+        answer = topoopt.finetune(model, on_progress=report, **words)
+    plan = answer.asked.plan
+    if out is not None and plan is not None:
+        topoopt.write_plan(out, plan)
+    show(answer, as_json, written=(out if plan else None,))
+    if out is not None and plan is None:
+        raise InvalidInput("--out: one server needs no network, so there is no plan of one; leave it out")

@@ -1,0 +1,62 @@
+"""``topoopt.models`` and ``topoopt.hardware``: the models that come with topoopt, and what can be bought."""
+
+import os
+
+from topoopt.catalog import HardwareTables, hardware_tables
+from topoopt.jobs import ModelList, listed_models
+from topoopt.schema.words import checked_arguments
+
+
+@checked_arguments
+def hardware(table: str | None = None) -> HardwareTables:
+    """List accelerators, servers, network parts and efficiencies, each with its source.
+
+    Parameters
+    ----------
+    table
+        ``accelerators``, ``servers``, ``nics``, ``transceivers``, ``switches``, ``optical-switches`` or ``efficiency``;
+        all if not named.
+
+    Returns
+    -------
+    HardwareTables
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such table.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> [row.name for row in topoopt.hardware("optical-switches").tables["optical-switches"]][:2]
+    ['patch-panel', 'piezo']
+    """
+    return hardware_tables(table)
+
+
+@checked_arguments
+def models(name: str | os.PathLike[str] | None = None) -> ModelList:
+    """List the models that come with topoopt: variants and hyper-parameters, shapes of transformers.
+
+    Parameters
+    ----------
+    name
+        One model, a variant of it, or the ``config.json`` of a transformer.
+
+    Returns
+    -------
+    ModelList
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such model.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> topoopt.models("llama3-70b").transformers[0].parameters.total
+    70553706496
+    """
+    return listed_models(None if name is None else os.fspath(name))

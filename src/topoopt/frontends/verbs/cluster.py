@@ -1,0 +1,388 @@
+"""``topoopt.cluster.run``: a trace of jobs on a cluster."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Unpack
+
+from topoopt.base.answers import Progress, digest, silent
+from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.units import parse_bandwidth, parse_time
+from topoopt.base.workers import start_compiling_ahead
+from topoopt.catalog import ClusterSpec, compared_by, networks_of
+from topoopt.clusters import (
+    CASSINI_TRACES,
+    MIXED,
+    SCHEDULERS,
+    CassiniTraceSettings,
+    ClusterResult,
+    ClusterSettings,
+    GeneratorSettings,
+    Machine,
+    MixedTraceSettings,
+    PanelSettings,
+    ScheduledCluster,
+    ScheduleSettings,
+    Trace,
+    WorkerNetwork,
+    cassini_24,
+    cassini_trace_for,
+    generate_trace,
+    mixed_trace,
+    parse_mix,
+    read_trace,
+    run_cluster,
+    run_schedules,
+    shared_fabric,
+    write_trace,
+)
+from topoopt.clusters.interleave import SHARINGS
+from topoopt.finder import FabricRequest
+from topoopt.frontends.verbs.job_request import search_options
+from topoopt.jobs import JobRequest, JobSettings, expecting
+from topoopt.pricing import DEFAULT_PRICES
+from topoopt.schema.files import read_bytes
+from topoopt.schema.words import (
+    ClusterWords,
+    GeneratorWords,
+    ScheduleWords,
+    amount,
+    checked_arguments,
+    checked_words,
+    defaults,
+    pick,
+)
+
+__all__ = ("run",)
+
+PRESET = "cassini-24"
+FIXED = ("servers", "degree", "bandwidth", "latency", "links")
+"""Words of the machine that the preset has its own values for."""
+WITHOUT_MEANING = (
+    "accelerators_per_server",
+    "logical_servers",
+    "queue",
+    "placement",
+    "look_ahead",
+    "move_time",
+    "hands",
+    "ocs",
+)
+"""Words that a scheduler of single workers leaves nothing to decide."""
+PARTS: Mapping[str, str] = MappingProxyType(
+    {"cassini": "cassini", **{name: "sharing" for name in SHARINGS if name != "fair"}}
+)
+"""What a scheduler's name may be joined with, by +, and the word that says the same of all."""
+DRAWN: Mapping[str, Any] = MappingProxyType(
+    {
+        "jobs": 0,
+        "load": 0.8,
+        "horizon": "24h",
+        "mix": "default",
+        "servers_per_job": 16,
+        "durations": "lognormal",
+        "mean_duration": "1h",
+    }
+)
+"""What is drawn where nothing is given: a day of jobs."""
+USED = {"poisson": ("load", "horizon"), MIXED: ("load", "horizon", "jobs")}
+"""Words that a preset takes; the others take none."""
+FREE = ("jobs", "at_once", "load", "horizon", "mix", "servers_per_job", "durations", "mean_duration")
+TraceSource = Trace | str | os.PathLike[str]
+"""A trace, or the file of one."""
+
+
+@checked_arguments
+def run(
+    trace: TraceSource | None = None,
+    *,
+    fabrics: Sequence[str] | None = None,
+    prices: str = DEFAULT_PRICES,
+    on_progress: Progress = silent,
+    **words: Unpack[ClusterWords],
+) -> ClusterResult:
+    """Run a trace of jobs on a cluster, and say how long iterations, jobs and waiting take on each fabric.
+
+    Parameters
+    ----------
+    trace
+        A trace or its file; none where ``generate=True`` or ``trace_preset`` draws one.
+    fabrics
+        Names of ``topoopt.catalog.networks_of("cluster")``; those of ``compared_by("cluster")`` by default.
+        With ``scheduler``, one network: ``cassini-24`` where not given, or a shared
+        one.
+    prices
+        A price list's name, or a file that is laid over it, by which fabrics are priced and fat-trees dimensioned.
+    on_progress
+        Called with the stage, what is done and what there is.
+    **words
+        The flags of ``topoopt cluster run`` with underscores; ``save_trace`` is a file for the jobs that were drawn.
+
+    Returns
+    -------
+    ClusterResult
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown word or name, or a value that is not allowed.
+
+    Examples
+    --------
+    >>> import topoopt
+    >>> result = topoopt.cluster.run(generate=True, jobs=2, at_once=True, servers=32, degree=4, fabrics=["topoopt"],
+    ...                              mix="vgg16=1", mean_duration="1s")
+    >>> [run.fabric for run in result.fabrics], len(result.fabrics[0].jobs)
+    (['topoopt'], 2)
+    """
+    complete = checked_words(words, ClusterWords)
+    settings = cluster_settings(complete, prices)
+    scheduled = scheduled_cluster(complete, settings, fabrics) if "scheduler" in words else None
+    if scheduled is None:
+        refuse_schedule_words(complete)
+        start_compiling_ahead()
+    jobs = _trace(trace, complete, of_workers(settings, scheduled.network) if scheduled else settings)
+    inputs = (
+        {}
+        if trace is None or isinstance(trace, Trace)
+        else {Path(trace).name: digest(read_bytes(Path(trace)))}
+    )
+    if scheduled:
+        result = run_schedules(jobs, scheduled, inputs=inputs, on_progress=on_progress)
+    else:
+        names = compared_by("cluster") if fabrics is None else tuple(fabrics)
+        result = run_cluster(jobs, settings, names, inputs=inputs, on_progress=on_progress)
+    if "save_trace" in words:
+        write_trace(words["save_trace"], jobs)
+    return result
+
+
+def _trace(trace: TraceSource | None, words: Mapping[str, Any], settings: ClusterSettings) -> Trace:
+    """Return the trace that is given, or draw one."""
+    drawn = [word for word, value in pick(words, GeneratorWords).items() if value is not False]
+    if trace is None:
+        if "trace_preset" in words:
+            return preset_trace(words, settings)
+        if not words["generate"]:
+            raise InvalidInput("TRACE.csv: give the file of a trace, generate to draw one, or trace_preset")
+        return generate_trace(generator_settings(words, settings.seed), settings.logical.servers)
+    name = "the trace" if isinstance(trace, Trace) else os.fspath(trace)
+    if words["generate"]:
+        raise InvalidInput(f"generate: {name} is a trace already; give a file or generate, not both")
+    if drawn:
+        raise InvalidInput(f"{drawn[0]}: is for generate; the jobs of {name} are what they are")
+    with expecting(name, "trace"):
+        return trace if isinstance(trace, Trace) else read_trace(name)
+
+
+def preset_trace(words: Mapping[str, Any], settings: ClusterSettings) -> Trace:
+    """Return the trace of a preset.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown preset, and words that it does not take.
+    """
+    kind = words["trace_preset"]
+    check_known("trace_preset", kind, (MIXED, *CASSINI_TRACES))
+    said = {"load": words.get("load"), "horizon_s": _horizon_s(words)}
+    given = {name: value for name, value in said.items() if value is not None}
+    for word in FREE:
+        if words.get(word) not in (None, False) and word not in USED.get(kind, ()):
+            raise InvalidInput(f"{word}: the trace {kind} says it; leave one of them out")
+    if kind == MIXED:
+        return mixed_trace(_mixed(words, settings.seed, given), settings.logical.servers)
+    return cassini_trace_for(CassiniTraceSettings(kind, seed=settings.seed, **given), settings)
+
+
+def _mixed(words: Mapping[str, Any], seed: int, given: Mapping[str, float]) -> MixedTraceSettings:
+    jobs = words.get("jobs")
+    if jobs is not None and jobs < 1:
+        raise InvalidInput(f"jobs: expected an integer >= 1, got {jobs}")
+    if jobs is not None and "horizon_s" in given:
+        raise InvalidInput("horizon: with jobs, jobs come until there are so many; leave one of them out")
+    return MixedTraceSettings(jobs=jobs or 0, seed=seed, **given)
+
+
+def _horizon_s(words: Mapping[str, Any]) -> float | None:
+    return amount(parse_time, words["horizon"], "horizon") if "horizon" in words else None
+
+
+def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
+    """Return how the cluster is run.
+
+    Raises
+    ------
+    InvalidInput
+        For unknown names and numbers out of range.
+    """
+    options, request = search_options(JobRequest(), words)
+    inside_bps = 0.0
+    if "intra_server_bandwidth" in words:
+        inside_bps = amount(parse_bandwidth, words["intra_server_bandwidth"], "intra_server_bandwidth")
+    cluster = ClusterSpec(
+        servers=words["servers"],
+        degree=words["degree"],
+        link_bandwidth_bps=amount(parse_bandwidth, words["bandwidth"], "bandwidth"),
+        accelerators_per_server=words["accelerators_per_server"],
+        accelerator=words["accelerator"],
+        link_latency_s=amount(parse_time, words["latency"], "latency"),
+        links=words["links"],
+        **({"intra_server_bandwidth_bps": inside_bps} if inside_bps else {}),
+    )
+    move_s = amount(parse_time, words["move_time"], "move_time")
+    return ClusterSettings(
+        cluster,
+        words["logical_servers"],
+        words["queue"],
+        words["placement"],
+        words["weighting"],
+        PanelSettings(words["look_ahead"], move_s, words["hands"]),
+        words["ocs"],
+        options,
+        JobSettings(**request.settings),
+        words["simulator"],
+        prices,
+        scale_up_bps=inside_bps,
+    )
+
+
+def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings:
+    """Return what to draw.
+
+    Raises
+    ------
+    InvalidInput
+        For numbers out of range, and words that have no meaning together.
+    """
+    _check_drawn(words)
+    drawn = {**DRAWN, **words}
+    return GeneratorSettings(
+        jobs=drawn["jobs"],
+        load=0.0 if words["at_once"] else drawn["load"],
+        horizon_s=amount(parse_time, drawn["horizon"], "horizon"),
+        mix=parse_mix(drawn["mix"], "mix"),
+        servers_per_job=drawn["servers_per_job"],
+        durations=drawn["durations"],
+        mean_duration_s=amount(parse_time, drawn["mean_duration"], "mean_duration"),
+        seed=seed,
+    )
+
+
+def _check_drawn(words: Mapping[str, Any]) -> None:
+    jobs, load = words.get("jobs"), words.get("load")
+    if jobs is not None and jobs < 1:
+        raise InvalidInput(f"jobs: expected an integer >= 1, got {jobs}")
+    if load is not None and not 0 < load < float("inf"):
+        raise InvalidInput(f"load: expected a number > 0, such as 0.8, got {load:g}")
+    if words["at_once"]:
+        if jobs is None:
+            raise InvalidInput("at_once: say with jobs how many come at once")
+        for word in ("load", "horizon"):
+            if word in words:
+                raise InvalidInput(f"{word}: has no meaning with at_once; leave one of them out")
+    if jobs is not None and "horizon" in words:
+        raise InvalidInput("horizon: with jobs, jobs come until there are so many; leave one of them out")
+
+
+def scheduled_cluster(
+    words: Mapping[str, Any], settings: ClusterSettings, fabrics: Sequence[str] | None
+) -> ScheduledCluster:
+    """Return network, machine and schedulers that the words ask for.
+
+    Raises
+    ------
+    InvalidInput
+        For unknown names, numbers out of range, and words that have no meaning with a scheduler.
+    """
+    if not words["scheduler"]:
+        raise InvalidInput(f"scheduler: name one of {', '.join(SCHEDULERS)}")
+    for word in WITHOUT_MEANING:
+        _refuse_changed(words, word, "has no meaning with a scheduler of single workers; leave it out")
+    network = _network(words, settings, fabrics)
+    machine = Machine(
+        network.server_bandwidth_bps,
+        settings.cluster.link_latency_s,
+        settings.cluster.accelerator,
+        settings.costs,
+        settings.simulator,
+    )
+    schedules = tuple(_schedule(name, words, settings) for name in words["scheduler"])
+    if not any(schedule.cassini for schedule in schedules):
+        _refuse_changed(words, "merging", "is for CASSINI; ask for it, such as scheduler=themis+cassini")
+    if len(set(schedules)) < len(schedules):
+        raise InvalidInput("scheduler: one stands twice; name each once")
+    return ScheduledCluster(network, machine, schedules)
+
+
+def of_workers(settings: ClusterSettings, network: WorkerNetwork) -> ClusterSettings:
+    """Return the settings of a cluster whose servers are the workers of a network: traces are drawn for it."""
+    cluster = replace(
+        settings.cluster,
+        servers=network.servers,
+        degree=1,
+        link_bandwidth_bps=network.server_bandwidth_bps,
+        accelerators_per_server=1,
+    )
+    return replace(settings, cluster=cluster, logical_servers=1)
+
+
+def refuse_schedule_words(words: Mapping[str, Any]) -> None:
+    """Refuse words of a scheduler where none is asked for."""
+    for word in ScheduleWords.__annotations__:
+        _refuse_changed(words, word, "is for a scheduler; give one, such as scheduler=themis")
+
+
+def _schedule(name: str, words: Mapping[str, Any], settings: ClusterSettings) -> ScheduleSettings:
+    scheduler, *joined = name.split("+")
+    check_known("scheduler", scheduler, SCHEDULERS)
+    given = {"cassini": words["cassini"], "sharing": words["sharing"]}
+    if SCHEDULERS[scheduler].dedicated and len(words["scheduler"]) > 1:
+        given["cassini"] = False  # beside others that it is meant for
+    for part in joined:
+        check_known(f"scheduler: {name}", part, PARTS)
+        given[PARTS[part]] = True if part == "cassini" else part
+    return ScheduleSettings(
+        scheduler,
+        **given,
+        merging=words["merging"],
+        epoch_s=amount(parse_time, words["epoch"], "epoch"),
+        restart_s=amount(parse_time, words["restart_time"], "restart_time"),
+        jitter=words["jitter"],
+        noise_scale=words["noise_scale"],
+        weighting=settings.weighting,
+        seed=settings.seed,
+    )
+
+
+def _network(
+    words: Mapping[str, Any], settings: ClusterSettings, fabrics: Sequence[str] | None
+) -> WorkerNetwork:
+    names = tuple(fabrics or (PRESET,))
+    if len(names) > 1:
+        raise InvalidInput(f"fabrics: with a scheduler one network at a time, got {len(names)}")
+    if names[0] == PRESET:
+        for word in FIXED:
+            _refuse_changed(
+                words, word, f"the network {PRESET} has its own; leave it out, or give fabrics=[...]"
+            )
+        return cassini_24()
+    check_known("fabric", names[0], (PRESET, *networks_of("plan")))
+    cluster = settings.cluster
+    request = FabricRequest(
+        cluster.servers,
+        cluster.degree,
+        cluster.link_bandwidth_bps,
+        latency_s=cluster.link_latency_s,
+        seed=settings.seed,
+    )
+    fabric = shared_fabric(names[0], request)
+    return WorkerNetwork(fabric, f"{cluster.servers} servers, every switch a node")
+
+
+def _refuse_changed(words: Mapping[str, Any], word: str, why: str) -> None:
+    """Refuse a word that has another value than its default, which is what the command line always gives."""
+    if word in words and words[word] != defaults(ClusterWords).get(word):
+        raise InvalidInput(f"{word}: {why}")

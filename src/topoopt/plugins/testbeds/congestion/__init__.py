@@ -1,1 +1,0 @@
-"""MLTCP as a congestion control of the Linux kernel: compiled here, registered for a while, told by maps."""

@@ -1,0 +1,314 @@
+"""Chunks of a pipeline: durations of their passes, and the exchanges between servers that go with these."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.transformers.communication.message import Communication
+from topoopt.transformers.communication.ranks import (
+    Places,
+    ServerGroup,
+    ServerPairs,
+    server_groups,
+    server_pairs,
+)
+from topoopt.transformers.configuration import Configuration, part_bit, recomputation_bits
+from topoopt.transformers.configuration_table import configuration_table
+from topoopt.transformers.degrees import ends_count_as_layers, trained_layers
+from topoopt.transformers.expert_loads import ExpertLoads
+from topoopt.transformers.step_time.calibration import Calibration
+from topoopt.transformers.step_time.case import Case, case_of
+from topoopt.transformers.step_time.closed_form import ChunkTimes, combined_s, slowest_stages, straggle
+from topoopt.transformers.step_time.collective_time import Links
+from topoopt.transformers.step_time.data_parallel_time import hidden_share, optimizer_step_s
+from topoopt.transformers.step_time.layer_time import layer_kernels
+from topoopt.transformers.step_time.micro_batch import MicroBatch, key_round_s, micro_batch
+from topoopt.transformers.step_time.waits import forwarding_s_per_byte, overlaps
+from topoopt.transformers.system import LARGEST_SERVER, System
+from topoopt.workloads.pipelined_step import Exchange
+from topoopt.workloads.transformer import TransformerModel
+
+Row = TypeVar("Row")
+RINGS = ("allreduce", "reduce-scatter", "all-gather")
+HIDDEN = "input again"
+"""How the part of what the backward pass does not wait for ends: inputs gathered once more for the gradients of the
+weights, while those of the activations are computed (Korthikanti 2022, section 4.2.2)."""
+
+
+def pass_exchanges(
+    communications: Iterable[Communication],
+    micro_batches: int,
+    places: Places,
+    links: Links,
+    hidden: Mapping[str, float],
+    beside_s: float = 0.0,
+) -> tuple[Exchange, ...]:
+    """Return the exchanges inside all passes; what stays inside a server is left out.
+
+    Collectives of one kind (such as the AllReduces of tensor parallelism) are added up over the layers of a chunk, and
+    so are all-to-alls of equal loads. Groups of one communication take place at once. What hides keeps only the
+    optimizer waiting.
+
+    Parameters
+    ----------
+    beside_s : float
+        What a byte of the all-to-alls of experts takes beyond its time on the network at full rate.
+    """
+    known: dict[tuple[int, str], dict[object, int]] = {}
+    exchanges: list[Exchange] = []
+    for one in communications:
+        if one.chunk >= 0 and one.kind != "pp":
+            turns = known.setdefault((one.chunk, one.direction), {})
+            turn = turns.setdefault((one.kind, one.collective, one.weights.tobytes()), len(turns))
+            rings = one.collective in RINGS
+            inside_s = beside_s if one.kind == "ep" else 0.0
+            share = 1.0 if one.part.endswith(HIDDEN) else hidden.get(one.kind, 0.0)
+            times = one.count // micro_batches
+            rows = (
+                _rings(one, times, turn, places, links)
+                if rings
+                else _pairs(one, times, turn, places, links, inside_s)
+            )
+            for exchange in rows:
+                exchanges += hidden_and_not(exchange, share, "after")
+    return merged_exchanges(exchanges)
+
+
+def merged_exchanges(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
+    """Return exchanges with those added up that differ in their bytes only."""
+    return merged(exchanges, {"size_bytes": 0, "count": 1, "delay_s": 0.0, "pair_bytes": ()})
+
+
+def merged(rows: Iterable[Row], amounts: Mapping[str, Any]) -> tuple[Row, ...]:
+    """Return nouns with those added up that differ in these fields only; the values make one look like the others."""
+    sums: dict[Row, Row] = {}
+    for row in rows:
+        alike = replace(row, **amounts)  # type: ignore[type-var]
+        sums[alike] = _added(sums[alike], row, amounts) if alike in sums else row
+    return tuple(sums.values())
+
+
+def _added(one: Row, other: Row, names: Iterable[str]) -> Row:
+    sums = {name: _sum(getattr(one, name), getattr(other, name)) for name in names}
+    return replace(one, **sums)  # type: ignore[type-var]
+
+
+def _sum(one: Any, other: Any) -> Any:
+    """Return the sum of two numbers, or of two equal tables of them."""
+    if isinstance(one, tuple):
+        return tuple(_sum(*pair) for pair in zip(one, other, strict=True))
+    return one + other
+
+
+def hidden_and_not(whole: Exchange, share: float, moment: str) -> Iterator[Exchange]:
+    """Yield the part of an exchange that hides ``before`` or ``after`` its pass, and the rest, which is inside it."""
+    if share <= 0:
+        yield whole
+        return
+    yield _scaled(whole, share, moment=moment, turn=0)
+    if share < 1:
+        yield _scaled(whole, 1 - share)
+
+
+def _scaled(whole: Exchange, share: float, **others: Any) -> Exchange:
+    return replace(
+        whole,
+        size_bytes=round(whole.size_bytes * share),
+        delay_s=whole.delay_s * share,
+        pair_bytes=tuple(tuple(round(size * share) for size in row) for row in whole.pair_bytes),
+        **others,
+    )
+
+
+def _rings(one: Communication, times: int, turn: int, places: Places, links: Links) -> Iterator[Exchange]:
+    size_bytes = one.message_bytes * times
+    for group in server_groups(one.groups, places, across=True):
+        delay_s = links.inside_ring_s(one.collective, group, size_bytes, times)
+        yield exchange_of(one, group, one.collective, size_bytes * group.groups, times, delay_s, turn)
+
+
+def _pairs(
+    one: Communication, times: int, turn: int, places: Places, links: Links, beside_s: float
+) -> Iterator[Exchange]:
+    if one.collective != "all-to-all":
+        one = replace(one, weights=np.roll(np.eye(one.groups.shape[1]), 1, axis=1))
+    total = one.message_bytes * times
+    delay_s = links.starts_s(times) + total * beside_s
+    for group in server_pairs(one.groups, lambda index: total * one.server_weights(index), places):
+        size_bytes, pair_bytes = _even(group)
+        whole = exchange_of(one, group, "all-to-all", size_bytes, times, delay_s, turn)
+        yield replace(whole, pair_bytes=pair_bytes)
+
+
+def exchange_of(
+    one: Communication,
+    group: ServerGroup | ServerPairs,
+    collective: str,
+    size_bytes: int,
+    count: int,
+    delay_s: float,
+    turn: int,
+) -> Exchange:
+    """Return the exchange of a group of servers inside the pass of a communication."""
+    who = (group.replicas, group.members)
+    return Exchange(
+        one.chunk, one.direction, "inside", *who, collective, size_bytes, count, delay_s, turn=turn
+    )
+
+
+def _even(group: ServerPairs) -> tuple[int, tuple[tuple[int, ...], ...]]:
+    """Return the buffer of an even all-to-all, or the bytes of each pair of another."""
+    size = len(group.members)
+    away = np.rint(group.pair_bytes[~np.eye(size, dtype=bool)]).astype(np.int64)
+    if int(np.ptp(away)) == 0:
+        return int(away[0]) * size, ()
+    return 0, tuple(map(tuple, np.rint(group.pair_bytes).astype(np.int64).tolist()))
+
+
+def chunk_times(
+    model: TransformerModel,
+    configuration: Configuration,
+    system: System,
+    calibration: Calibration,
+    loads: ExpertLoads | None = None,
+) -> ChunkTimes:
+    """Return forward and backward time of one micro-batch in each chunk, consistent with :func:`estimate`.
+
+    Chunk c runs on stage ``c % pp``. Layers that do not divide evenly go to the first stages, one more each; the last
+    chunk has the logits. Left out is what leaves a server: pipeline transfers, data parallel collectives, and tensor,
+    context or expert groups that span servers. With ``loads`` of the experts every chunk takes as long as its hottest
+    ranks do, on average over its layers.
+    """
+    case = case_of(model, configuration_table([configuration]), system, calibration, loads)
+    layers = _chunk_layers(model, configuration)
+    if loads is not None:
+        return _chunk_by_chunk(model, configuration, system, case, loads)
+    return _chunk_times(configuration, system, case, layers)
+
+
+def _chunk_by_chunk(
+    model: TransformerModel, configuration: Configuration, system: System, case: Case, loads: ExpertLoads
+) -> ChunkTimes:
+    """Return the times of chunks whose layers have loads of their own."""
+    layers = _chunk_layers(model, configuration)
+    names = "forward_s", "backward_s", "inside_s", "weights_s"
+    columns: list[list[float]] = []
+    for chunk, own in enumerate(trained_layers(model, len(layers))):
+        rows = [row for row, layer in enumerate(loads.layers) if layer in own]
+        times = _chunk_times(configuration, system, replace(case, shares=case.shares[rows]), layers)
+        columns.append([float(getattr(times, name)[chunk]) for name in names])
+    return ChunkTimes(step_s=times.step_s, **dict(zip(names, np.array(columns).T, strict=True)))
+
+
+def _chunk_times(configuration: Configuration, system: System, case: Case, layers: Floats) -> ChunkTimes:
+    one, outputs = micro_batch(case), float(case.outputs)
+    forward, backward = _passes(one, layers, outputs)
+    launches = layers * one.launch_s + one.chunk_launch_s
+    # The host goes on launching while ranks wait, so launches are weighed against all waits before any is left out.
+    kernels_and_waits_s = np.maximum(forward + backward, 1e-12)  # a chunk with the embedding alone has none
+    longer = combined_s(kernels_and_waits_s, launches) / kernels_and_waits_s
+    factor = longer * straggle(case)
+    within_forward, within_backward = _passes(_inside_a_server(one, configuration, system), layers, outputs)
+    kernels_s = sum(_passes(_waiting(one, 0.0, 0.0, 0.0), layers, outputs))
+    step_s = optimizer_step_s(case, layers[: configuration.pp].max(keepdims=True) * configuration.vpp)
+    return ChunkTimes(
+        forward * factor - (forward - within_forward),
+        backward * factor - (backward - within_backward),
+        float(step_s[0]),
+        within_forward + within_backward - kernels_s,
+        _weights_s(one, layers, outputs) * factor,
+    )
+
+
+def _weights_s(one: MicroBatch, layers: Floats, outputs: float) -> Floats:
+    """Return what of the backward pass of each chunk makes gradients of weights."""
+    of_logits = np.zeros_like(layers)
+    of_logits[-1] = outputs
+    return np.asarray(layers * one.kernels.weights_s + of_logits * one.kernels.logits_weights_s, np.float64)
+
+
+def hidden_shares(
+    model: TransformerModel, configuration: Configuration, system: System, calibration: Calibration
+) -> Mapping[str, float]:
+    """Return the share by the kind of communication; of kinds that are not named, nothing hides.
+
+    Tensor-parallel collectives hide only with sequence parallelism, by the calibrated share. Keys and values that go
+    round the context-parallel ranks hide behind the attention's core, as far as it is long enough; what they
+    exchange or gather does not. Of what ZeRO 2 and 3 exchange with every micro-batch that is hidden which
+    :func:`estimate` hides.
+    """
+    case = case_of(model, configuration_table([configuration]), system, calibration)
+    fused = configuration.sequence_parallel and not bool(case.runs_apart("sums"))
+    shares = {"tp": calibration.tensor_overlap if fused else 0.0}
+    if configuration.zero > 1:
+        one = micro_batch(case)
+        shares["dp"] = float(hidden_share(case, slowest_stages(case, one)[0].layers, one)[0])
+    if bool(overlaps(case)) and configuration.ep > 1:
+        one = micro_batch(case)
+        shares["ep"] = 1 - float(one.ep_s[0] / one.ep_alone_s[0])
+    if configuration.cp == 1 or configuration.context != "ring":
+        return shares
+    core_s, ring_s = float(layer_kernels(case).core_s[0]), float(key_round_s(case)[0])
+    passes = 3 if recomputation_bits(configuration.recompute) & part_bit("core") else 2
+    return {**shares, "cp": min(passes * core_s / ((passes + 1) * ring_s), 1.0)}
+
+
+def forwarding_s(
+    model: TransformerModel, configuration: Configuration, system: System, calibration: Calibration
+) -> float:
+    """Return what a byte of the tokens of experts takes beyond its time on the network at full rate."""
+    if model.experts is None or configuration.ep == 1:
+        return 0.0
+    case = case_of(model, configuration_table([configuration]), system, calibration)
+    return float(forwarding_s_per_byte(case)[0])
+
+
+def _passes(one: MicroBatch, layers: Floats, outputs: float) -> tuple[Floats, Floats]:
+    """Return the forward and backward time of each chunk without its launches; the last has the logits."""
+    kernels, logits = one.kernels, np.zeros_like(layers)
+    logits[-1] = outputs
+    waits = one.tp_s + one.cp_s + one.ep_s
+    forward = layers * (kernels.forward_s + (1 - one.backward_share) * waits)
+    backward = layers * (kernels.backward_s + one.recompute_s + one.backward_share * waits)
+    return (
+        forward + logits * (kernels.logits_forward_s + one.logits_tp_s / 2),
+        backward + logits * (kernels.logits_backward_s + one.logits_tp_s / 2),
+    )
+
+
+def _chunk_layers(model: TransformerModel, configuration: Configuration) -> Floats:
+    """Return the layers of each chunk; those of a stage are spread over its chunks evenly, in fractions.
+
+    Of chunks of one layer the first has none, but the embedding, and the last the output layer alone.
+    """
+    mtp, chunks = model.mtp_layers, configuration.pp * configuration.vpp
+    if chunks > model.layers:
+        return np.array([len(layers) for layers in trained_layers(model, chunks)], np.float64)
+    given = 2 * mtp if (model.layers + 2 * mtp) // configuration.pp > 2 * mtp else 0
+    fewest, spare = divmod(model.layers + given, configuration.pp)
+    stages = np.array([fewest + (stage < spare) for stage in range(configuration.pp)], np.float64)
+    if mtp == 0 and ends_count_as_layers(model.layers, chunks):
+        stages = np.full(configuration.pp, (model.layers + 2) / configuration.pp)
+        stages[[0, -1]] -= 1
+    layers = np.tile(stages / configuration.vpp, configuration.vpp)
+    layers[-1] += mtp - given
+    return layers
+
+
+def _inside_a_server(one: MicroBatch, configuration: Configuration, system: System) -> MicroBatch:
+    """Return the micro-batch without the waits for groups that span servers."""
+    size = system.accelerators_per_server
+    alone = configuration.accelerators <= size or size <= LARGEST_SERVER
+    tp, cp = configuration.tp, configuration.tp * configuration.cp
+    ep = configuration.ep * configuration.etp
+    return _waiting(one, *(float(span <= size and (alone or size % span == 0)) for span in (tp, cp, ep)))
+
+
+def _waiting(one: MicroBatch, tp: float, cp: float, ep: float) -> MicroBatch:
+    """Return the micro-batch with these shares of its waits."""
+    return replace(
+        one, tp_s=one.tp_s * tp, logits_tp_s=one.logits_tp_s * tp, cp_s=one.cp_s * cp, ep_s=one.ep_s * ep
+    )
