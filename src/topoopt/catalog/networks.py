@@ -186,7 +186,16 @@ class Networks(Mapping[str, Network]):
 
     def _all(self) -> dict[str, Network]:
         if not self._found:
-            self._found = _discovered()
+            folder = importlib.import_module(GROUP)
+            modules = [
+                importlib.import_module(f"{GROUP}.{one.name}")
+                for one in pkgutil.iter_modules(folder.__path__)
+            ]
+            found: dict[str, Network] = {module.NETWORK.name: module.NETWORK for module in modules}
+            every, errors = with_added(found, GROUP, Network)
+            for error in errors.values():
+                raise error
+            self._found = dict(sorted(every.items(), key=lambda item: (item[1].order, item[0])))
         return self._found
 
     def __getitem__(self, name: str) -> Network:
@@ -263,15 +272,3 @@ def sizings_of(names: Iterable[str]) -> tuple[Sizing, ...]:
 for _verb in RULES:
     TEXT_LISTS[f"networks of {_verb}"] = partial(networks_of, _verb)
     TEXT_LISTS[f"compared by {_verb}"] = partial(compared_by, _verb)
-
-
-def _discovered() -> dict[str, Network]:
-    folder = importlib.import_module(GROUP)
-    modules = [
-        importlib.import_module(f"{GROUP}.{one.name}") for one in pkgutil.iter_modules(folder.__path__)
-    ]
-    found: dict[str, Network] = {module.NETWORK.name: module.NETWORK for module in modules}
-    every, errors = with_added(found, GROUP, Network)
-    for error in errors.values():
-        raise error
-    return dict(sorted(every.items(), key=lambda item: (item[1].order, item[0])))

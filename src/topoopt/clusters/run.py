@@ -17,7 +17,7 @@ References
 .. [1] D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from topoopt.base.answers import Progress, Provenance, silent
@@ -89,6 +89,10 @@ def run_cluster(
     built, skipped = buildable_fabrics(fabrics, settings)
     runs = [run_course(trace, fabric, settings, on_progress).run for fabric in built]
     cluster = settings.cluster
+    found = standings(
+        runs, lambda run: run.cost_usd, lambda run: run.iteration_time_s.mean, lambda run: run.label
+    )
+    standing = tuple(replace(run, **asdict(its)) for run, its in zip(runs, found, strict=True))
     return ClusterResult(
         trace.name,
         settings.seed,
@@ -96,18 +100,10 @@ def run_cluster(
         cluster.degree,
         cluster.link_bandwidth_bps,
         Provenance(settings.seed, dict(inputs or {})),
-        _standing(runs),
+        standing,
         settings.described(),
         skipped,
     )
-
-
-def _standing(runs: Sequence[FabricRun]) -> tuple[FabricRun, ...]:
-    """Return the fabrics with who is on the front of price and mean iteration time, and who beats the others."""
-    found = standings(
-        runs, lambda run: run.cost_usd, lambda run: run.iteration_time_s.mean, lambda run: run.label
-    )
-    return tuple(replace(run, **asdict(its)) for run, its in zip(runs, found, strict=True))
 
 
 def run_course(
@@ -121,7 +117,13 @@ def run_course(
         If a job cannot be planned, or its links cannot be divided among panels.
     """
     check_fits(trace, settings.logical.servers)
-    plans = _plans(trace, fabric, settings, on_progress)
+    most = settings.logical.servers
+    shapes = dict.fromkeys(shape_of(job, size) for job in trace.jobs for size in job.sizes if size <= most)
+    plans: dict[JobShape, JobPlan] = {}
+    for shape in shapes:
+        stage = f"planning {shape.model} on {shape.servers} servers for {fabric.fabric}"
+        on_progress(stage, len(plans), len(shapes))
+        plans[shape] = fabric.plan(shape)
     prepared = _prepared(trace, plans, settings)
     servers = settings.logical.servers
     wired = _planes(fabric, plans.values(), settings)
@@ -138,20 +140,6 @@ def run_course(
         parts=settings.logical_servers,
     )
     return Course(run, shards.wirings)
-
-
-def _plans(
-    trace: Trace, fabric: CourseFabric, settings: ClusterSettings, on_progress: Progress
-) -> dict[JobShape, JobPlan]:
-    """Plan every shape that a job may have."""
-    most = settings.logical.servers
-    shapes = dict.fromkeys(shape_of(job, size) for job in trace.jobs for size in job.sizes if size <= most)
-    plans: dict[JobShape, JobPlan] = {}
-    for shape in shapes:
-        stage = f"planning {shape.model} on {shape.servers} servers for {fabric.fabric}"
-        on_progress(stage, len(plans), len(shapes))
-        plans[shape] = fabric.plan(shape)
-    return plans
 
 
 def _prepared(
@@ -201,7 +189,11 @@ def go_on(state: ClusterState, pace: Pace, backfill: bool) -> bool:
         return False
     state.now_s = max(min(times_s), state.now_s)
     before = _running(state)
-    _end(state)
+    for job in [job for job in state.active if job.running and job.end_s <= state.now_s]:
+        job.end(state.now_s)
+        state.pause(job)
+        state.active.remove(job)
+        state.ended.append(job)
     while state.pending and _arrival_s(state) <= state.now_s:
         state.arrive(state.pending.pop())
     start_waiting(state, backfill)
@@ -221,14 +213,6 @@ def _arrival_s(state: ClusterState) -> float:
 def _running(state: ClusterState) -> list[tuple[int, tuple[int, ...]]]:
     """Return who runs where, in order of arrival."""
     return sorted((job.index, job.servers) for job in state.active if job.running)
-
-
-def _end(state: ClusterState) -> None:
-    for job in [job for job in state.active if job.running and job.end_s <= state.now_s]:
-        job.end(state.now_s)
-        state.pause(job)
-        state.active.remove(job)
-        state.ended.append(job)
 
 
 def _begin(state: ClusterState) -> None:

@@ -18,7 +18,7 @@ from topoopt.clusters.shared_fabric import shared_fabric, shared_pace
 from topoopt.clusters.statistics import distribution
 from topoopt.finder import FabricRequest
 from topoopt.inference import Objectives, Service, ServingStack, answer_times, service_on
-from topoopt.jobs import Job, traffic_job
+from topoopt.jobs import traffic_job
 from topoopt.routing import Fabric
 from topoopt.search import make_plan
 from topoopt.workloads import Traffic, Transfers
@@ -138,7 +138,17 @@ def cycle_s(shape: JobShape, planning: Planning) -> float:
 def dedicated_serving(shape: JobShape, planning: Planning) -> JobPlan:
     """Wire a served model's own servers for what it sends: keys and values as any transfers."""
     served = _served(shape, _own_cluster(shape, planning))
-    plan = make_plan(_job(shape, served, planning), planning.search, fabrics=(), weigh_routes=False)
+    traffic = served.traffic.as_traffic()
+    if (
+        not len(traffic.transfers) and not traffic.allreduce
+    ):  # replicas inside servers: what is wired must only be reached
+        around = np.arange(shape.servers)
+        ring = Transfers(around, np.roll(around, -1), np.ones(shape.servers, np.int64))
+        traffic = Traffic(shape.servers, transfers=ring)
+    if traffic.servers < shape.servers:
+        traffic = replace(traffic, servers=shape.servers)
+    job = traffic_job(f"{shape.model}, served", traffic, _own_cluster(shape, planning))
+    plan = make_plan(job, planning.search, fabrics=(), weigh_routes=False)
     alone = _alone(served, plan.fabric, shape.servers)
     service = _service(served, plan.fabric, _own_cluster(shape, planning))
     return JobPlan(served.graph, alone, plan.fabric.topology, service)
@@ -185,19 +195,6 @@ def _own_cluster(shape: JobShape, planning: Planning) -> ClusterSpec:
 @lru_cache(KEPT)
 def _served(shape: JobShape, cluster: ClusterSpec) -> ServedModel:
     return served_model(shape.model, shape.serving, cluster, _SEED)
-
-
-def _job(shape: JobShape, served: ServedModel, planning: Planning) -> Job:
-    traffic = served.traffic.as_traffic()
-    if (
-        not len(traffic.transfers) and not traffic.allreduce
-    ):  # replicas inside servers: what is wired must only be reached
-        around = np.arange(shape.servers)
-        ring = Transfers(around, np.roll(around, -1), np.ones(shape.servers, np.int64))
-        traffic = Traffic(shape.servers, transfers=ring)
-    if traffic.servers < shape.servers:
-        traffic = replace(traffic, servers=shape.servers)
-    return traffic_job(f"{shape.model}, served", traffic, _own_cluster(shape, planning))
 
 
 def _alone(served: ServedModel, fabric: Fabric, servers: int) -> IterationTimes:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters.pace import IterationTimes, PlacedJob
 from topoopt.clusters.settings import DEFAULT_SHARING, SharingOptions
@@ -179,7 +178,13 @@ def _rings(fabric: Fabric, group: tuple[int, ...], most: int, seed: int) -> tupl
 
 
 def _drawn_paths(fabric: Fabric, graph: TaskGraph, seed: int) -> list[Path]:
-    src, dst = _pairs(graph, fabric.topology.servers)
+    sends = (graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0)
+    keys = [graph.src[sends].astype(np.int64) * fabric.topology.servers + graph.dst[sends]]
+    for members in all_to_all_groups(graph):
+        one = np.asarray(members, np.int64)
+        src, dst = np.repeat(one, len(one)), np.tile(one, len(one))
+        keys.append((src * fabric.topology.servers + dst)[src != dst])
+    src, dst = np.divmod(np.unique(np.concatenate(keys)), fabric.topology.servers)
     if not len(src):
         return []
     topology, table = fabric.topology, path_table(fabric, src, dst)
@@ -188,18 +193,6 @@ def _drawn_paths(fabric: Fabric, graph: TaskGraph, seed: int) -> list[Path]:
     chosen = chosen_paths(table.pair_first, weights, np.arange(len(src)), number, seed)
     steps = [table.link[table.path_first[path] : table.path_first[path + 1]] for path in chosen.tolist()]
     return [Path((*topology.src[links].tolist(), int(topology.dst[links[-1]]))) for links in steps]
-
-
-def _pairs(graph: TaskGraph, servers: int) -> tuple[Ints, Ints]:
-    """Return the ordered pairs of servers that send each other something outside of rings."""
-    sends = (graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0)
-    keys = [graph.src[sends].astype(np.int64) * servers + graph.dst[sends]]
-    for members in all_to_all_groups(graph):
-        one = np.asarray(members, np.int64)
-        src, dst = np.repeat(one, len(one)), np.tile(one, len(one))
-        keys.append((src * servers + dst)[src != dst])
-    src, dst = np.divmod(np.unique(np.concatenate(keys)), servers)
-    return src, dst
 
 
 def all_to_all_groups(graph: TaskGraph) -> set[tuple[int, ...]]:

@@ -191,8 +191,25 @@ def shared_job(
     if by_group:
         _join(steps, waits)
     if same.computes_without_waiting:
-        _put_on_timers(same, steps, waits)
-    steps, waits = _kept(steps, waits)
+        computes = same.device >= 0
+        for number in range(len(same)):
+            done_s = max((float(same.free_finish_s[k]) for k in waits[number] if computes[k]), default=0.0)
+            waits[number] = [k for k in waits[number] if not computes[k]]
+            if not waits[number]:
+                steps[number] = replace(steps[number], lead_s=steps[number].lead_s + done_s)
+            elif done_s:
+                waits[number].append(len(steps))
+                steps.append(Step(-1, done_s))
+                waits.append([])
+        for number in np.flatnonzero(computes).tolist():
+            steps[number], waits[number] = Step(-1, 0.0), []
+        steps.append(Step(-1, float(same.free_finish_s[computes].max(initial=0.0))))
+        waits.append([])
+    # leave out steps that take no time and that nothing waits for; at least one stays
+    needed = {k for row in waits for k in row}
+    kept = [k for k, step in enumerate(steps) if step.lead_s or step.size_bytes or k in needed] or [0]
+    new = {number: place for place, number in enumerate(kept)}
+    steps, waits = [steps[k] for k in kept], [[new[before] for before in waits[k]] for k in kept]
     used = tuple((np.frombuffer(link, np.int64), np.frombuffer(share)) for link, share in usages)
     return SharedJob(tuple(steps), tuple(tuple(row) for row in waits), used)
 
@@ -265,32 +282,6 @@ def _join(steps: list[Step], waits: list[list[int]]) -> None:
                 tail_s = max(step.tail_s, other.tail_s)
                 steps[large] = replace(other, size_bytes=other.size_bytes + step.size_bytes, tail_s=tail_s)
                 steps[number] = Step(-1, 0.0)
-
-
-def _put_on_timers(same: Lockstep, steps: list[Step], waits: list[list[int]]) -> None:
-    """Let what waits for computations begin when they are known to be done."""
-    computes = same.device >= 0
-    for number in range(len(same)):
-        done_s = max((float(same.free_finish_s[k]) for k in waits[number] if computes[k]), default=0.0)
-        waits[number] = [k for k in waits[number] if not computes[k]]
-        if not waits[number]:
-            steps[number] = replace(steps[number], lead_s=steps[number].lead_s + done_s)
-        elif done_s:
-            waits[number].append(len(steps))
-            steps.append(Step(-1, done_s))
-            waits.append([])
-    for number in np.flatnonzero(computes).tolist():
-        steps[number], waits[number] = Step(-1, 0.0), []
-    steps.append(Step(-1, float(same.free_finish_s[computes].max(initial=0.0))))
-    waits.append([])
-
-
-def _kept(steps: list[Step], waits: list[list[int]]) -> tuple[list[Step], list[list[int]]]:
-    """Leave out steps that take no time and that nothing waits for; at least one stays."""
-    needed = {k for row in waits for k in row}
-    kept = [k for k, step in enumerate(steps) if step.lead_s or step.size_bytes or k in needed] or [0]
-    new = {number: place for place, number in enumerate(kept)}
-    return [steps[k] for k in kept], [[new[before] for before in waits[k]] for k in kept]
 
 
 def lockstep(graph: TaskGraph) -> Lockstep:

@@ -186,7 +186,13 @@ def _state(
         ceiling_bytes_per_s,
     )
     tail_s = np.array([step.tail_s for step in steps]) * scale[of]
-    roots = _roots(of, device, lead_s, predecessors)
+    timed = np.flatnonzero((predecessors == 0) & (device < 0))
+    timed = timed[np.lexsort((lead_s[timed], of[timed]))]
+    follows = np.diff(of[timed], prepend=-1) == 0
+    next_timed = np.full(len(of), -1, np.int64)
+    next_timed[timed[:-1][follows[1:]]] = timed[follows]
+    root = np.sort(np.concatenate([np.flatnonzero((predecessors == 0) & (device >= 0)), timed[~follows]]))
+    roots = np.searchsorted(of[root], np.arange(of[-1] + 2)).astype(np.int64), root, next_timed
     steady = np.array([step.steady for step in steps], np.int64)
     return run, sharing, _back_to_back(first, of, (tail_s, steady), predecessors, roots, int(first_class[-1]))
 
@@ -206,17 +212,6 @@ def _dependencies(jobs: Sequence[SharedJob], first: Ints) -> tuple[Ints, Ints, I
         np.ascontiguousarray(after),
         predecessors,
     )
-
-
-def _roots(of: Ints, device: Ints, lead_s: Floats, predecessors: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the arrays of the kernel from ``root_first`` to ``next_timed``."""
-    timed = np.flatnonzero((predecessors == 0) & (device < 0))
-    timed = timed[np.lexsort((lead_s[timed], of[timed]))]
-    follows = np.diff(of[timed], prepend=-1) == 0
-    next_timed = np.full(len(of), -1, np.int64)
-    next_timed[timed[:-1][follows[1:]]] = timed[follows]
-    root = np.sort(np.concatenate([np.flatnonzero((predecessors == 0) & (device >= 0)), timed[~follows]]))
-    return np.searchsorted(of[root], np.arange(of[-1] + 2)).astype(np.int64), root, next_timed
 
 
 def _back_to_back(

@@ -124,7 +124,11 @@ def generate_trace(settings: GeneratorSettings, servers: int) -> Trace:
     arrivals_rng, models_rng, durations_rng = (
         np.random.default_rng(child) for child in np.random.SeedSequence(settings.seed).spawn(3)
     )
-    arrivals_s = _arrivals_s(settings, servers, arrivals_rng)
+    if not settings.load:
+        arrivals_s = np.zeros(settings.jobs)
+    else:
+        rate_per_s = settings.load * servers / (settings.servers_per_job * settings.mean_duration_s)
+        arrivals_s = poisson_arrivals_s(rate_per_s, settings.jobs, settings.horizon_s, arrivals_rng)
     models = models_rng.permutation(models_in_shares(settings.mix, len(arrivals_s)))
     durations_s = DURATIONS[settings.durations](durations_rng, settings.mean_duration_s, len(arrivals_s))
     width = len(str(len(arrivals_s)))
@@ -184,13 +188,6 @@ def parse_mix(text: str, place: str = "mix") -> Mapping[str, float]:
         if not 0 <= mix[model] < float("inf"):
             raise InvalidInput(f"{place}: {model}: expected a share >= 0, got {share}")
     return mix
-
-
-def _arrivals_s(settings: GeneratorSettings, servers: int, rng: np.random.Generator) -> Floats:
-    if not settings.load:
-        return np.zeros(settings.jobs)
-    rate_per_s = settings.load * servers / (settings.servers_per_job * settings.mean_duration_s)
-    return poisson_arrivals_s(rate_per_s, settings.jobs, settings.horizon_s, rng)
 
 
 def poisson_arrivals_s(rate_per_s: float, jobs: int, horizon_s: float, rng: np.random.Generator) -> Floats:

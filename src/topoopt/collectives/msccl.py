@@ -262,17 +262,6 @@ def rings_xml(orders: Sequence[Sequence[int]], name: str) -> str:
             f"msccl: {rings} rings of {ranks} servers send {messages * ranks * rings} messages, files are written of "
             f"at most {MOST_MESSAGES}"
         )
-    parts = _parts(rings, messages)
-    if len(parts) > MOST_CHANNELS:
-        raise Infeasible(
-            f"msccl: {rings} rings of {messages + 1} steps take {len(parts)} channels of at most {MOST_STEPS} steps, "
-            f"MSCCL has {MOST_CHANNELS}"
-        )
-    return "\n".join(_msccl_rings_lines(orders, parts, name)) + "\n"
-
-
-def _parts(rings: int, messages: int) -> list[_Part]:
-    """Return the thread blocks that every accelerator has, the first of all rings before any second one."""
     most = (
         MOST_STEPS - 1
     )  # a thread block of m messages has m+1 steps: the first only sends, the last only receives
@@ -281,7 +270,12 @@ def _parts(rings: int, messages: int) -> list[_Part]:
         for ring in range(rings):
             before = len(parts) - rings if turn else -1
             parts.append(_Part(len(parts), ring, first, min(first + most, messages), before))
-    return parts
+    if len(parts) > MOST_CHANNELS:
+        raise Infeasible(
+            f"msccl: {rings} rings of {messages + 1} steps take {len(parts)} channels of at most {MOST_STEPS} steps, "
+            f"MSCCL has {MOST_CHANNELS}"
+        )
+    return "\n".join(_msccl_rings_lines(orders, parts, name)) + "\n"
 
 
 def _msccl_rings_lines(orders: Sequence[Sequence[int]], parts: list[_Part], name: str) -> Iterator[str]:

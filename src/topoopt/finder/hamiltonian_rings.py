@@ -42,7 +42,16 @@ def hamiltonian_rings(topology: Topology, members: Ints, limit: int, seed: int) 
     .. [3] J. H. Kim, N. C. Wormald, "Random matchings which induce Hamilton cycles, and Hamiltonian
        decompositions of random regular graphs", J. Combinatorial Theory B 81, 2001.
     """
-    tail, head = _cables_between(topology, members)
+    # the ends, as positions in the members, of each pair of links between them, there and back
+    place = np.full(topology.nodes, -1)
+    place[members] = np.arange(len(members))
+    inside = np.flatnonzero(
+        (topology.src < topology.dst) & (place[topology.src] >= 0) & (place[topology.dst] >= 0)
+    )
+    src, dst = topology.src[inside].astype(np.int64), topology.dst[inside].astype(np.int64)
+    back = topology.link_ids(dst, src)
+    cables = np.where(back >= 0, np.minimum(topology.ports[inside], topology.ports[back]), 0)
+    tail, head = np.repeat(place[src], cables), np.repeat(place[dst], cables)
     fewest = int(np.bincount(np.concatenate([tail, head]), minlength=len(members)).min())
     most = min(fewest // 2, (limit + 1) // 2)
     if not most or len(members) < 3:
@@ -53,19 +62,6 @@ def hamiltonian_rings(topology: Topology, members: Ints, limit: int, seed: int) 
         ring = Ring(0, order, order)
         rings += [ring, ring.backwards()]
     return tuple(rings[:limit])
-
-
-def _cables_between(topology: Topology, members: Ints) -> tuple[Ints, Ints]:
-    """Return the ends, as positions in the members, of each pair of links between them, there and back."""
-    place = np.full(topology.nodes, -1)
-    place[members] = np.arange(len(members))
-    inside = np.flatnonzero(
-        (topology.src < topology.dst) & (place[topology.src] >= 0) & (place[topology.dst] >= 0)
-    )
-    src, dst = topology.src[inside].astype(np.int64), topology.dst[inside].astype(np.int64)
-    back = topology.link_ids(dst, src)
-    cables = np.where(back >= 0, np.minimum(topology.ports[inside], topology.ports[back]), 0)
-    return np.repeat(place[src], cables), np.repeat(place[dst], cables)
 
 
 @lru_cache(maxsize=128)

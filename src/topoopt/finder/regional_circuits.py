@@ -168,7 +168,20 @@ def improved_circuits(
 def _descend(demand: Demand, circuits: Circuits, ports: int, per_byte: float) -> Circuits:
     best = float(_worth(demand, circuits[None], per_byte)[0])
     while True:
-        others = _neighbors(circuits, ports)
+        servers = len(circuits)
+        free = ports - circuits.sum(axis=1)
+        i, j = np.triu_indices(servers, 1)
+        able = (free[i] > 0) & (free[j] > 0)
+        used = circuits[i, j] > 0
+        one, other = np.triu_indices(int(used.sum()), 1)
+        first, second = (i[used][one], j[used][one]), (i[used][other], j[used][other])
+        steps = [
+            _changed(servers, (i[able], j[able], 1)),
+            _changed(servers, (i[used], j[used], -1)),
+            _swapped(servers, first, second),
+            _swapped(servers, first, second[::-1]),
+        ]
+        others = circuits + np.concatenate(steps)
         worth = _worth(demand, others, per_byte)
         chosen = first_least(worth)
         if worth[chosen] >= best * (1 - 1e-9):
@@ -183,24 +196,6 @@ def _worth(demand: Demand, circuits: Circuits, per_byte: float) -> Floats:
     rest = np.where(optical, 0.0, demand) * per_byte
     times = (on_circuits.reshape(len(circuits), -1), rest.sum(axis=1), rest.sum(axis=2))
     return np.asarray(np.linalg.norm(np.concatenate(times, axis=1), NORM, axis=1))
-
-
-def _neighbors(circuits: Circuits, ports: int) -> Circuits:
-    """Return all sets that are one step away, shape (sets, servers, servers)."""
-    servers = len(circuits)
-    free = ports - circuits.sum(axis=1)
-    i, j = np.triu_indices(servers, 1)
-    able = (free[i] > 0) & (free[j] > 0)
-    used = circuits[i, j] > 0
-    one, other = np.triu_indices(int(used.sum()), 1)
-    first, second = (i[used][one], j[used][one]), (i[used][other], j[used][other])
-    steps = [
-        _changed(servers, (i[able], j[able], 1)),
-        _changed(servers, (i[used], j[used], -1)),
-        _swapped(servers, first, second),
-        _swapped(servers, first, second[::-1]),
-    ]
-    return circuits + np.concatenate(steps)
 
 
 def _swapped(servers: int, one: tuple[Circuits, Circuits], other: tuple[Circuits, Circuits]) -> Circuits:

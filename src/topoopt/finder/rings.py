@@ -10,7 +10,7 @@ from math import gcd
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.arrays import Ints, Ints32
 from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.finder.hamiltonian_rings import hamiltonian_rings, one_way_rings
 from topoopt.finder.rings_kernel import short_tour
@@ -140,19 +140,14 @@ def switch_rings(
         by_link = shortest & (second == topology.dst[topology.first_link[members] + ring][edge])
         others = np.bincount(edge[by_link], minlength=len(members)) == 0
         draw = connection_uniform(seed, ring * topology.nodes + members)
-        chosen = _drawn(by_link | shortest & others[edge], edge, draw)
+        usable = by_link | shortest & others[edge]
+        rows = np.flatnonzero(usable)
+        count = np.bincount(edge[rows], minlength=len(draw))
+        chosen: Ints = rows[np.cumsum(count) - count + (draw * count).astype(np.int64)]
         ends = zip(paths.node_first[chosen].tolist(), paths.node_first[chosen + 1].tolist(), strict=True)
         nodes = [paths.nodes[begin : end - 1] for begin, end in ends]
         rings.append(Ring(1, tuple(np.concatenate(nodes).tolist()), order))
     return tuple(rings)
-
-
-def _drawn(usable: np.ndarray, edge: Ints, draw: np.ndarray) -> Ints:
-    """Return one of the usable paths of each edge, by a number in 0..1 for each."""
-    rows = np.flatnonzero(usable)
-    count = np.bincount(edge[rows], minlength=len(draw))
-    chosen: Ints = rows[np.cumsum(count) - count + (draw * count).astype(np.int64)]
-    return chosen
 
 
 def member_order_ring(routes: Routes, members: Ints) -> Ring:
@@ -194,16 +189,12 @@ def tours(topology: Topology, routes: Routes, members: Ints, limit: int, seed: i
         rings += [ring, ring.backwards()][: limit - len(rings) if both_ways else 1]
         for walked in rings[-2:] if both_ways else rings[-1:]:
             loads.update(zip(*(nodes.tolist() for nodes in walked.edges()), strict=True))
-        _discourage(cost, order, both_ways, 0.5 / limit)
+        by = 0.5 / limit
+        after = np.roll(order, -1)
+        cost[order, after] += by
+        if both_ways:
+            cost[after, order] += by
     return tuple(rings)
-
-
-def _discourage(cost: Floats, order: Ints, both_ways: bool, by: float) -> None:
-    """Make a used pair cost more than an unused one of equal hops, in all less than one more hop."""
-    after = np.roll(order, -1)
-    cost[order, after] += by
-    if both_ways:
-        cost[after, order] += by
 
 
 def _lay(
@@ -266,40 +257,33 @@ def coin_patterns(servers: int, offsets: tuple[int, ...], size: int, limit: int)
     >>> coin_patterns(12, (1, 5, 7, 11), 4, 2)
     ((1, (5, 11, 11)), (3, (1, 1, 7)))
     """
-    left = _shortest_patterns(servers, offsets, size)
+    table = coin_change_mod(servers, offsets)
+    step = servers // size
+    strides = totient_perms(size)
+    hops = table.distance[strides * step]
+    fewest = strides[hops == hops.min()].tolist()
+    left = {
+        (p, coins): None
+        for p in fewest[:_MOST_STRIDES]
+        for coins in islice(table.alternatives(p * step), _MOST_TIES)
+    }
     load = Counter[int]()
     picked: list[Pattern] = []
     best, best_length = float("inf"), 0
     while left and len(picked) < limit:
         pick = min(left, key=lambda pattern: _load_after(load, pattern[1]))
-        for pattern in _with_negation(pick, servers, size, offsets)[: limit - len(picked)]:
+        stride, coins = pick
+        back = tuple(sorted(servers - coin for coin in coins))
+        with_negation = (
+            [pick] if back == coins or not set(back) <= set(offsets) else [pick, (size - stride, back)]
+        )
+        for pattern in with_negation[: limit - len(picked)]:
             picked.append(pattern)
             left.pop(pattern, None)
             load.update(pattern[1])
         if max(load.values()) <= best * len(picked) * (1 + 1e-12):
             best, best_length = max(load.values()) / len(picked), len(picked)
     return tuple(picked[:best_length])
-
-
-def _shortest_patterns(servers: int, offsets: tuple[int, ...], size: int) -> dict[Pattern, None]:
-    table = coin_change_mod(servers, offsets)
-    step = servers // size
-    strides = totient_perms(size)
-    hops = table.distance[strides * step]
-    fewest = strides[hops == hops.min()].tolist()
-    return {
-        (p, coins): None
-        for p in fewest[:_MOST_STRIDES]
-        for coins in islice(table.alternatives(p * step), _MOST_TIES)
-    }
-
-
-def _with_negation(pattern: Pattern, servers: int, size: int, offsets: tuple[int, ...]) -> list[Pattern]:
-    stride, coins = pattern
-    back = tuple(sorted(servers - coin for coin in coins))
-    if back == coins or not set(back) <= set(offsets):
-        return [pattern]
-    return [pattern, (size - stride, back)]
 
 
 def _load_after(load: Counter[int], coins: tuple[int, ...]) -> tuple[int, int]:
@@ -343,22 +327,18 @@ def direct_rings(topology: Topology, members: Ints, limit: int) -> tuple[Ring, .
     stride gets its first before any gets its second, up to ``limit`` rings.
     """
     ports_along = []
-    for stride in _strides_of_first(topology, members):
+    size = len(members)
+    neighbors = topology.dst[topology.first_link[members[0]] : topology.first_link[members[0] + 1]]
+    at = np.searchsorted(members, neighbors)
+    inside = at[(at < size) & (members[np.minimum(at, size - 1)] == neighbors)]
+    strides_of_first = [stride for stride in inside.tolist() if gcd(stride, size) == 1]
+    for stride in strides_of_first:
         links = topology.link_ids(members, np.roll(members, -stride))
         if (links >= 0).all():
             ports_along.append((stride, int(topology.ports[links].min())))
     deepest = max((ports for _, ports in ports_along), default=0)
     chosen = [stride for layer in range(deepest) for stride, ports in ports_along if ports > layer]
     return tuple(_stride_ring(members, stride) for stride in chosen[:limit])
-
-
-def _strides_of_first(topology: Topology, members: Ints) -> list[int]:
-    """Return the strides along which the first member has a link and that visit every member."""
-    size = len(members)
-    neighbors = topology.dst[topology.first_link[members[0]] : topology.first_link[members[0] + 1]]
-    at = np.searchsorted(members, neighbors)
-    inside = at[(at < size) & (members[np.minimum(at, size - 1)] == neighbors)]
-    return [stride for stride in inside.tolist() if gcd(stride, size) == 1]
 
 
 def _stride_ring(members: Ints, stride: int) -> Ring:

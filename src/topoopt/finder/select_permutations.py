@@ -113,7 +113,17 @@ def best(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple
         others = itertools.combinations(candidates[1:].tolist(), count - 1)
         everything = np.array([(1, *rest) for rest in others], np.int32)
         return _ascending(search.improve(everything, _published(search))[0])
-    return _ascending(_local_search(search))
+    rng = np.random.default_rng((search.size, search.count))
+    answer = _descend(search, _published(search), rng)
+    while search.steps_left > 0:
+        rows = [rng.choice(search.candidates[1:], search.count - 1, replace=False) for _ in range(16)]
+        random_sets = np.concatenate([np.ones((16, 1), np.int32), np.array(rows, np.int32)], axis=1)
+        start = search.improve(random_sets, search.nothing_yet)
+        again = _descend(search, start, rng)
+        if again[1:] < answer[1:]:
+            answer = again
+    local_search = answer[0]
+    return _ascending(local_search)
 
 
 _Best = tuple[_Strides, int, int]  # strides, diameter, total hops from one server
@@ -138,17 +148,6 @@ class _Search:
         met_by, queue = np.full((2, self.size), -1, np.int32)
         row, diameter, total = best_circulant(offsets, best_yet[1], best_yet[2], met_by, queue)
         return best_yet if row < 0 else (sets[row], diameter, total)
-
-
-def _local_search(search: _Search) -> _Strides:
-    rng = np.random.default_rng((search.size, search.count))
-    answer = _descend(search, _published(search), rng)
-    while search.steps_left > 0:
-        start = search.improve(_random_sets(search, 16, rng), search.nothing_yet)
-        again = _descend(search, start, rng)
-        if again[1:] < answer[1:]:
-            answer = again
-    return answer[0]
 
 
 def _published(search: _Search) -> _Best:
@@ -235,11 +234,6 @@ def _descend(search: _Search, best_yet: _Best, rng: np.random.Generator) -> _Bes
         best_yet = better
         position = position % (search.count - 1) + 1
     return best_yet
-
-
-def _random_sets(search: _Search, sets: int, rng: np.random.Generator) -> Ints32:
-    rows = [rng.choice(search.candidates[1:], search.count - 1, replace=False) for _ in range(sets)]
-    return np.concatenate([np.ones((sets, 1), np.int32), np.array(rows, np.int32)], axis=1)
 
 
 def demand_by_distance(traffic: Traffic) -> Floats:

@@ -86,24 +86,7 @@ _REQUESTS = 3000
 
 def published_orderings() -> tuple[PublishedOrdering, ...]:
     """Return what is published of networks for serving, with our own figures beside it."""
-    return (*_switchless(), *_aware_routers(), *deployment_rows())
-
-
-def switch_prices_usd(switch: ServedFabric, row: ServedFabric, accelerators: int) -> dict[str, float]:
-    """Return what a switched network costs, and what it would have to for the published gain of another.
-
-    Both in dollars an accelerator. What a dollar of network costs in an hour is taken from the two rows themselves.
-    """
-    hours = [one.usd_per_hour or 0.0 for one in (switch, row)]
-    networks = [one.network_usd or 0.0 for one in (switch, row)]
-    each = (hours[0] - hours[1]) / (networks[0] - networks[1])
-    rate = row.on.largest_rate_per_s / switch.on.largest_rate_per_s
-    needed = networks[0] + ((1 + _SWITCHLESS[0] / 100) * hours[1] / rate - hours[0]) / each
-    return {"has_usd": networks[0] / accelerators, "needs_usd": needed / accelerators}
-
-
-def _switchless() -> list[PublishedOrdering]:
-    """Return how many more tokens a dollar of network brings without switches, for a mixture of experts."""
+    # how many more tokens a dollar of network brings without switches, for a mixture of experts
     cluster = ClusterSpec(8, 8, 400e9, 8, "h100")
     names = ("ideal-switch", "full-mesh", "topoopt")
     answer = asked("deepseek-v3", cluster, RequestLoad(0, 4096, 512), (2.0, 0.05), names, Asked())
@@ -125,7 +108,21 @@ def _switchless() -> list[PublishedOrdering]:
                 f"{_SWITCHLESS[0]} %",
             )
         )
-    return found
+    switchless = found
+    return (*switchless, *_aware_routers(), *deployment_rows())
+
+
+def switch_prices_usd(switch: ServedFabric, row: ServedFabric, accelerators: int) -> dict[str, float]:
+    """Return what a switched network costs, and what it would have to for the published gain of another.
+
+    Both in dollars an accelerator. What a dollar of network costs in an hour is taken from the two rows themselves.
+    """
+    hours = [one.usd_per_hour or 0.0 for one in (switch, row)]
+    networks = [one.network_usd or 0.0 for one in (switch, row)]
+    each = (hours[0] - hours[1]) / (networks[0] - networks[1])
+    rate = row.on.largest_rate_per_s / switch.on.largest_rate_per_s
+    needed = networks[0] + ((1 + _SWITCHLESS[0] / 100) * hours[1] / rate - hours[0]) / each
+    return {"has_usd": networks[0] / accelerators, "needs_usd": needed / accelerators}
 
 
 def _aware_routers() -> list[PublishedOrdering]:

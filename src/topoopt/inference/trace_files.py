@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -104,15 +104,6 @@ def _csv_rows(text: str, path: str) -> Iterator[tuple[int, Row]]:
             f"{', '.join(MOONCAKE)}; got {shown(','.join(columns))}"
         )
     reader.fieldnames = columns
-    yield from _rows_of(reader, names, seconds, path)
-
-
-def _rows_of(
-    reader: "csv.DictReader[str]",
-    names: tuple[str, str, str],
-    seconds: Callable[[Any, str, str], float],
-    path: str,
-) -> Iterator[tuple[int, Row]]:
     for row in reader:
         place = f"{path}: line {reader.line_num}"
         if None in row:

@@ -154,7 +154,9 @@ def recognized(path: str) -> str | None:
         if os.path.isdir(path):
             return _of_folder(path)
         if not is_file(path):
-            return "chakra" if _is_prefix(path) else None
+            given = Path(path)
+            is_prefix = bool(given.name) and is_file(given.parent / f"{given.name}.0.et")
+            return "chakra" if is_prefix else None
         return of_bytes(read_bytes(path), Path(path).suffix.lower(), path)
     except (InvalidInput, OSError, ValueError):
         return None
@@ -292,8 +294,3 @@ def _of_folder(path: str) -> str | None:
     if any(one.suffix == ".et" for one in files):
         return "chakra"
     return next((recognized(str(one)) for one in files[:1]), None)
-
-
-def _is_prefix(path: str) -> bool:
-    given = Path(path)
-    return bool(given.name) and is_file(given.parent / f"{given.name}.0.et")

@@ -132,7 +132,12 @@ def is_plan(word: str) -> bool:
     """
     suffix = Path(word).suffix.lower()
     if suffix == ".json":
-        return _plan(_json(word))
+        content = read_json(word, foreign=True)
+        if not isinstance(content, Mapping):
+            raise InvalidInput(
+                f"{word}: expected a mapping of keys to values, got a {type(content).__name__}"
+            )
+        return str(content.get("schema", "")).startswith("topoopt-plan") or "strategy" in content
     return suffix not in SUFFIXES and is_file(word) and file_kind(word) == "plan"
 
 
@@ -184,20 +189,9 @@ def _named(kind: str, word: str) -> JobRequest:
     return replace(JobRequest(), **{WORDS[kind]: word})  # type: ignore[arg-type]
 
 
-def _plan(content: Mapping[str, object]) -> bool:
-    return str(content.get("schema", "")).startswith("topoopt-plan") or "strategy" in content
-
-
 def _has_header(path: str) -> bool:
     lines = (line for line in read_text(path).splitlines() if line.strip())
     return "name" in [cell.strip().lower() for cell in next(lines, "").split(",")]
-
-
-def _json(path: str) -> Mapping[str, object]:
-    content = read_json(path, foreign=True)
-    if not isinstance(content, Mapping):
-        raise InvalidInput(f"{path}: expected a mapping of keys to values, got a {type(content).__name__}")
-    return content
 
 
 def listed_models(name: str | None = None) -> ModelList:

@@ -225,7 +225,10 @@ def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
     before = f"{files[-1]}: {'cluster.' if document.cluster else ''}"
     keys = document.model_dump(exclude_none=True)
     settings = {name: keys[name] for name in SETTINGS if name in keys}
-    _check_settings(settings, place)
+    try:
+        JobSettings(**settings)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None
     work_files: dict[str, Any] = {name: str(folder / keys[name]) for name in WORK_FILES if keys.get(name)}
     return JobRequest(
         **{name: keys[name] for name in ("model", "variant", "batch_per_accelerator") if name in keys},
@@ -269,13 +272,6 @@ def _key(part: type[Strict], field: str) -> str:
 def _beside(training: dict[str, Any], folder: Path) -> dict[str, Any]:
     files = {key: str(folder / training[key]) for key in TRAINING_FILES if names_file(training.get(key, ""))}
     return {**training, **files}
-
-
-def _check_settings(settings: Mapping[str, Any], place: str) -> None:
-    try:
-        JobSettings(**settings)
-    except InvalidInput as error:
-        raise InvalidInput(f"{place}: {error}") from None
 
 
 def training_of_text(text: str, place: str) -> dict[str, Any]:

@@ -200,7 +200,13 @@ def given_traffic_job(request: JobRequest) -> Job:
         If the traffic cannot be read, is not of the servers that are said, or a word is for operators.
     """
     what = request.traffic or "the traffic"
-    _refuse_settings(request, what)
+    allowed = ("iterations",) if is_recording(request) else ()
+    for word in request.hyperparameters:
+        if not allowed:
+            raise InvalidInput(
+                f"{what}: hyper-parameters (set) are for models of the zoo; change the file instead"
+            )
+        check_known(f"{what}: set", word, allowed)
     traffic, origin, per_server, times = _traffic(request, what)
     _refuse_words(request, what)
     servers = request.cluster.get("servers", traffic.servers)
@@ -225,7 +231,19 @@ def _traffic(request: JobRequest, what: str) -> _Given:
         return request.described, "a traffic matrix", None, None
     if is_recording(request):
         recording = request.described if isinstance(request.described, Recording) else read_recording(what)
-        return _recorded(recording, request)
+        iterations = request.hyperparameters.get("iterations")
+        traffic = recorded_traffic(recording, request.cluster.get(PER_SERVER), iterations)
+        times = recorded_times(recording, request.cluster.get(PER_SERVER), iterations)
+        of_one = [recording.servers.count(server) for server in set(recording.servers)]
+        count = int(iterations or recording.iterations or 1)
+        spread = f"one of {count} iterations" if count > 1 else "all of it as one iteration"
+        silent = recording.accelerators - len(recording.recorded)
+        others = f", {silent} of whom are taken to do as the others" if silent else ""
+        origin = f"{recording.what} of {recording.accelerators} accelerators{others}; {spread}"
+        if times is not None and times.exposed_s:
+            origin += f", which took {format_time(times.compute_s + times.exposed_s)} there"
+        said = PER_SERVER in request.cluster or not of_one
+        return traffic, origin, None if said else max(of_one), times
     matrix = read_traffic_matrix(what)
     per_server = _folds(request.cluster, len(matrix))
     if per_server is None:
@@ -240,33 +258,6 @@ def _folds(cluster: Mapping[str, Any], rows: int) -> int | None:
     if per_server in (None, 1) or servers == rows:
         return None
     return int(per_server) if servers is None or servers * per_server == rows else None
-
-
-def _recorded(recording: Recording, request: JobRequest) -> _Given:
-    iterations = request.hyperparameters.get("iterations")
-    traffic = recorded_traffic(recording, request.cluster.get(PER_SERVER), iterations)
-    times = recorded_times(recording, request.cluster.get(PER_SERVER), iterations)
-    of_one = [recording.servers.count(server) for server in set(recording.servers)]
-    count = int(iterations or recording.iterations or 1)
-    spread = f"one of {count} iterations" if count > 1 else "all of it as one iteration"
-    silent = recording.accelerators - len(recording.recorded)
-    others = f", {silent} of whom are taken to do as the others" if silent else ""
-    origin = f"{recording.what} of {recording.accelerators} accelerators{others}; {spread}"
-    if times is not None and times.exposed_s:
-        origin += f", which took {format_time(times.compute_s + times.exposed_s)} there"
-    said = PER_SERVER in request.cluster or not of_one
-    return traffic, origin, None if said else max(of_one), times
-
-
-def _refuse_settings(request: JobRequest, what: str) -> None:
-    """Refuse hyper-parameters that reading would pass over."""
-    allowed = ("iterations",) if is_recording(request) else ()
-    for word in request.hyperparameters:
-        if not allowed:
-            raise InvalidInput(
-                f"{what}: hyper-parameters (set) are for models of the zoo; change the file instead"
-            )
-        check_known(f"{what}: set", word, allowed)
 
 
 def _refuse_words(request: JobRequest, what: str) -> None:

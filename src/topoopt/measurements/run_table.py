@@ -187,7 +187,25 @@ def read_run_table(path: str | Path, known: RunColumns) -> RunTable:
         raise InvalidInput(f"{path}: is empty; expected a table of runs with columns {_needed(known)}")
     headings = tuple(lines[0][1])
     columns = known.columns_of(headings)
-    names = _names(headings, columns, known, path)
+    # the usual name of each column, or the heading where it is not known
+    names = [column or written for column, written in zip(columns, headings, strict=True)]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            first = headings[names.index(name)]
+            raise InvalidInput(
+                f'{path}: the columns "{first}" and "{headings[place]}" say the same; leave one of them out'
+            )
+    for needed in known.needed:
+        if not {needed, *known.instead.get(needed, ())} & set(names):
+            likely = [
+                written.strip()
+                for written, column in zip(headings, columns, strict=True)
+                if needed in LIKELY and LIKELY[needed] in written.lower() and not column
+            ]
+            hint = f'; if that is "{likely[0]}", call it {needed}' if likely else ""
+            raise InvalidInput(
+                f"{path}: not a table of runs: there is no column {needed}{hint}; needed: {_needed(known)}"
+            )
     for number, line in lines[1:]:
         if len(line) != len(headings):
             raise InvalidInput(
@@ -214,29 +232,6 @@ def _without_borders(text: str) -> str:
     lines = [line.strip() for line in text.splitlines()]
     inner = ("" if set(line) <= RULE else line.removeprefix("|").removesuffix("|") for line in lines)
     return "\n".join("|".join(cell.strip() for cell in line.split("|")) for line in inner)
-
-
-def _names(headings: Sequence[str], columns: Sequence[str], known: RunColumns, path: str | Path) -> list[str]:
-    """Return the usual name of each column, or the heading where it is not known."""
-    names = [column or written for column, written in zip(columns, headings, strict=True)]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            first = headings[names.index(name)]
-            raise InvalidInput(
-                f'{path}: the columns "{first}" and "{headings[place]}" say the same; leave one of them out'
-            )
-    for needed in known.needed:
-        if not {needed, *known.instead.get(needed, ())} & set(names):
-            likely = [
-                written.strip()
-                for written, column in zip(headings, columns, strict=True)
-                if needed in LIKELY and LIKELY[needed] in written.lower() and not column
-            ]
-            hint = f'; if that is "{likely[0]}", call it {needed}' if likely else ""
-            raise InvalidInput(
-                f"{path}: not a table of runs: there is no column {needed}{hint}; needed: {_needed(known)}"
-            )
-    return names
 
 
 LIKELY = {"gbs": "batch", "gpus": "gpus", "gpu": "gpu"}

@@ -11,8 +11,7 @@ from topoopt.catalog import HardwareTables
 from topoopt.jobs import ModelList
 from topoopt.pages.page import Notes, Page, Section
 from topoopt.pages.tables import Entries, cell, facts, heading, joined, number, table, text
-from topoopt.workloads import ListedModel
-from topoopt.workloads.transformer import Experts, ListedTransformer, TransformerModel
+from topoopt.workloads.transformer import Experts, ListedTransformer
 
 CAUSES = {
     "embedding": "embedding",
@@ -112,33 +111,43 @@ def _cell(key: str, row: Row) -> str:
 def models_page(listed: ModelList) -> Page:
     """Return all models with their sizes; or the hyper-parameters of one, or shapes and parameters of a transformer."""
     if not listed.named:
-        sections = (_overview(listed.models), _transformers(listed.transformers))
+        lines = (
+            "Batch: samples per accelerator. AllReduced: parameters outside embedding tables.",
+            "A plain model name means its variant for 16 servers on up to 32 servers, else that for 128.",
+            "Hyper-parameters: topoopt models dlrm. To change one: topoopt plan dlrm --set tables=32",
+        )
+        kinds = table(
+            "Models", listed.models, text("model"), text("", "title"), text("what it is", "description")
+        )
+        variants = table(
+            "Variants",
+            [variant for row in listed.models for variant in row.variants],
+            text("variant"),
+            number("servers"),
+            number("batch", "batch_per_accelerator"),
+            number("operators"),
+            number("parameters", "parameter_bytes"),
+            number("AllReduced", "dense_parameter_bytes"),
+            text("published as", "description"),
+        )
+        overview = Section("models", "", "", (kinds, variants, Notes(lines, apart=True)))
+        sections = (overview, _transformers(listed.transformers))
         what = f"{len(listed.models)} models of operators and {len(listed.transformers)} transformers."
         return Page("models", "", what, sections=sections)
     if listed.transformers:
         return _transformer_page(listed.transformers[0])
-    return _model_page(listed.models[0])
-
-
-def _overview(models: Sequence[ListedModel]) -> Section:
-    lines = (
-        "Batch: samples per accelerator. AllReduced: parameters outside embedding tables.",
-        "A plain model name means its variant for 16 servers on up to 32 servers, else that for 128.",
-        "Hyper-parameters: topoopt models dlrm. To change one: topoopt plan dlrm --set tables=32",
+    row = listed.models[0]
+    names = list(row.variants[0].hyperparameters)
+    hyperparameters = table(
+        "Hyper-parameters",
+        names,
+        text("hyper-parameter", str),
+        *(number(one.variant, one.hyperparameters.__getitem__, _text) for one in row.variants),
     )
-    kinds = table("Models", models, text("model"), text("", "title"), text("what it is", "description"))
-    variants = table(
-        "Variants",
-        [variant for row in models for variant in row.variants],
-        text("variant"),
-        number("servers"),
-        number("batch", "batch_per_accelerator"),
-        number("operators"),
-        number("parameters", "parameter_bytes"),
-        number("AllReduced", "dense_parameter_bytes"),
-        text("published as", "description"),
-    )
-    return Section("models", "", "", (kinds, variants, Notes(lines, apart=True)))
+    change = CHANGE_ONE.replace("name", names[-1]).replace("model", row.model)
+    blocks = (hyperparameters, Notes((change,), apart=True))
+    section = Section("hyperparameters", "Hyper-parameters", "", blocks)
+    return Page("model", row.title, row.description, sections=(section,), remark=row.description)
 
 
 def _transformers(rows: Sequence[ListedTransformer]) -> Section:
@@ -164,20 +173,6 @@ def _transformers(rows: Sequence[ListedTransformer]) -> Section:
     return Section("transformers", "Transformers", "", (shapes, Notes(lines, apart=True)))
 
 
-def _model_page(row: ListedModel) -> Page:
-    names = list(row.variants[0].hyperparameters)
-    hyperparameters = table(
-        "Hyper-parameters",
-        names,
-        text("hyper-parameter", str),
-        *(number(one.variant, one.hyperparameters.__getitem__, _text) for one in row.variants),
-    )
-    change = CHANGE_ONE.replace("name", names[-1]).replace("model", row.model)
-    blocks = (hyperparameters, Notes((change,), apart=True))
-    section = Section("hyperparameters", "Hyper-parameters", "", blocks)
-    return Page("model", row.title, row.description, sections=(section,), remark=row.description)
-
-
 def _transformer_page(row: ListedTransformer) -> Page:
     model, count = row.model, row.parameters
     sizes = {CAUSES[key]: getattr(count, key) for key in CAUSES} | {"all": count.total}
@@ -199,10 +194,18 @@ def _transformer_page(row: ListedTransformer) -> Page:
 def _shapes(row: ListedTransformer) -> Entries:
     shapes = row.to_json()
     plain = ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocabulary", "sequence")
+    model = row.model
+    mixed = {"attention": model.attention_layers, "recurrence": model.recurrent_layers}
+    fed = {"dense": model.dense_layers, "experts": model.moe_layers}
+    window = {f"{'chunk' if model.chunked else 'window'} of {model.window:,}": model.window_layers}
+    some = {what: count for what, count in (mixed | fed | window).items() if 0 < count < model.layers}
+    kinds_of_layers = (
+        {"layers with": ", ".join(f"{what} {count}" for what, count in some.items())} if some else {}
+    )
     return {
         "family": row.model.family,
         **{_words(key): f"{shapes[key]:,}" for key in plain},
-        **_kinds_of_layers(row.model),
+        **kinds_of_layers,
         **{
             f"{part} {_words(key)}": "yes" if value is True else f"{value:,}"
             for part in ("latent", "experts", "indexer", "recurrence")
@@ -213,15 +216,6 @@ def _shapes(row: ListedTransformer) -> Entries:
         "norm": row.model.norm,
         "forward FLOP of a token": f"{row.forward_flops_per_token:,.0f}",
     }
-
-
-def _kinds_of_layers(model: TransformerModel) -> Entries:
-    """Return how many layers have what, of a model whose layers differ."""
-    mixed = {"attention": model.attention_layers, "recurrence": model.recurrent_layers}
-    fed = {"dense": model.dense_layers, "experts": model.moe_layers}
-    window = {f"{'chunk' if model.chunked else 'window'} of {model.window:,}": model.window_layers}
-    some = {what: count for what, count in (mixed | fed | window).items() if 0 < count < model.layers}
-    return {"layers with": ", ".join(f"{what} {count}" for what, count in some.items())} if some else {}
 
 
 def _words(key: str) -> str:

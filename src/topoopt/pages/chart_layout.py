@@ -295,7 +295,7 @@ def styles_of(names: Sequence[str]) -> tuple[Style, ...]:
     order = list(dict.fromkeys(keys))
     colors: dict[str, int] = {}
     for key in order:  # of two fabrics of one name, the first has its color
-        known = (KNOWN_COLORS | _network_colors()).get(_fabric(key))
+        known = (KNOWN_COLORS | _network_colors()).get(re.split(r",|-\(", key, maxsplit=1)[0])
         if known is not None and known not in colors.values():
             colors[key] = known
     free = [index for index in range(len(LIGHT)) if index not in colors.values()] or list(range(len(LIGHT)))
@@ -319,11 +319,6 @@ def style(index: int, color: int | None = None) -> Style:
     """Return the style of the series number ``index``, with the color of that number if none is given."""
     hue = (index if color is None else color) % len(LIGHT)
     return Style(index, LIGHT[hue], DARK[hue], [*MARKS][index % len(MARKS)], [*DASHES][index % len(DASHES)])
-
-
-def _fabric(key: str) -> str:
-    """Return the fabric of a key such as ``fat-tree-(priced),-125-gb/s``."""
-    return re.split(r",|-\(", key, maxsplit=1)[0]
 
 
 def _key(name: str) -> str:

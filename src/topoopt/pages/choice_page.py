@@ -42,13 +42,34 @@ def choice_page(choice: Choice) -> Page:
     """Return everything that there is to say about what to buy."""
     point = choice.decision.point
     jobs = ", ".join(f"{job.name} {job.share:.0%}" for job in choice.mix)
+    mix = choice.mix
+    rows = table(
+        "",
+        choice.front,
+        text("", lambda row: "→" if row is choice.decision.point else ""),
+        text("network", "network.name"),
+        number("network costs", lambda row: row.money.price_usd, usd),
+        *([number("with servers", lambda row: row.usd(), usd)] if choice.with_servers else []),
+        number("time", lambda row: row.relative_time(mix), of_time),
+        number("a year of work", lambda row: work_usd(row, mix), lambda value: f"${value:,.0f}"),
+    )
+    notes = (
+        f"time: of what the work of a year takes on {choice.reference.name}; a year of work: money a year × time",
+        f"{counted(choice.count(PLANNED), 'network')} planned, {choice.count(DROPPED)} dropped: a planned one costs no "
+        f"more and is no slower by the estimate; {choice.count(LEFT_OUT)} left out",
+    )
+    caption = "Networks that no other beats in both money and time; the arrow says which one is taken."
+    front = Section("front", "The front of money and time", caption, (rows, Notes(notes), _chart(choice)))
+    rests = facts_of("Money", choice.owner.facts())
+    plans = facts({"plans": f"{choice.plans:,}", "reference": choice.reference.name}, "Times")
+    trust = Section("trust", "What this rests on", "", (rests, plans), detail=True)
     return Page(
         "choice",
         jobs,
         headline(choice),
         _tiles(choice),
         (),
-        (_front(choice), _turns(choice), _jobs(choice), _all(choice), _trust(choice)),
+        (front, _turns(choice), _jobs(choice), _all(choice), trust),
         {
             "total_usd": point.usd(),
             "network_usd": None if point.money is None else point.money.price_usd,
@@ -74,27 +95,6 @@ def _tiles(choice: Choice) -> tuple[Tile, ...]:
         Tile("A year of work", usd(work_usd(point, choice.mix)), "money a year × time"),
         Tile("Front", f"{len(choice.front)} of {len(choice.points)}", "networks beaten by none in both"),
     )
-
-
-def _front(choice: Choice) -> Section:
-    mix = choice.mix
-    rows = table(
-        "",
-        choice.front,
-        text("", lambda row: "→" if row is choice.decision.point else ""),
-        text("network", "network.name"),
-        number("network costs", lambda row: row.money.price_usd, usd),
-        *([number("with servers", lambda row: row.usd(), usd)] if choice.with_servers else []),
-        number("time", lambda row: row.relative_time(mix), of_time),
-        number("a year of work", lambda row: work_usd(row, mix), lambda value: f"${value:,.0f}"),
-    )
-    notes = (
-        f"time: of what the work of a year takes on {choice.reference.name}; a year of work: money a year × time",
-        f"{counted(choice.count(PLANNED), 'network')} planned, {choice.count(DROPPED)} dropped: a planned one costs no "
-        f"more and is no slower by the estimate; {choice.count(LEFT_OUT)} left out",
-    )
-    caption = "Networks that no other beats in both money and time; the arrow says which one is taken."
-    return Section("front", "The front of money and time", caption, (rows, Notes(notes), _chart(choice)))
 
 
 def _chart(choice: Choice) -> LineChart:
@@ -228,12 +228,6 @@ def _all(choice: Choice) -> Section:
 
 def _status(choice: Choice, point: Evaluated) -> str:
     return "front" if any(point is one for one in choice.front) else point.status
-
-
-def _trust(choice: Choice) -> Section:
-    rests = facts_of("Money", choice.owner.facts())
-    plans = facts({"plans": f"{choice.plans:,}", "reference": choice.reference.name}, "Times")
-    return Section("trust", "What this rests on", "", (rests, plans), detail=True)
 
 
 def headline(choice: Choice) -> str:

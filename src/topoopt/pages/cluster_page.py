@@ -33,11 +33,33 @@ def cluster_page(result: ClusterResult) -> Page:
     """Return everything that there is to say about a trace on one or more fabrics."""
     jobs = len(result.fabrics[0].jobs) if result.fabrics else 0
     cluster = f"{result.degree} × {format_bandwidth(result.bandwidth_bps)}"
+    if not result.fabrics:
+        tiles = ()
+    else:
+        own = result.fabrics[0]
+        tiles = (
+            Tile(
+                "Average iteration",
+                format_time(own.iteration_time_s.mean),
+                run_name(own) if own.schedule else own.fabric,
+            ),
+            Tile("99th percentile", format_time(own.iteration_time_s.p99), "of the iteration times"),
+            Tile("Average completion", duration(own.completion_time_s.mean), "from arrival to end"),
+            Tile(
+                "Average queueing", duration(own.queueing_s.mean), f"at most {duration(own.queueing_s.max)}"
+            ),
+            Tile("Utilization", f"{own.utilization:.1%}", "of the server time"),
+            Tile(
+                "Workers moved" if own.schedule else "Fibers moved",
+                f"{own.moves:,}",
+                f"for {counted(len(own.jobs), 'job')}",
+            ),
+        )
     return Page(
         "cluster",
         result.trace,
         headline(result),
-        _tiles(result),
+        tiles,
         sections=(
             Section("cluster", "The cluster", "", cluster_blocks(result)),
             _iterations(result),
@@ -87,28 +109,6 @@ def _by(run: FabricRun) -> str:
 def _short(run: FabricRun) -> str:
     """Return what a run is called where it is the first one."""
     return run_name(run) if run.schedule else run.fabric
-
-
-def _tiles(result: ClusterResult) -> tuple[Tile, ...]:
-    if not result.fabrics:
-        return ()
-    own = result.fabrics[0]
-    return (
-        Tile(
-            "Average iteration",
-            format_time(own.iteration_time_s.mean),
-            run_name(own) if own.schedule else own.fabric,
-        ),
-        Tile("99th percentile", format_time(own.iteration_time_s.p99), "of the iteration times"),
-        Tile("Average completion", duration(own.completion_time_s.mean), "from arrival to end"),
-        Tile("Average queueing", duration(own.queueing_s.mean), f"at most {duration(own.queueing_s.max)}"),
-        Tile("Utilization", f"{own.utilization:.1%}", "of the server time"),
-        Tile(
-            "Workers moved" if own.schedule else "Fibers moved",
-            f"{own.moves:,}",
-            f"for {counted(len(own.jobs), 'job')}",
-        ),
-    )
 
 
 def _key_numbers(result: ClusterResult) -> dict[str, float | None]:

@@ -78,17 +78,39 @@ MARKS = (
 
 def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
     """Return what the cluster is, a row for each fabric, and iteration times by model."""
-    skipped = skipped_notes(result.skipped, warn=True) + _unpriced(result)
+    # which fabrics the price list leaves open; nothing of a file from before there were prices
+    names = [run.label for run in result.fabrics if run.cost_usd is None and not run.schedule]
+    if not names or "accounting" not in result.settings:
+        unpriced = ()
+    else:
+        unpriced = (
+            Notes((f"the list {result.settings['prices']} has no price of {listed(names)}",), warn=True),
+        )
+    skipped = skipped_notes(result.skipped, warn=True) + unpriced
     if not (result.fabrics and result.fabrics[0].jobs):
         return skipped
     counted = Notes((f"mean and tail over {result.settings.get('weighting', 'jobs')}: each counts the same",))
     times = schedule_blocks(result.fabrics) or (_times(result),)
+    scheduled = any(run.schedule for run in result.fabrics)
+    waits = table(
+        "Completion and waiting",
+        result.fabrics,
+        text("scheduler" if scheduled else "fabric", run_names_apart(result.fabrics)),
+        number("completion", "completion_time_s.mean", long_time),
+        number("p99", "completion_time_s.p99", long_time),
+        number("queueing", "queueing_s.mean", long_time),
+        number("p99 ", "queueing_s.p99", long_time),
+        number("restart" if scheduled else "rewiring", "rewiring_s.mean", long_time),
+        number("p99  ", "rewiring_s.p99", long_time),
+        number("busy", "utilization", ".1%"),
+        number("moved" if scheduled else "fibers", "moves", ","),
+    )
     return (
         facts(_entries(result)),
         *times,
         counted,
         *skipped,
-        _waits(result),
+        waits,
         _models(result),
         *served_blocks(result),
     )
@@ -97,22 +119,17 @@ def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
 def _entries(result: ClusterResult) -> Entries:
     settings, parts = result.settings, result.settings.get("logical_servers", 1)
     rules = [str(settings[key]) for key in ("queue", "placement") if key in settings]
+    run = result.fabrics[0]
+    first, last = run.jobs[0].arrival_s, run.jobs[-1].arrival_s
+    arrivals = "all at once" if first == last else f"over {long_time(last - first)}"
     return {
-        "arrivals": _arrivals(result.fabrics[0]),
+        "arrivals": arrivals,
         "queue": ", placement ".join(rules),
         "network": str(settings.get("network", "")),
         "servers": "" if parts == 1 else f"each divided into {parts} logical ones",
         "panels": _panels(result),
         "prices": str(settings.get("prices", "")) if _priced(result) else "",
     }
-
-
-def _unpriced(result: ClusterResult) -> tuple[Notes, ...]:
-    """Return which fabrics the price list leaves open; nothing of a file from before there were prices."""
-    names = [run.label for run in result.fabrics if run.cost_usd is None and not run.schedule]
-    if not names or "accounting" not in result.settings:
-        return ()
-    return (Notes((f"the list {result.settings['prices']} has no price of {listed(names)}",), warn=True),)
 
 
 def _priced(result: ClusterResult) -> bool:
@@ -136,23 +153,6 @@ def _times(result: ClusterResult) -> Table:
     )
 
 
-def _waits(result: ClusterResult) -> Table:
-    scheduled = any(run.schedule for run in result.fabrics)
-    return table(
-        "Completion and waiting",
-        result.fabrics,
-        text("scheduler" if scheduled else "fabric", run_names_apart(result.fabrics)),
-        number("completion", "completion_time_s.mean", long_time),
-        number("p99", "completion_time_s.p99", long_time),
-        number("queueing", "queueing_s.mean", long_time),
-        number("p99 ", "queueing_s.p99", long_time),
-        number("restart" if scheduled else "rewiring", "rewiring_s.mean", long_time),
-        number("p99  ", "rewiring_s.p99", long_time),
-        number("busy", "utilization", ".1%"),
-        number("moved" if scheduled else "fibers", "moves", ","),
-    )
-
-
 def _models(result: ClusterResult) -> Table:
     """Return the mean iteration time of the jobs of each model, in milliseconds."""
     models = sorted({job.model for job in result.fabrics[0].trained})
@@ -168,11 +168,6 @@ def _mean_ms(model: str, run: FabricRun) -> float:
 def long_time(time_s: float) -> str:
     """Return seconds below two minutes, then minutes, then hours, to three digits."""
     return duration(time_s, 3)
-
-
-def _arrivals(run: FabricRun) -> str:
-    first, last = run.jobs[0].arrival_s, run.jobs[-1].arrival_s
-    return "all at once" if first == last else f"over {long_time(last - first)}"
 
 
 def _panels(result: ClusterResult) -> str:

@@ -26,6 +26,29 @@ def comparison_page(comparison: Comparison) -> Page:
     rows = comparison.fabrics
     own = rows[0].outcome
     several = [_fidelities(comparison), _tasks(comparison)] if len(comparison.simulators) > 1 else []
+    busiest = bars(rows, "name", {"busiest link": "outcome.link_bytes_max"}, 1e6)
+    tax = bars(rows, "name", {"bandwidth tax": "outcome.bandwidth_tax"})
+    network = Section(
+        "network",
+        "What the links carry",
+        "The tax is bytes that servers put on links over bytes demanded; switches forward for free.",
+        (
+            BarChart(
+                "busiest_link",
+                "Bytes on the busiest link",
+                "",
+                "bytes (MB)",
+                busiest,
+                horizontal=True,
+                note="A link into a switch may be as fast as all ports of a server together, one between servers is a "
+                "port: more bytes need not be more time.",
+            ),
+            BarChart(
+                "bandwidth_tax", "Bandwidth tax", "", "bytes on links / bytes demanded", tax, horizontal=True
+            ),
+        ),
+        detail=True,
+    )
     return Page(
         "comparison",
         comparison.model,
@@ -35,7 +58,7 @@ def comparison_page(comparison: Comparison) -> Page:
             _times(comparison),
             *ownership_sections(owned_rows(rows), comparison.terms, comparison.servers),
             *several,
-            _network(rows),
+            network,
             _trust(comparison),
         ),
         key_numbers={**outcome_figures(own), "cost_usd": rows[0].cost_usd},
@@ -95,32 +118,6 @@ def _times(comparison: Comparison) -> Section:
         "Time and price",
         "The same job on each network, with a strategy searched for each; lower and further left is better.",
         (fabric_table(rows), *notes, time_by_fabric(rows), *priced, figure_table(rows)),
-    )
-
-
-def _network(rows: tuple[ComparedFabric, ...]) -> Section:
-    busiest = bars(rows, "name", {"busiest link": "outcome.link_bytes_max"}, 1e6)
-    tax = bars(rows, "name", {"bandwidth tax": "outcome.bandwidth_tax"})
-    return Section(
-        "network",
-        "What the links carry",
-        "The tax is bytes that servers put on links over bytes demanded; switches forward for free.",
-        (
-            BarChart(
-                "busiest_link",
-                "Bytes on the busiest link",
-                "",
-                "bytes (MB)",
-                busiest,
-                horizontal=True,
-                note="A link into a switch may be as fast as all ports of a server together, one between servers is a "
-                "port: more bytes need not be more time.",
-            ),
-            BarChart(
-                "bandwidth_tax", "Bandwidth tax", "", "bytes on links / bytes demanded", tax, horizontal=True
-            ),
-        ),
-        detail=True,
     )
 
 

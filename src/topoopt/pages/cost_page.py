@@ -55,6 +55,29 @@ def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
     cluster = costs.network.cluster
     ports = counted(cluster.degree, f"{cluster.links} port")
     bills = [offer.bill for offer in costs.offers]
+    rule = costs.purchase.accounting
+    lacking = [(offer.bill.fabric, offer.bill.price_missing) for offer in costs.offers]
+    left_open = "; ".join(f"{fabric}: no price of {', '.join(parts)}" for fabric, parts in lacking if parts)
+    missing = ", ".join(sorted({part for offer in costs.offers for part in offer.bill.power_missing}))
+    named = costs.purchase.power.name
+    source = "makers' typical figures" if named == "typical" else named
+    power_entries = {
+        "watts": f"{source}, of the parts counted{_unsure(costs, 'watts')}",
+        "missing": missing and f"no figure for {missing}; give one in a file of your own (power)",
+    }
+    counting = {
+        "prices": f"list {costs.purchase.prices.name}{_unsure(costs, 'usd')}",
+        "counted": f"{rule.name}: {rule.words}",
+        "left open": left_open,
+        **power_entries,
+    }
+    notes = skipped_notes(costs.skipped)
+    blocks: tuple[Block, ...] = (_table(costs), *notes, facts(counting), _chart(costs))
+    prices = Section("prices", "Prices", "Price and watts of the network on every fabric.", blocks)
+    rows = [
+        OwnedRow(offer.bill.fabric, offer.ownership) for offer in costs.offers if offer.ownership is not None
+    ]
+    ownership = ownership_sections(rows, costs.purchase.terms, costs.network.cluster.servers)
     return Page(
         "cost",
         f"Network of {cluster.servers:,} servers",
@@ -62,9 +85,9 @@ def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
         tuple(Tile(one.fabric, usd(one.cost_usd), watts(one.power_w)) for one in bills),
         costs.warnings,
         (
-            _prices(costs),
+            prices,
             *_bills(bills, _shown(bills, bill)),
-            *_ownership(costs),
+            *ownership,
             *_equivalent(costs),
             _built(costs),
             technology_section(costs),
@@ -101,25 +124,6 @@ def _shown(bills: Sequence[Bill], fabrics: Sequence[str] | None) -> Sequence[str
     return fabrics
 
 
-def _prices(costs: CostComparison) -> Section:
-    rule = costs.purchase.accounting
-    counting = {
-        "prices": f"list {costs.purchase.prices.name}{_unsure(costs, 'usd')}",
-        "counted": f"{rule.name}: {rule.words}",
-        "left open": _left_open(costs),
-        **_power_entries(costs),
-    }
-    notes = skipped_notes(costs.skipped)
-    blocks: tuple[Block, ...] = (_table(costs), *notes, facts(counting), _chart(costs))
-    return Section("prices", "Prices", "Price and watts of the network on every fabric.", blocks)
-
-
-def _left_open(costs: CostComparison) -> str:
-    """Return which bills lack the price of which parts."""
-    lacking = [(offer.bill.fabric, offer.bill.price_missing) for offer in costs.offers]
-    return "; ".join(f"{fabric}: no price of {', '.join(parts)}" for fabric, parts in lacking if parts)
-
-
 def _table(costs: CostComparison) -> Table:
     own_usd, owned = costs.own_usd, any(offer.ownership for offer in costs.offers)
     return table(
@@ -142,17 +146,6 @@ def _chart(costs: CostComparison) -> BarChart:
     series = bars(costs.offers, "bill.fabric", {name: price_of(item) for item, name in ITEMS.items()}, 1e3)
     present = tuple(part for part in series if any(part.y))
     return BarChart("price_by_fabric", "Price by part", "fabric", "price ($1,000)", present, stacked=True)
-
-
-def _power_entries(costs: CostComparison) -> Entries:
-    """Return where the watts come from, and which are missing."""
-    missing = ", ".join(sorted({part for offer in costs.offers for part in offer.bill.power_missing}))
-    named = costs.purchase.power.name
-    source = "makers' typical figures" if named == "typical" else named
-    return {
-        "watts": f"{source}, of the parts counted{_unsure(costs, 'watts')}",
-        "missing": missing and f"no figure for {missing}; give one in a file of your own (power)",
-    }
 
 
 def _unsure(costs: CostComparison, value: str) -> str:
@@ -180,13 +173,6 @@ def _bills(bills: Sequence[Bill], shown: Sequence[str]) -> list[Section]:
         )
         for name in dict.fromkeys((*shown, *by_name))
     ]
-
-
-def _ownership(costs: CostComparison) -> list[Section]:
-    rows = [
-        OwnedRow(offer.bill.fabric, offer.ownership) for offer in costs.offers if offer.ownership is not None
-    ]
-    return ownership_sections(rows, costs.purchase.terms, costs.network.cluster.servers)
 
 
 def _equivalent(costs: CostComparison) -> list[Section]:
@@ -217,8 +203,29 @@ def _built(costs: CostComparison) -> Section:
 def technology_section(costs: CostComparison) -> Section:
     """Return which technology can hold the fibers, which is quick enough, and what it costs."""
     caption = "Which technology can hold the fibers, which is quick enough, and what it costs."
-    blocks = (_cost_technologies_table(costs), facts(_entries(costs)))
-    return Section("technologies", "Optical technologies", caption, blocks, _remark(costs))
+    cost_technologies_table = table(
+        "",
+        costs.technologies,
+        text("technology", "choice.technology.name"),
+        text("suits", _suits),
+        number("ports", "choice.technology.ports"),
+        number("rewired in", "choice.technology.reconfiguration_s"),
+        number("duty", "choice.duty", ".0%"),
+        number("within overhead", "choice.break_even_s", _from),
+        number("beats forwarding", "pays_from_s", _from),
+        number("a circuit for", lambda row: _from(row.break_even_bytes, format_bytes)),
+        number("price", "cost_usd"),
+    )
+    blocks = (cost_technologies_table, facts(_entries(costs)))
+    interval_s, network = costs.change_interval_s, costs.network
+    often = "traffic stays the same"
+    if not isinf(interval_s):
+        often = f"traffic changes every {format_time(interval_s)}"
+    if isinf(network.average_hops):
+        remark = f"{often}; {network.wiring}"
+    else:
+        remark = f"{often}; routes of {network.average_hops:.2f} links over {network.wiring}"
+    return Section("technologies", "Optical technologies", caption, blocks, remark)
 
 
 def ratio_section(costs: CostComparison) -> Section:
@@ -238,32 +245,6 @@ def ratio_section(costs: CostComparison) -> Section:
     )
     remark = f"published {PUBLISHED_OCS_OVER_PANEL:g} and {PUBLISHED_IDEAL_OVER_TOPOOPT:g}; nearest first"
     return Section("ratios", "The published ratios under every way of counting", "", (rows,), remark)
-
-
-def _remark(costs: CostComparison) -> str:
-    interval_s, network = costs.change_interval_s, costs.network
-    often = "traffic stays the same"
-    if not isinf(interval_s):
-        often = f"traffic changes every {format_time(interval_s)}"
-    if isinf(network.average_hops):
-        return f"{often}; {network.wiring}"
-    return f"{often}; routes of {network.average_hops:.2f} links over {network.wiring}"
-
-
-def _cost_technologies_table(costs: CostComparison) -> Table:
-    return table(
-        "",
-        costs.technologies,
-        text("technology", "choice.technology.name"),
-        text("suits", _suits),
-        number("ports", "choice.technology.ports"),
-        number("rewired in", "choice.technology.reconfiguration_s"),
-        number("duty", "choice.duty", ".0%"),
-        number("within overhead", "choice.break_even_s", _from),
-        number("beats forwarding", "pays_from_s", _from),
-        number("a circuit for", lambda row: _from(row.break_even_bytes, format_bytes)),
-        number("price", "cost_usd"),
-    )
 
 
 def _entries(costs: CostComparison) -> Entries:

@@ -25,14 +25,12 @@ from topoopt.plans import ComparedFabric
 from topoopt.pricing import (
     Bill,
     BillLine,
-    FatTreeSize,
     Offer,
     OpticalDevices,
     Ownership,
     OwnershipTerms,
     Plane,
     Realization,
-    Running,
     ServerPrice,
 )
 from topoopt.transformers import OwnedCluster
@@ -91,13 +89,26 @@ def ownership_sections(
         return []
     running = terms.running
     first = rows[0].owned
+    said = {
+        "{:.3g}% interest a year": running.interest_rate and 100 * running.interest_rate,
+        "${:.4g} a kW and month for the building": running.colocation_usd_per_kw_month,
+        "{:.3g}% of all prices a year for maintenance": running.maintenance_rate
+        and 100 * running.maintenance_rate,
+        "${:,.0f} a year for staff": running.staff_usd_per_year,
+        "storage of ${:,.0f}": running.storage_usd,
+    }
+    out = " and ".join(running.left_out)
+    running_entries = {
+        "with": ", ".join(form.format(value) for form, value in said.items() if value is not None),
+        "left out": f"{out}, of which nobody has said what they cost" if out else "",
+    }
     entries: Entries = {
         "network": network,
         "servers": _servers(terms.server, servers),
         "electricity": f"${running.electricity_usd_per_kwh:g} a kWh, power usage effectiveness "
         f"{running.power_usage_effectiveness:g}",
         "over": f"{counted_years(running.years)}, training {running.utilization:.0%} of the hours",
-        **_running_entries(running),
+        **running_entries,
         "range": _range(first),
         "run": _run(first, f" on {rows[0].name}" if len(rows) > 1 else ""),
     }
@@ -145,23 +156,6 @@ def _servers(server: ServerPrice, servers: int) -> str:
         price += f" ({usd(server.low_usd)} to {usd(server.high_usd)})"
     draws = "watts unknown" if server.power_w is None else f"{server.power_w / 1e3:.3g} kW"
     return f"{counted(servers, 'server')}, {price}, {draws} each; {server.basis}"
-
-
-def _running_entries(running: Running) -> Entries:
-    """Return what capital and building cost, who runs the cluster, and what is in no sum."""
-    said = {
-        "{:.3g}% interest a year": running.interest_rate and 100 * running.interest_rate,
-        "${:.4g} a kW and month for the building": running.colocation_usd_per_kw_month,
-        "{:.3g}% of all prices a year for maintenance": running.maintenance_rate
-        and 100 * running.maintenance_rate,
-        "${:,.0f} a year for staff": running.staff_usd_per_year,
-        "storage of ${:,.0f}": running.storage_usd,
-    }
-    out = " and ".join(running.left_out)
-    return {
-        "with": ", ".join(form.format(value) for form, value in said.items() if value is not None),
-        "left out": f"{out}, of which nobody has said what they cost" if out else "",
-    }
 
 
 def _range(owned: Ownership) -> str:
@@ -315,7 +309,14 @@ def _built_of(built: Realization) -> str:
     if built.margin_db is not None and built.transceiver is not None:
         parts.append(f"{built.margin_db:.2g} dB of {built.transceiver.name} left for fiber and connectors")
     if built.tree:
-        parts.append(_trees(built.tree, built.trees))
+        tree = built.tree
+        tiers = [
+            f"{getattr(tree, tier)} {tier}" for tier in ("edge", "aggregation", "core") if getattr(tree, tier)
+        ]
+        switches = f"{tree.switches} switches" if tree.switches > 1 else "1 switch"
+        one = f"{switches} of {tree.radix} ports ({', '.join(tiers)})"
+        trees = one if built.trees == 1 else f"{built.trees} × {one}"
+        parts.append(trees)
     parts += [plane_words(plane) for plane in built.planes]
     return "; ".join(parts) or ("cables" if NETWORKS[built.fabric].cabled else "switches")
 
@@ -332,15 +333,6 @@ def plane_words(plane: Plane) -> str:
     )
     spare = f", {plane.spare_ports:,} ports spare" if plane.spare_ports else ""
     return (one + parts if plane.count == 1 else f"{plane.count} trees of {one}{parts}") + spare
-
-
-def _trees(tree: FatTreeSize, count: int) -> str:
-    tiers = [
-        f"{getattr(tree, tier)} {tier}" for tier in ("edge", "aggregation", "core") if getattr(tree, tier)
-    ]
-    switches = f"{tree.switches} switches" if tree.switches > 1 else "1 switch"
-    one = f"{switches} of {tree.radix} ports ({', '.join(tiers)})"
-    return one if count == 1 else f"{count} × {one}"
 
 
 def _devices(row: OpticalDevices) -> str:

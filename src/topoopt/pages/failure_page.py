@@ -5,7 +5,6 @@ from math import inf
 from typing import Any
 
 from topoopt.base.units import format_time
-from topoopt.finder.rewiring import MoveOrder
 from topoopt.pages.fabric_tables import name_apart, skipped_notes
 from topoopt.pages.page import Block, Notes, Page, Section, Table
 from topoopt.pages.tables import counted, dollars, duration, facts, number, table, text, yes_or_no
@@ -164,11 +163,44 @@ def availability_page(answer: AvailabilityAnswer) -> Page:
     """Return what drawn failures leave of a plan, and what that rests on."""
     row = answer.to_json()
     often = f"{row['runs']:,} times {row['days']:g} days, seed {row['seed']}"
+    rows, name = answer.fabrics, name_apart([row.row for row in answer.fabrics])
+    if len(rows) == 1 and not answer.skipped:
+        fabrics = ()
+    else:
+        dollars_known = any(row.lost_usd_per_hour is not None for row in rows)
+        first_s = rows[0].effective_iteration_time_s
+        beside = table(
+            "",
+            rows,
+            text("fabric", lambda row: name(row.row)),
+            number("iteration", "row.outcome.iteration_time_s"),
+            number("full speed", "availability.full_speed.mean", ".2%"),
+            number("degraded", "availability.degraded.mean", ".2%"),
+            number("down", "availability.down.mean", ".2%"),
+            number("goodput", "availability.goodput.mean", ".2%"),
+            number("that counts", _counts),
+            number("×", lambda row: row.effective_iteration_time_s / first_s, ".2f"),
+            *([number("lost an hour", "lost_usd_per_hour", dollars)] if dollars_known else []),
+        )
+        notes = (
+            Notes(("that counts: seconds of the month for an iteration that is not lost; lost: dollars",)),
+            *skipped_notes(answer.skipped),
+        )
+        fabrics = (Section("fabrics", "Beside other fabrics", "", (beside, *notes)),)
+    ahead, moved = "with" if row["look_ahead"] else "without", "are" if row["move_fibers"] else "are not"
+    entries = {
+        **{part["kind"]: part["origin"] for part in row["parts"]},
+        "server fails": f"{row['restart_s'] / 60:g} min to restart, a checkpoint every "
+        f"{row['checkpoint_s'] / 60:g} min, {counted(row['spare_servers'], 'spare server')}",
+        "repaired by": _repairer(row["repaired_by"]),
+        "panels": f"{row['optics']}, {ahead} look-ahead panels; fibers {moved} moved before the repair",
+    }
+    rates = Section("rates", "Where the rates come from", "", (facts(entries),))
     return Page(
         "availability",
         row["model"],
         headline(answer),
-        sections=(*_fabrics(answer), _estimates(row), _parts(row), *_elsewhere(answer), _rates(row)),
+        sections=(*fabrics, _estimates(row), _parts(row), *_elsewhere(answer), rates),
         remark=f"on {row['servers']} servers, {often}",
     )
 
@@ -185,32 +217,6 @@ def headline(answer: AvailabilityAnswer) -> str:
     ratio = own.effective_iteration_time_s / best.effective_iteration_time_s
     goodput = best.availability.goodput.mean
     return f"{first}; with failures counted {name(best.row)} is {ratio:.2f} × as fast, at {goodput:.2%}."
-
-
-def _fabrics(answer: AvailabilityAnswer) -> tuple[Section, ...]:
-    rows, name = answer.fabrics, name_apart([row.row for row in answer.fabrics])
-    if len(rows) == 1 and not answer.skipped:
-        return ()
-    dollars_known = any(row.lost_usd_per_hour is not None for row in rows)
-    first_s = rows[0].effective_iteration_time_s
-    beside = table(
-        "",
-        rows,
-        text("fabric", lambda row: name(row.row)),
-        number("iteration", "row.outcome.iteration_time_s"),
-        number("full speed", "availability.full_speed.mean", ".2%"),
-        number("degraded", "availability.degraded.mean", ".2%"),
-        number("down", "availability.down.mean", ".2%"),
-        number("goodput", "availability.goodput.mean", ".2%"),
-        number("that counts", _counts),
-        number("×", lambda row: row.effective_iteration_time_s / first_s, ".2f"),
-        *([number("lost an hour", "lost_usd_per_hour", dollars)] if dollars_known else []),
-    )
-    notes = (
-        Notes(("that counts: seconds of the month for an iteration that is not lost; lost: dollars",)),
-        *skipped_notes(answer.skipped),
-    )
-    return (Section("fabrics", "Beside other fabrics", "", (beside, *notes)),)
 
 
 def _counts(row: FabricAvailability) -> str:
@@ -269,18 +275,6 @@ def _speed(part: Mapping[str, Any], when: str) -> float:
     return sum(float(effect["weight"] * effect[when]) for effect in part["effects"])
 
 
-def _rates(row: Mapping[str, Any]) -> Section:
-    ahead, moved = "with" if row["look_ahead"] else "without", "are" if row["move_fibers"] else "are not"
-    entries = {
-        **{part["kind"]: part["origin"] for part in row["parts"]},
-        "server fails": f"{row['restart_s'] / 60:g} min to restart, a checkpoint every "
-        f"{row['checkpoint_s'] / 60:g} min, {counted(row['spare_servers'], 'spare server')}",
-        "repaired by": _repairer(row["repaired_by"]),
-        "panels": f"{row['optics']}, {ahead} look-ahead panels; fibers {moved} moved before the repair",
-    }
-    return Section("rates", "Where the rates come from", "", (facts(entries),))
-
-
 def _repairer(name: str) -> str:
     if not name:
         return ""
@@ -327,14 +321,30 @@ def _rewiring_summary(answer: RewiringAnswer) -> Section:
         free = "order of servers and " if answer.relabeling else ""
         proof = f"no other {free}choice of ports needs fewer"
     width = counted(wiring.interfaces_per_panel, "interface")
+    servers, names = answer.rewiring.servers, answer.inventory.servers
+    if not answer.rewiring.relabeled:
+        renamed = "rank r of the new plan is server r"
+    else:
+        shown = ", ".join(names[server].name for server in servers[:RANKS])
+        renamed = f"rank 0, 1, … of the new plan is {shown}{', …' if len(servers) > RANKS else ''}"
+    order = answer.order
+    count = len(order.steps)
+    if not count:
+        steps = "none"
+    elif not order.keep_running:
+        steps = f"{count}: the old job has ended, so all may be done at once"
+    else:
+        steps = (
+            f"{count}, {f'of which {order.cuts} cut the job' if order.cuts else 'none of which cuts the job'}"
+        )
     entries = {
         "wired now": f"{counted(len(wiring.patches), thing)}, {width} of a server on each panel",
         "wired then": counted(len(rewiring.new.patches), thing),
         "stay": f"{len(wiring.patches) - len(rewiring.removed)}",
         "move": counted(rewiring.moved_fibers, thing),
         "lower bound": f"{rewiring.lower_bound}: {proof}",
-        "servers": _renamed(answer),
-        "steps": _steps(answer.order),
+        "servers": renamed,
+        "steps": steps,
     }
     notes = (Notes(answer.warnings, warn=True),) if answer.warnings else ()
     return Section("rewiring", "The wiring", "", (facts(entries), *notes))
@@ -368,23 +378,6 @@ def _times(answer: RewiringAnswer) -> Section:
     )
     remark = "an optical switch makes a step at once, a patch panel one fiber after the other"
     return Section("time", "Time", "", (times,), remark)
-
-
-def _renamed(answer: RewiringAnswer) -> str:
-    servers, names = answer.rewiring.servers, answer.inventory.servers
-    if not answer.rewiring.relabeled:
-        return "rank r of the new plan is server r"
-    shown = ", ".join(names[server].name for server in servers[:RANKS])
-    return f"rank 0, 1, … of the new plan is {shown}{', …' if len(servers) > RANKS else ''}"
-
-
-def _steps(order: MoveOrder) -> str:
-    count = len(order.steps)
-    if not count:
-        return "none"
-    if not order.keep_running:
-        return f"{count}: the old job has ended, so all may be done at once"
-    return f"{count}, {f'of which {order.cuts} cut the job' if order.cuts else 'none of which cuts the job'}"
 
 
 def move_table(moves: Sequence[Move]) -> Table:

@@ -27,6 +27,11 @@ def interleaving_page(answer: Interleaving) -> Page:
     """Return the score, every job's rotation and time-shift, and the circles before and after."""
     score, unrotated = f"{answer.score:.4g}", f"{answer.unrotated_score:.4g}"
     jobs, link = counted(len(answer.profiles), "job"), format_bandwidth(answer.capacity_bps)
+    caption = (
+        "One turn is the least common multiple of the iteration times. A rotation moves all copies of a job along "
+        "its ring; where the outer ring reaches over the dashed circle, the link is asked for more than it has."
+    )
+    circles = Section("circles", "Circles", caption, circle_charts(answer))
     return Page(
         "shared link",
         f"{jobs} on a link of {link}",
@@ -37,7 +42,7 @@ def interleaving_page(answer: Interleaving) -> Page:
             Tile("Period", format_time(answer.period_s)),
         ),
         answer.advice.warnings,
-        (_link(answer), _jobs(answer), _circles(answer)),
+        (_link(answer), _jobs(answer), circles),
         key_numbers={
             "score": answer.score,
             "unrotated_score": answer.unrotated_score,
@@ -83,14 +88,6 @@ def _jobs(answer: Interleaving) -> Section:
         "Each job begins later by its time-shift, once; early or late within its leeway, the score stays."
     )
     return Section("jobs", "Jobs", caption, (block,))
-
-
-def _circles(answer: Interleaving) -> Section:
-    caption = (
-        "One turn is the least common multiple of the iteration times. A rotation moves all copies of a job along "
-        "its ring; where the outer ring reaches over the dashed circle, the link is asked for more than it has."
-    )
-    return Section("circles", "Circles", caption, circle_charts(answer))
 
 
 def circle_charts(answer: Interleaving) -> tuple[PolarChart, PolarChart]:
@@ -178,6 +175,25 @@ def phases_page(answer: JobPhases) -> Page:
     """Return the phases of the busiest link, and what is sent on the others."""
     profile = answer.profile
     count = counted(len(profile.phases), "phase")
+    if len(answer.profiles) < 2:
+        others = ()
+    else:
+        rows = [
+            {
+                "link": link,
+                "phases": len(profile.phases),
+                "sends for": f"{profile.duty:.1%}",
+                "bytes": format_bytes(profile.size_bytes),
+                "peak": format_bandwidth(profile.peak_bps),
+            }
+            for link, profile in answer.profiles.items()
+        ]
+        columns = [text("link"), number("phases"), *(number(name) for name in ("sends for", "bytes", "peak"))]
+        others = (
+            Section(
+                "links", "Links", "All that carry something, the busiest first.", (table("", rows, *columns),)
+            ),
+        )
     return Page(
         "phases",
         f"{profile.job}: {count} in an iteration of {format_time(profile.iteration_time_s)}",
@@ -187,7 +203,7 @@ def phases_page(answer: JobPhases) -> Page:
             Tile("Sends for", f"{profile.duty:.1%}"),
             Tile("Bytes", format_bytes(profile.size_bytes)),
         ),
-        sections=(_phases(answer), *_others(answer)),
+        sections=(_phases(answer), *others),
         key_numbers={"iteration_time_s": profile.iteration_time_s, "duty": profile.duty},
     )
 
@@ -247,25 +263,4 @@ def _phases_page_chart(answer: JobPhases) -> LineChart:
         (line,),
         x_from_zero=True,
         y_from_zero=True,
-    )
-
-
-def _others(answer: JobPhases) -> tuple[Section, ...]:
-    if len(answer.profiles) < 2:
-        return ()
-    rows = [
-        {
-            "link": link,
-            "phases": len(profile.phases),
-            "sends for": f"{profile.duty:.1%}",
-            "bytes": format_bytes(profile.size_bytes),
-            "peak": format_bandwidth(profile.peak_bps),
-        }
-        for link, profile in answer.profiles.items()
-    ]
-    columns = [text("link"), number("phases"), *(number(name) for name in ("sends for", "bytes", "peak"))]
-    return (
-        Section(
-            "links", "Links", "All that carry something, the busiest first.", (table("", rows, *columns),)
-        ),
     )

@@ -9,7 +9,7 @@ from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT
 from topoopt.pages.chart import BarChart, Series
 from topoopt.pages.cost_tables import cluster_sections
-from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
+from topoopt.pages.page import Block, Notes, Page, Section, Tile
 from topoopt.pages.tables import Entries, dollars, facts, joined, number, table, text, yes_or_no
 from topoopt.pages.training_layout import memory_limit, published_sections, with_words
 from topoopt.transformers import SPLIT, STEP_PARTS, ConfigurationSearch, Estimate, NotSearched
@@ -33,6 +33,20 @@ def llm_estimate_page(estimate: Estimate) -> Page:
     """Return time, rates and memory of one way of training."""
     one, seconds = estimate.configuration, estimate.iteration_time_s
     total = float(estimate.memory.total[0])
+    parts = [name for name in STEP_PARTS if estimate.parts_s[name] > 0]
+    times = table(
+        "",
+        joined(part=parts, seconds=(estimate.parts_s[name] for name in parts)),
+        text("part", form=PART_WORDS.__getitem__),
+        number("seconds", form=".4g"),
+        number("%", lambda row: 100 * row["seconds"] / estimate.iteration_time_s, ".1f"),
+    )
+    causes = {cause: size for cause, size in estimate.memory_bytes.items() if size > 0}
+    series = tuple(Series(cause, ("fullest accelerator",), (size / 2**30,)) for cause, size in causes.items())
+    limits = memory_limit(estimate.memory.capacity_bytes)
+    memory_chart = BarChart(
+        "memory", "Memory, by cause", "", "memory (GiB)", series, stacked=True, horizontal=True, limits=limits
+    )
     return Page(
         "estimate",
         f"{estimate.model.name} on {one.accelerators:,} x {estimate.accelerator}",
@@ -44,12 +58,12 @@ def llm_estimate_page(estimate: Estimate) -> Page:
         ),
         sections=(
             Section("answer", "Estimate", "", (facts(_entries(estimate)),)),
-            Section("time", "Time", "Where an iteration's time goes.", (_times(estimate),)),
+            Section("time", "Time", "Where an iteration's time goes.", (times,)),
             Section(
                 "memory",
                 "Memory of the fullest accelerator",
                 "",
-                (*_memory(estimate), _memory_chart(estimate)),
+                (*_memory(estimate), memory_chart),
             ),
             *cluster_sections(estimate.cluster, estimate.ownership),
         ),
@@ -82,17 +96,6 @@ def _documents(estimate: Estimate) -> str:
     return f"attention takes {estimate.imbalance:.0%} longer than the average, waiting for the heaviest sequences"
 
 
-def _times(estimate: Estimate) -> Table:
-    parts = [name for name in STEP_PARTS if estimate.parts_s[name] > 0]
-    return table(
-        "",
-        joined(part=parts, seconds=(estimate.parts_s[name] for name in parts)),
-        text("part", form=PART_WORDS.__getitem__),
-        number("seconds", form=".4g"),
-        number("%", lambda row: 100 * row["seconds"] / estimate.iteration_time_s, ".1f"),
-    )
-
-
 def _memory(estimate: Estimate) -> tuple[Block, ...]:
     """Return what memory goes to, and what makes the numbers doubtful."""
     sizes = {**estimate.memory_bytes, "capacity": estimate.memory.capacity_bytes}
@@ -117,15 +120,6 @@ def _memory(estimate: Estimate) -> tuple[Block, ...]:
     return memory, Notes(tuple(warnings), warn=True)
 
 
-def _memory_chart(estimate: Estimate) -> BarChart:
-    causes = {cause: size for cause, size in estimate.memory_bytes.items() if size > 0}
-    series = tuple(Series(cause, ("fullest accelerator",), (size / 2**30,)) for cause, size in causes.items())
-    limits = memory_limit(estimate.memory.capacity_bytes)
-    return BarChart(
-        "memory", "Memory, by cause", "", "memory (GiB)", series, stacked=True, horizontal=True, limits=limits
-    )
-
-
 def _too_large(estimate: Estimate) -> str:
     """Return by how much it does not fit, what takes most, and the cheapest change."""
     cause, remedy = estimate.largest_cause, estimate.remedy
@@ -143,13 +137,20 @@ def llm_search_page(search: ConfigurationSearch) -> Page:
     """Return what was searched, the best configurations, and where their time goes."""
     request, rows = search.request, search.shown()
     remark = "estimated; memory on the fullest accelerator"
+    spent = [name for name in SPENT if any(row[f"{name}_s"] > 0 for row in rows)]
+    shares = table(
+        "",
+        rows,
+        text("configuration", _in_short),
+        *(number(name, partial(_share, name), ".1%") for name in spent),
+    )
     return Page(
         "search",
         f"{request.model.name} on {request.accelerators:,} {search.accelerator}",
         sections=(
             Section("searched", "What was searched", "", (facts(_llm_search_page_entries(search)),)),
             Section("fastest", f"The fastest {len(rows)}", "", _fastest(search, rows), remark),
-            Section("time", "Where the time goes", "", (_shares(rows),)),
+            Section("time", "Where the time goes", "", (shares,)),
             *cluster_sections(search.cluster, search.ownership(0) if rows else None),
             *published_sections(request.model.name, search.published),
             *not_searched_sections(search.not_searched),
@@ -203,17 +204,6 @@ def _fastest(search: ConfigurationSearch, rows: Sequence[Row]) -> tuple[Block, .
 def _usd_a_million(row: Row) -> str:
     each = row["usd_per_token"]
     return dollars(None if each is None else 1e6 * each)
-
-
-def _shares(rows: Sequence[Row]) -> Table:
-    """Return the shares of the time of each configuration."""
-    spent = [name for name in SPENT if any(row[f"{name}_s"] > 0 for row in rows)]
-    return table(
-        "",
-        rows,
-        text("configuration", _in_short),
-        *(number(name, partial(_share, name), ".1%") for name in spent),
-    )
 
 
 def _share(name: str, row: Row) -> float:

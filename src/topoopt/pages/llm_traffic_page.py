@@ -145,25 +145,23 @@ def _sections(traffic: RankTraffic, kinds: Sequence[KindRow]) -> tuple[Section, 
         number("between servers", "network_bytes"),
     )
     why = "Messages of one iteration, by the parallelism that needs them."
-    between = (facts(_between_servers(traffic)),)
+    if traffic.servers == 1:
+        between_servers = {"servers": "one: nothing leaves it"}
+    else:
+        demand = traffic.traffic()
+        transfers = len(demand.transfers)
+        between_servers = {
+            "AllReduce": allreduce_words(demand),
+            "all-to-all": counted(len(demand.alltoall), "group") if demand.alltoall else "",
+            "transfers": f"between {counted(transfers, 'ordered pair')}" if transfers else "",
+            "model parallel": f"{format_bytes(demand.mp_bytes)} in all-to-alls and transfers",
+        }
+    between = (facts(between_servers),)
     return (
         Section("first-stage", "A rank of the first stage", why, (_rank(traffic.first_stage()),), "rank 0"),
         Section("kinds", "All ranks", why, (ranks,), "rings in the order of ranks"),
         Section("servers", "Between servers", "", between, "collectives add up inside a server first"),
     )
-
-
-def _between_servers(traffic: RankTraffic) -> Entries:
-    if traffic.servers == 1:
-        return {"servers": "one: nothing leaves it"}
-    demand = traffic.traffic()
-    transfers = len(demand.transfers)
-    return {
-        "AllReduce": allreduce_words(demand),
-        "all-to-all": counted(len(demand.alltoall), "group") if demand.alltoall else "",
-        "transfers": f"between {counted(transfers, 'ordered pair')}" if transfers else "",
-        "model parallel": f"{format_bytes(demand.mp_bytes)} in all-to-alls and transfers",
-    }
 
 
 def _rank(rows: Sequence[RankRow]) -> Table:

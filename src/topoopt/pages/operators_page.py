@@ -37,27 +37,24 @@ def job_facts(plan: Plan) -> Entries:
 def strategy_sections(plan: Plan) -> tuple[Section, ...]:
     """Return how operators are split, what that moves and what memory it takes."""
     traffic, splits = plan.traffic(), counted(len(plan.strategy.splits), "operator")
+    use = fullest_server(plan.job, plan.strategy)
+    listed = ", ".join(f"{name} {format_bytes(size)}" for name, size in use.by_cause.items() if size)
+    available = find_accelerator(plan.job.cluster.accelerator).memory_bytes
+    memory = (
+        f"{format_bytes(use.total_bytes)} of {format_bytes(available)} on the fullest accelerator "
+        f"(server {use.server}: {listed})"
+    )
     strategy = {
         "operators": strategy_words(operators_of(plan.job).graph, plan.strategy),
         "traffic": f"{format_bytes(traffic.allreduce_bytes)} AllReduced in "
         f"{counted(len(traffic.allreduce), 'group')}, {format_bytes(traffic.mp_bytes)} model parallel",
         **gradient_facts(plan),
-        "memory": _memory(plan),
+        "memory": memory,
     }
     caption = (
         f"How each of the {splits} of {plan.job.name} is split over the servers, and what a part of it costs."
     )
     return (Section("strategy", "Strategy", caption, (facts(strategy),)),)
-
-
-def _memory(plan: Plan) -> str:
-    use = fullest_server(plan.job, plan.strategy)
-    listed = ", ".join(f"{name} {format_bytes(size)}" for name, size in use.by_cause.items() if size)
-    available = find_accelerator(plan.job.cluster.accelerator).memory_bytes
-    return (
-        f"{format_bytes(use.total_bytes)} of {format_bytes(available)} on the fullest accelerator "
-        f"(server {use.server}: {listed})"
-    )
 
 
 def search_facts(plan: Plan) -> Entries:
@@ -125,41 +122,40 @@ def gradient_facts(plan: Plan) -> Entries:
     """Return buckets and algorithms of a plan whose gradients are AllReduced."""
     if not plan.traffic().allreduce:
         return {}
-    return {"buckets": _buckets(plan), **_algorithms(plan)}
-
-
-def _buckets(plan: Plan) -> str:
     own, tried = plan.job.settings.bucket_bytes, dict(plan.gradients.bucket_times_s)
     what = "none: an AllReduce for each tensor" if own == NO_BUCKETS else bucket_text(own)
     if not tried:
-        return what
-    others = {NO_BUCKETS: "one for each tensor", DDP_BUCKET_BYTES: "25 MiB (PyTorch)"}
-    if own not in tried:  # settled with another wiring than the one that the times are of
-        return what
-    times = [
-        f"{text} {format_time(tried[size])}" for size, text in others.items() if size != own and size in tried
-    ]
-    fastest = "" if tried[own] == min(tried.values()) else "as fast within 0.1% as "
-    return "; ".join(
-        [
-            f"{what}, {fastest}the fastest of {len(tried)} sizes: {format_time(tried[own])}",
-            *filter(None, [", ".join(times)]),
-        ]
-    )
-
-
-def _algorithms(plan: Plan) -> Entries:
+        buckets = what
+    else:
+        others = {NO_BUCKETS: "one for each tensor", DDP_BUCKET_BYTES: "25 MiB (PyTorch)"}
+        if own not in tried:  # settled with another wiring than the one that the times are of
+            buckets = what
+        else:
+            times = [
+                f"{text} {format_time(tried[size])}"
+                for size, text in others.items()
+                if size != own and size in tried
+            ]
+            fastest = "" if tried[own] == min(tried.values()) else "as fast within 0.1% as "
+            buckets = "; ".join(
+                [
+                    f"{what}, {fastest}the fastest of {len(tried)} sizes: {format_time(tried[own])}",
+                    *filter(None, [", ".join(times)]),
+                ]
+            )
     choice, used = plan.gradients, plan.outcome.algorithms
     if choice.by_message_s is None or choice.rings_s is None:
-        return (
+        algorithms = (
             {"collectives": ", ".join(f"{count} by {name}" for name, count in used.items())} if used else {}
         )
-    if not used:
+    elif not used:
         by_message = format_time(choice.by_message_s)
         gain = "saves less than 1%" if choice.by_message_s < choice.rings_s else "is not faster"
-        return {"collectives": f"rings; an algorithm for each message {gain} ({by_message})"}
-    rows = ", ".join(f"{count} by {name}" for name, count in used.items())
-    return {"collectives": f"{rows}; rings alone take {format_time(choice.rings_s)}"}
+        algorithms = {"collectives": f"rings; an algorithm for each message {gain} ({by_message})"}
+    else:
+        rows = ", ".join(f"{count} by {name}" for name, count in used.items())
+        algorithms = {"collectives": f"{rows}; rings alone take {format_time(choice.rings_s)}"}
+    return {"buckets": buckets, **algorithms}
 
 
 def strategy_table(plan: Plan) -> Table:

@@ -36,32 +36,30 @@ _MOST_LAID: Final = 2048
 def draw_network(axes: Axes, chart: CircleChart) -> None:
     """Draw the links of a topology."""
     if chart.servers >= UNROLLED_FROM:
-        _adjacency(axes, chart)
+        # draw a dot for every link: its row sends, its column receives
+        rings, (others, rest) = strands(chart)
+        lines = [(name, style(index).color, pairs) for index, (name, pairs) in enumerate(rings)]
+        of = {pair: index for index, (_, _, pairs) in enumerate(lines) for pair in pairs}
+        ends = np.array([(src, dst) for src, dst, *_ in chart.links], np.int64).reshape(-1, 2)
+        ring = np.array([of.get((min(a, b), max(a, b)), len(lines)) for a, b in ends.tolist()], np.int64)
+        shown = [*lines, (others, _OTHERS, rest)] if rest else lines
+        size = max(0.8, 320.0 / chart.nodes)  # as wide as a cell, in points
+        for index, (name, color, _) in enumerate(shown):
+            these = ends[ring == index]
+            axes.plot(
+                these[:, 1], these[:, 0], "s", color=color, markersize=size, markeredgewidth=0, label=name
+            )
+        axes.set_xlim(-0.5, chart.nodes - 0.5)
+        axes.set_ylim(chart.nodes - 0.5, -0.5)
+        axes.set_aspect("equal")
+        axes.grid(visible=False)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(8, integer=True))
+        axes.set_xlabel("to server")
+        axes.set_ylabel("from server")
         _cut_open(axes, chart)
     else:
         _circle(axes, chart)
-
-
-def _adjacency(axes: Axes, chart: CircleChart) -> None:
-    """Draw a dot for every link: its row sends, its column receives."""
-    rings, (others, rest) = strands(chart)
-    lines = [(name, style(index).color, pairs) for index, (name, pairs) in enumerate(rings)]
-    of = {pair: index for index, (_, _, pairs) in enumerate(lines) for pair in pairs}
-    ends = np.array([(src, dst) for src, dst, *_ in chart.links], np.int64).reshape(-1, 2)
-    ring = np.array([of.get((min(a, b), max(a, b)), len(lines)) for a, b in ends.tolist()], np.int64)
-    shown = [*lines, (others, _OTHERS, rest)] if rest else lines
-    size = max(0.8, 320.0 / chart.nodes)  # as wide as a cell, in points
-    for index, (name, color, _) in enumerate(shown):
-        these = ends[ring == index]
-        axes.plot(these[:, 1], these[:, 0], "s", color=color, markersize=size, markeredgewidth=0, label=name)
-    axes.set_xlim(-0.5, chart.nodes - 0.5)
-    axes.set_ylim(chart.nodes - 0.5, -0.5)
-    axes.set_aspect("equal")
-    axes.grid(visible=False)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(8, integer=True))
-    axes.set_xlabel("to server")
-    axes.set_ylabel("from server")
 
 
 def _cut_open(axes: Axes, chart: CircleChart) -> None:

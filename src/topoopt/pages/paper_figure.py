@@ -138,7 +138,28 @@ def draw_on(axes: Axes, chart: Chart) -> None:
     """Draw everything but title, legend and note."""
     match chart:
         case LineChart():
-            _lines(axes, chart)
+            words = chart.words
+            for one, look in zip(chart.series, styles(chart.series), strict=True):
+                x = [words.index(str(value)) for value in one.x] if words else list(one.x)
+                axes.plot(
+                    x,
+                    one.y,
+                    label=one.name,
+                    color=look.color,
+                    linestyle=DASHES[look.dash] if one.joined else "none",
+                    linewidth=1.0 if one.published else None,
+                    drawstyle="steps-post" if one.stepped else "default",
+                    zorder=2.5 if one.published else 2,
+                    **_marker(one, look),
+                )
+            across, up = line_axes(chart)
+            if words:
+                _name_ticks(axes.xaxis, words)
+                axes.set_xlabel(chart.x_label)
+            else:
+                _set_axis(axes, "x", across)
+            _set_axis(axes, "y", up)
+            _draw_limits(axes, chart.limits)
         case BarChart():
             _bars(axes, chart)
         case HeatmapChart():
@@ -151,31 +172,6 @@ def draw_on(axes: Axes, chart: Chart) -> None:
             draw_polar(axes, chart)
         case StagesChart():
             draw_stages(axes, chart)
-
-
-def _lines(axes: Axes, chart: LineChart) -> None:
-    words = chart.words
-    for one, look in zip(chart.series, styles(chart.series), strict=True):
-        x = [words.index(str(value)) for value in one.x] if words else list(one.x)
-        axes.plot(
-            x,
-            one.y,
-            label=one.name,
-            color=look.color,
-            linestyle=DASHES[look.dash] if one.joined else "none",
-            linewidth=1.0 if one.published else None,
-            drawstyle="steps-post" if one.stepped else "default",
-            zorder=2.5 if one.published else 2,
-            **_marker(one, look),
-        )
-    across, up = line_axes(chart)
-    if words:
-        _name_ticks(axes.xaxis, words)
-        axes.set_xlabel(chart.x_label)
-    else:
-        _set_axis(axes, "x", across)
-    _set_axis(axes, "y", up)
-    _draw_limits(axes, chart.limits)
 
 
 def _marker(one: Series, look: Style) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from topoopt.finder import STRIDES
 from topoopt.pages.chart import BarChart, CircleChart, RingLine, Route, Series
 from topoopt.pages.chart_layout import ring_cables
 from topoopt.pages.operators_page import OPERATORS_PAGE
-from topoopt.pages.page import Section, Table, Tile
+from topoopt.pages.page import Section, Tile
 from topoopt.pages.tables import (
     Entries,
     counted,
@@ -28,7 +28,7 @@ from topoopt.pages.tables import (
 from topoopt.pages.transformer_page import TRANSFORMER_PAGE
 from topoopt.pages.wiring_page import family_words, wiring_words
 from topoopt.pages.work_page import TRAFFIC_PAGE, WorkPage
-from topoopt.plans import Plan, ServedFigures, ServedOnFabric
+from topoopt.plans import Plan, ServedFigures
 from topoopt.search import simulated
 from topoopt.simulation import SimResult
 from topoopt.topologies import hop_metrics
@@ -65,21 +65,18 @@ PARTS = {
 def network_facts(plan: Plan) -> Entries:
     """Return wiring, rings, distances and routing."""
     topology, metrics = plan.fabric.topology, hop_metrics(plan.fabric.topology)
+    chosen = plan.wiring
+    if chosen is None or chosen.family == STRIDES or chosen.over_strides is None:
+        wiring = [_joined(plan)]
+    else:
+        wiring = [_joined(plan), f"{chosen.over_strides:.2%} faster than the best strides"]
     return {
-        "wiring": _wiring(plan),
+        "wiring": wiring,
         "rings": _ring_lines(plan),
         "distance": f"diameter {metrics.diameter}, {metrics.average_hops:.3f} hops on average",
         "ports": f"{topology.ports.sum()} of {plan.job.cluster.servers * plan.job.cluster.degree} in use",
         "routing": plan.fabric.routes.method,
     }
-
-
-def _wiring(plan: Plan) -> list[str]:
-    """Return who is joined with whom, and what another family than strides gains."""
-    chosen = plan.wiring
-    if chosen is None or chosen.family == STRIDES or chosen.over_strides is None:
-        return [_joined(plan)]
-    return [_joined(plan), f"{chosen.over_strides:.2%} faster than the best strides"]
 
 
 def _joined(plan: Plan) -> str:
@@ -126,6 +123,15 @@ def bounds_facts(plan: Plan) -> Entries:
     best = f"busiest link {'' if routing.exact else 'at most '}{routing.gap:.1%} above the best routing"
     if not routing.optimal_load_s:
         best = "the best routing"
+    # the parts of the gap in time and in per cent of the bound; nothing where they are unknown
+    if plan.gap_parts is None or plan.bounds.lower_bound_s <= 0:
+        part_lines = []
+    else:
+        parts_s = asdict(plan.gap_parts)
+        part_lines = [
+            f"{parts_s[name] / plan.bounds.lower_bound_s:.1%}  {meaning} ({format_time(parts_s[name])})"
+            for name, meaning in PARTS.items()
+        ]
     return {
         "lower bound": [
             f"{format_time(bounds[name])}  {meaning}{'  ← binds' if name == binding else ''}"
@@ -133,21 +139,10 @@ def bounds_facts(plan: Plan) -> Entries:
         ],
         "gap": [
             f"{plan.gap:.1%} above the bound, for this {plan.job.work.strategy_word}",
-            *_part_lines(plan),
+            *part_lines,
         ],
         "routing": f"{best} ({routing.method})",
     }
-
-
-def _part_lines(plan: Plan) -> list[str]:
-    """Return the parts of the gap in time and in per cent of the bound; nothing where they are unknown."""
-    if plan.gap_parts is None or plan.bounds.lower_bound_s <= 0:
-        return []
-    parts_s = asdict(plan.gap_parts)
-    return [
-        f"{parts_s[name] / plan.bounds.lower_bound_s:.1%}  {meaning} ({format_time(parts_s[name])})"
-        for name, meaning in PARTS.items()
-    ]
 
 
 def trust(plan: Plan) -> Section:
@@ -215,19 +210,7 @@ def served_sections(plan: Plan) -> tuple[Section, ...]:
             "deployment": own.deployment,
         }
     )
-    return (
-        Section(
-            "served",
-            "What users meet",
-            "Each fabric with the deployment, wiring and pairing that suit it best, simulated request by request.",
-            (asked, _fabrics(served), _times(own)),
-            "simulated",
-        ),
-    )
-
-
-def _fabrics(served: ServedFigures) -> Table:
-    return table(
+    fabrics = table(
         "",
         served.fabrics,
         text("fabric", "fabric"),
@@ -242,16 +225,22 @@ def _fabrics(served: ServedFigures) -> Table:
         number("$/1 M", "usd_per_million_tokens", dollars),
         text("binds", "binds"),
     )
-
-
-def _times(own: ServedOnFabric) -> Table:
     parts = ("mean", "p50", "p90", "p99")
     rows = [
         {"what": what, **{part: getattr(own, f"{name}_{part}_s") for part in parts}}
         for what, name in (("first token", "ttft"), ("each other token", "tpot"))
     ]
-    return table(
+    times = table(
         "On the plan's network", rows, text("time", "what"), *(number(part, part, _time) for part in parts)
+    )
+    return (
+        Section(
+            "served",
+            "What users meet",
+            "Each fabric with the deployment, wiring and pairing that suit it best, simulated request by request.",
+            (asked, fabrics, times),
+            "simulated",
+        ),
     )
 
 
@@ -333,17 +322,15 @@ def _routes(plan: Plan, pairs: Sequence[tuple[int, int]], most_nodes: int) -> It
     """Yield the routes of the pairs in order of number; of very many those of the first, while there is room."""
     found, nodes = [], 0
     for src, dst in pairs:
-        route = _route(plan, src, dst)
+        paths = plan.fabric.routes.paths(src, dst)
+        route = Route(
+            src, dst, tuple((path.weight, path.nodes) for path in paths if path.weight > LEAST_SHARE)
+        )
         nodes += sum(len(path) for _, path in route.paths)
         if nodes > most_nodes and len(pairs) >= MOST_PAIRS:
             break
         found.append(route)
     yield from sorted(found, key=lambda route: (route.src, route.dst))
-
-
-def _route(plan: Plan, src: int, dst: int) -> Route:
-    paths = plan.fabric.routes.paths(src, dst)
-    return Route(src, dst, tuple((path.weight, path.nodes) for path in paths if path.weight > LEAST_SHARE))
 
 
 def _shown_pairs(plan: Plan) -> list[tuple[int, int]]:

@@ -38,6 +38,20 @@ def rl_page(step: RlStep) -> Page:
     ]
     if step.usd_per_step is not None:
         tiles.append(Tile("Dollars", dollars(step.usd_per_step), "a step"))
+    traffic = step.traffic
+    moved = f"{format_bytes(traffic.total_bytes)} between servers, {format_bytes(traffic.busiest_bytes)} at the busiest"
+    entries: Entries = {
+        "weights": f"{format_bytes(step.weight_bytes)} once, sent by {traffic.way}",
+        "an accelerator": f"gets {format_bytes(traffic.accelerator_bytes)} at most"
+        if traffic.accelerator_bytes
+        else "has what it needs",
+        "network": f"{moved}: {format_time(step.network_sync_s)} at the least"
+        if traffic.total_bytes
+        else "not used",
+        "software": f"{step.transport}: {format_time(step.sync_s)} in all",
+    }
+    caption = "From those that train to those that answer."
+    weights = Section("weights", "Weights", caption, (facts(entries),))
     return Page(
         "rl",
         f"{job.algorithm.upper()} of {job.model.name} on {job.accelerators} x {part}, {job.policy}",
@@ -46,7 +60,7 @@ def rl_page(step: RlStep) -> Page:
         sections=(
             _time(step),
             _pools(step),
-            _weights(step),
+            weights,
             *_networks(step),
             *cluster_sections(step.cluster, step.ownership),
         ),
@@ -68,6 +82,13 @@ def _time(step: RlStep) -> Section:
         "staleness": _staleness(step),
     }
     rows = [{"phase": name, "time_s": seconds} for name, seconds in step.phases_s.items() if seconds > 0]
+    pools = tuple(dict.fromkeys(span.pool for span in step.turns.spans))
+    bars = tuple(
+        Bar(pools.index(span.pool), span.start_s, span.end_s, span.phase, span.phase)
+        for span in step.turns.spans
+        if span.end_s > span.start_s
+    )
+    timeline = TimelineChart("rl_phases", "Phases of a step", "pool", pools, bars)
     blocks: tuple[Block, ...] = (
         facts(entries),
         table(
@@ -77,7 +98,7 @@ def _time(step: RlStep) -> Section:
             number("time", "time_s"),
             number("share of a step", lambda row: row["time_s"] / step.step_s, ".0%"),
         ),
-        _timeline(step),
+        timeline,
         _thinning(step),
         *((Notes((HARDLY,)),) if step.network_hardly_matters else ()),
     )
@@ -94,16 +115,6 @@ def _staleness(step: RlStep) -> str:
     if step.job.policy == "one-step-off":
         return "answers are trained on one update of the weights after they were begun"
     return f"answers are begun {mean:.2f} updates of the weights before they are trained on, the longest {longest:.2f}"
-
-
-def _timeline(step: RlStep) -> TimelineChart:
-    pools = tuple(dict.fromkeys(span.pool for span in step.turns.spans))
-    bars = tuple(
-        Bar(pools.index(span.pool), span.start_s, span.end_s, span.phase, span.phase)
-        for span in step.turns.spans
-        if span.end_s > span.start_s
-    )
-    return TimelineChart("rl_phases", "Phases of a step", "pool", pools, bars)
 
 
 def _thinning(step: RlStep) -> LineChart:
@@ -156,23 +167,6 @@ def _waiting(step: RlStep) -> str:
         return ""
     size = format_bytes(step.waiting_bytes_per_server)
     return f"{listed(names)} wait for their turn in the memory of hosts, {size} on each"
-
-
-def _weights(step: RlStep) -> Section:
-    traffic = step.traffic
-    moved = f"{format_bytes(traffic.total_bytes)} between servers, {format_bytes(traffic.busiest_bytes)} at the busiest"
-    entries: Entries = {
-        "weights": f"{format_bytes(step.weight_bytes)} once, sent by {traffic.way}",
-        "an accelerator": f"gets {format_bytes(traffic.accelerator_bytes)} at most"
-        if traffic.accelerator_bytes
-        else "has what it needs",
-        "network": f"{moved}: {format_time(step.network_sync_s)} at the least"
-        if traffic.total_bytes
-        else "not used",
-        "software": f"{step.transport}: {format_time(step.sync_s)} in all",
-    }
-    caption = "From those that train to those that answer."
-    return Section("weights", "Weights", caption, (facts(entries),))
 
 
 def _networks(step: RlStep) -> list[Section]:
@@ -333,7 +327,16 @@ def _side_by_side(tuned: FineTuning) -> Section:
     ratio = tuned.full_over_adapters
     if ratio is not None:
         lines.append(f"Full fine-tuning reduces {ratio:,.0f} x the gradients of adapters in every step.")
-    blocks: tuple[Block, ...] = (rows, *((Notes(tuple(lines)),) if lines else ()), _memory_chart(done))
+    names = tuple(NAMES[way.kind] for way in done)
+    causes = [cause for cause in done[0].memory_bytes if any(way.memory_bytes.get(cause, 0) for way in done)]
+    series = tuple(
+        Series(cause, names, tuple(way.memory_bytes.get(cause, 0.0) / 1e9 for way in done))
+        for cause in causes
+    )
+    memory_chart = BarChart(
+        "memory", "Memory of the fullest accelerator", "", "GB", series, stacked=True, horizontal=True
+    )
+    blocks: tuple[Block, ...] = (rows, *((Notes(tuple(lines)),) if lines else ()), memory_chart)
     caption = "Each with the fastest split that was found for it, on the network that was wired for it."
     return Section("beside", "Side by side", caption, blocks)
 
@@ -345,18 +348,6 @@ def _network_columns(tuned: FineTuning) -> tuple[Column, ...]:
         number("sent", "network_bytes", format_bytes),
         number("waits", "exposed_s"),
         text("network matters", lambda way: "hardly" if way.network_hardly_matters else "yes"),
-    )
-
-
-def _memory_chart(ways: list[TunedWay]) -> BarChart:
-    names = tuple(NAMES[way.kind] for way in ways)
-    causes = [cause for cause in ways[0].memory_bytes if any(way.memory_bytes.get(cause, 0) for way in ways)]
-    series = tuple(
-        Series(cause, names, tuple(way.memory_bytes.get(cause, 0.0) / 1e9 for way in ways))
-        for cause in causes
-    )
-    return BarChart(
-        "memory", "Memory of the fullest accelerator", "", "GB", series, stacked=True, horizontal=True
     )
 
 

@@ -22,7 +22,7 @@ from topoopt.pages.fabric_tables import (
     time_tiles,
 )
 from topoopt.pages.operators_page import bill_blocks
-from topoopt.pages.page import Block, Page, Section, Tile
+from topoopt.pages.page import Page, Section, Tile
 from topoopt.pages.plan_facts import (
     bounds_facts,
     hops_chart,
@@ -108,7 +108,18 @@ def plan_report(plan: Plan) -> Page:
     """Return everything that there is to say about a plan; its iteration is simulated again for the details."""
     result = simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator)
     rows = compared_fabrics(plan)
-    pictures = _pictures(plan, rows, result)
+    work = work_page(plan)
+    strategies = (plan.strategy, *(row.strategy for row in plan.baselines))
+    waits = [work.waits(plan, strategy) for strategy in strategies]
+    priced = [cost_against_time(rows)] if any(row.cost_usd is not None for row in rows) else []
+    pictures = {
+        "strategy": work.details(plan),
+        "network": (topology_circle(plan, result), hops_chart(plan, result)),
+        "time": (where_the_time_goes(result), work.timeline(plan, result)),
+        "quality": (bounds_chart(plan),),
+        "search": convergence_chart(plan),
+        "fabrics": (time_by_fabric(rows, waits), *priced, figure_table(rows), *bill_blocks(plan)),
+    }
     sections = tuple(
         replace(section, blocks=(*section.blocks, *pictures.get(section.key, ())))
         for section in _answer(plan, rows)
@@ -151,6 +162,23 @@ def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]
             *_network_and_time(plan, "A second of its traffic", SECOND),
             *_owned(plan, rows),
         )
+    notes = fabric_notes(rows, plan.skipped_fabrics, plan.outcome.simulator)
+    fabrics = Section(
+        "fabrics",
+        "Beside other fabrics",
+        "The same job on other networks; lower and further left is better.",
+        (fabric_table(rows), *notes, *price_notes(plan.price)),
+        work_page(plan).compared,
+    )
+    plain_s = plan.data_parallel.iteration_time_s
+    ratio = plain_s / plan.outcome.iteration_time_s
+    quality = _section(
+        "quality",
+        "How good it could be",
+        f"Lower bounds hold for every network of this degree with the plan's {plan.job.work.strategy_word}. "
+        f"{work_page(plan).plain} takes {format_time(plain_s)}, {ratio:.2f} × as long.",
+        bounds_facts(plan),
+    )
     return (
         _section("job", "What is trained", "", {**dict(plan.origin), **work.job(plan)}),
         *work.sections(plan),
@@ -159,8 +187,8 @@ def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]
             "Iteration time",
             "What hides behind computation costs nothing; the rest of the communication is exposed.",
         ),
-        _quality(plan),
-        _fabrics(plan, rows),
+        quality,
+        fabrics,
         *_owned(plan, rows),
         _section("search", "Search", "How the answer was found.", work.search(plan)),
     )
@@ -191,24 +219,6 @@ def _drawn(plan: Plan) -> str:
 
 def _section(key: str, title: str, caption: str, entries: Entries, remark: str = "") -> Section:
     return Section(key, title, caption, (facts(entries),), remark)
-
-
-def _pictures(
-    plan: Plan, rows: tuple[ComparedFabric, ...], result: SimResult
-) -> dict[str, tuple[Block, ...]]:
-    """Return the charts and details that a browser has room for, by section."""
-    work = work_page(plan)
-    strategies = (plan.strategy, *(row.strategy for row in plan.baselines))
-    waits = [work.waits(plan, strategy) for strategy in strategies]
-    priced = [cost_against_time(rows)] if any(row.cost_usd is not None for row in rows) else []
-    return {
-        "strategy": work.details(plan),
-        "network": (topology_circle(plan, result), hops_chart(plan, result)),
-        "time": (where_the_time_goes(result), work.timeline(plan, result)),
-        "quality": (bounds_chart(plan),),
-        "search": convergence_chart(plan),
-        "fabrics": (time_by_fabric(rows, waits), *priced, figure_table(rows), *bill_blocks(plan)),
-    }
 
 
 def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
@@ -304,29 +314,6 @@ def _traffic(plan: Plan, result: SimResult) -> Section:
         "bytes have fixed ends; the links carry both, forwarded bytes included.",
         (*traffic_maps(plan, result), link_load_distribution(plan, result)),
         detail=True,
-    )
-
-
-def _fabrics(plan: Plan, rows: tuple[ComparedFabric, ...]) -> Section:
-    notes = fabric_notes(rows, plan.skipped_fabrics, plan.outcome.simulator)
-    return Section(
-        "fabrics",
-        "Beside other fabrics",
-        "The same job on other networks; lower and further left is better.",
-        (fabric_table(rows), *notes, *price_notes(plan.price)),
-        work_page(plan).compared,
-    )
-
-
-def _quality(plan: Plan) -> Section:
-    plain_s = plan.data_parallel.iteration_time_s
-    ratio = plain_s / plan.outcome.iteration_time_s
-    return _section(
-        "quality",
-        "How good it could be",
-        f"Lower bounds hold for every network of this degree with the plan's {plan.job.work.strategy_word}. "
-        f"{work_page(plan).plain} takes {format_time(plain_s)}, {ratio:.2f} × as long.",
-        bounds_facts(plan),
     )
 
 

@@ -192,8 +192,14 @@ def html(page: Page) -> str:
     """Return the whole file; equal pages give equal text."""
     script = bundle("page.js")
     links = (f'<a href="#{escape(one.key)}">{escape(one.title or one.key)}</a>' for one in page.sections)
+    # the content security policy: no request at all, and no script but this
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
     return Template(asset("report.html")).substitute(
-        policy=_policy(script),
+        policy=policy,
         version=escape(__version__),
         heading=escape(page.heading),
         styles=f"{asset('report.css')}\n{asset('charts/charts.css')}",
@@ -256,30 +262,27 @@ def _width(block: Block, maps: int) -> str:
 def _block(block: Block, width: str) -> str:
     match block:
         case Table():
-            return _table(block, width)
+            numbers = [' class="number"' if column in block.numbers else "" for column in block.columns]
+            inner = f'<div class="scroll">{table_html(block, numbers)}</div>'
+            if block.folded:
+                count = f'<span class="count">{len(block.rows):,} rows</span>'
+                return f'<details class="table"><summary>{escape(block.title)} {count}</summary>{inner}</details>'
+            return f'<div class="table {width}">{_heading(block.title)}{inner}</div>'
         case Facts():
-            return _facts(block, width)
+            rows = "".join(
+                f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+                for name, value in block.rows
+                if value
+            )
+            return f'<div class="facts {width}">{_heading(block.title)}<dl>{rows}</dl></div>'
         case Notes():
             return lines_html(block.lines, f' class="{"notes warnings" if block.warn else "notes"} whole"')
         case _:
-            return _figure(block, width)
-
-
-def _figure(chart: Chart, width: str) -> str:
-    note = f"<figcaption>{escape(chart.note)}</figcaption>" if chart.note else ""
-    return (
-        f'<figure class="{width}" data-chart="{escape(chart.name)}"><h3>{escape(chart.title)}</h3>'
-        f'<div class="plot" role="group" aria-label="{escape(chart.title)}"></div>{note}</figure>'
-    )
-
-
-def _table(table: Table, width: str) -> str:
-    numbers = [' class="number"' if column in table.numbers else "" for column in table.columns]
-    inner = f'<div class="scroll">{table_html(table, numbers)}</div>'
-    if table.folded:
-        count = f'<span class="count">{len(table.rows):,} rows</span>'
-        return f'<details class="table"><summary>{escape(table.title)} {count}</summary>{inner}</details>'
-    return f'<div class="table {width}">{_heading(table.title)}{inner}</div>'
+            note = f"<figcaption>{escape(block.note)}</figcaption>" if block.note else ""
+            return (
+                f'<figure class="{width}" data-chart="{escape(block.name)}"><h3>{escape(block.title)}</h3>'
+                f'<div class="plot" role="group" aria-label="{escape(block.title)}"></div>{note}</figure>'
+            )
 
 
 def _heading(title: str) -> str:
@@ -305,27 +308,11 @@ def lines_html(lines: Sequence[str], attributes: str = "") -> str:
     return f"<ul{attributes}>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
 
-def _facts(facts: Facts, width: str) -> str:
-    rows = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.rows if value
-    )
-    return f'<div class="facts {width}">{_heading(facts.title)}<dl>{rows}</dl></div>'
-
-
 def _figures(page: Page) -> str:
     """Return the figures as JSON in which no tag can begin or end."""
     figures = [figure(chart) for chart in page.charts]
     text = json.dumps(figures, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def _policy(script: str) -> str:
-    """Return the content security policy: no request at all, and no script but this."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def bundle(entry: str) -> str:

@@ -54,9 +54,35 @@ def figure(chart: Chart) -> dict[str, Any]:
     """Return a chart as the page's script takes it: ``kind``, ``name``, ``title``, ``note`` and what is drawn."""
     match chart:
         case LineChart():
-            body = _lines(chart)
+            x, y = line_axes(chart)
+            looks = styles(chart.series)
+            body = {
+                "kind": "lines",
+                "height": _HEIGHT,
+                "x": {"label": chart.x_label, "words": chart.words} if chart.words else _axis(x),
+                "y": _axis(y),
+                "series": [_line(one, look) for one, look in zip(chart.series, looks, strict=True)],
+                "limits": _limits(chart.limits),
+            }
         case BarChart():
-            body = _bars(chart)
+            words = chart.words
+            lying = 84 + 16 * bool(chart.limits) + _BAR_HEIGHT * len(words) * (1 + chart.beside) // 2
+            body = {
+                "kind": "bars",
+                "height": (lying if len(words) * chart.beside > 1 else 112 + 16 * bool(chart.limits))
+                if chart.horizontal
+                else _HEIGHT,
+                "horizontal": chart.horizontal,
+                "stacked": chart.stacked,
+                "label": chart.x_label,
+                "words": words,
+                "value": _axis(bar_axis(chart)),
+                "series": [
+                    {"name": one.name, **_look(look, hollow=one.published), **_by_word(one, words)}
+                    for one, look in zip(chart.series, styles(chart.series), strict=True)
+                ],
+                "limits": _limits(chart.limits),
+            }
         case HeatmapChart():
             body = _heatmap(chart)
         case TimelineChart():
@@ -68,19 +94,6 @@ def figure(chart: Chart) -> dict[str, Any]:
         case StagesChart():
             body = _stages(chart)
     return {"name": chart.name, "title": chart.title, "note": chart.note, **body}
-
-
-def _lines(chart: LineChart) -> dict[str, Any]:
-    x, y = line_axes(chart)
-    looks = styles(chart.series)
-    return {
-        "kind": "lines",
-        "height": _HEIGHT,
-        "x": {"label": chart.x_label, "words": chart.words} if chart.words else _axis(x),
-        "y": _axis(y),
-        "series": [_line(one, look) for one, look in zip(chart.series, looks, strict=True)],
-        "limits": _limits(chart.limits),
-    }
 
 
 def _line(one: Series, look: Style) -> dict[str, Any]:
@@ -97,27 +110,6 @@ def _line(one: Series, look: Style) -> dict[str, Any]:
         "x": [x if isinstance(x, str) else _number(x) for x in one.x],
         "y": [_number(y) for y in one.y],
         **labels,
-    }
-
-
-def _bars(chart: BarChart) -> dict[str, Any]:
-    words = chart.words
-    lying = 84 + 16 * bool(chart.limits) + _BAR_HEIGHT * len(words) * (1 + chart.beside) // 2
-    return {
-        "kind": "bars",
-        "height": (lying if len(words) * chart.beside > 1 else 112 + 16 * bool(chart.limits))
-        if chart.horizontal
-        else _HEIGHT,
-        "horizontal": chart.horizontal,
-        "stacked": chart.stacked,
-        "label": chart.x_label,
-        "words": words,
-        "value": _axis(bar_axis(chart)),
-        "series": [
-            {"name": one.name, **_look(look, hollow=one.published), **_by_word(one, words)}
-            for one, look in zip(chart.series, styles(chart.series), strict=True)
-        ],
-        "limits": _limits(chart.limits),
     }
 
 

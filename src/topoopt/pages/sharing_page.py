@@ -1,7 +1,5 @@
 """Ways of sharing a link as a page: iteration times, offsets, and what the theory of MLTCP says."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from topoopt.base.units import format_bandwidth, format_time
@@ -78,7 +76,7 @@ def _ways(answer: SharingComparison) -> Section:
         what=[_what(answer, course.way) for course in answer.courses],
         mean_s=[float(course.time_s.mean()) for course in answer.courses],
         p99_s=[float(np.percentile(course.time_s, 99)) for course in answer.courses],
-        settled_s=[_mean([job.settled_s for job in course.jobs]) for course in answer.courses],
+        settled_s=[float(np.mean([job.settled_s for job in course.jobs])) for course in answer.courses],
         slowdown=[course.slowdown(answer.alone_s) for course in answer.courses],
         marks=[course.ecn_marks for course in answer.courses],
     )
@@ -103,10 +101,6 @@ def _ways(answer: SharingComparison) -> Section:
         )
     caption = "Settled: the last half of the iterations; × is beside links of their own."
     return Section("ways", "Ways of sharing", caption, tuple(blocks))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values))
 
 
 def _times(answer: SharingComparison) -> LineChart:

@@ -6,7 +6,7 @@ from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.pages.tables import counted, facts, joined, number, table, text
 from topoopt.routing import RegionalReconfiguration
-from topoopt.simulation import SimResult, Simulation
+from topoopt.simulation import Simulation
 
 BUSIEST = 5
 LEAST_SHOWN = 1e-3
@@ -22,7 +22,21 @@ Entries = dict[str, str]
 def simulation_page(run: Simulation) -> Page:
     """Return times, fabric, traffic, packets and effort; several jobs and the busiest links as tables."""
     cold = "one iteration" if run.iterations == 1 else f"steady state of {run.iterations} iterations"
-    answer = _times(run) | _fabric(run) | _traffic(run) | _packets(run) | _effort(run)
+    packet, times = run.result.packet, run.completion_times()
+    if packet is None:
+        packets = {}
+    else:
+        entries = {
+            "connections": f"{packet.connections:,}, {packet.packets:,} packets, {packet.packet_hops:,} hops",
+            "lost": f"{counted(packet.drops, 'drop')}, {counted(packet.timeouts, 'timeout')}, "
+            f"{packet.resent:,} sent again; {packet.marks:,} marked",
+        }
+        if times is not None:
+            ended = [f"{format_time(times[f'p{rank}_s'])} ({name})" for rank, name in _RANKS]
+            slower = [f"{times[f'p{rank}_slowdown']:.3g}× ({name})" for rank, name in _RANKS]
+            entries |= {"flow completion": ", ".join(ended), "against alone": ", ".join(slower)}
+        packets = entries
+    answer = _times(run) | _fabric(run) | _traffic(run) | packets | _effort(run)
     blocks: list[Block] = [facts(answer)]
     if run.expected_error is not None and run.expected_error.caution:
         blocks.append(Notes((run.expected_error.caution,), warn=True))
@@ -65,38 +79,33 @@ def _times(run: Simulation) -> Entries:
     entries = {"simulator": f"{result.simulator}: {run.reason}" if run.reason else ""}
     if run.together is None:
         exposed = format_time(result.exposed_communication_s)
+        if result.bubble_s <= LEAST_SHOWN * result.compute_time_s:
+            compute = {"compute": format_time(result.compute_time_s)}
+        else:
+            computing = format_time(result.compute_time_s - result.bubble_s)
+            compute = {
+                "compute": f"{computing} on the busiest accelerator",
+                "bubble": f"{format_time(result.bubble_s)} in which it waits for others",
+            }
+        plan = run.jobs[0].plan
+        if plan is None:
+            against_plan = ""
+        else:
+            change = run.result.iteration_time_s / plan.outcome.iteration_time_s - 1
+            there = plan.outcome.simulator
+            if run.fabric is not plan.fabric:
+                there += f" on {plan.fabric.name}, its own"
+            against_plan = f"{format_time(plan.outcome.iteration_time_s)} ({there}); this is {change:+z.1%}"
         entries |= {
             "iteration": format_time(result.iteration_time_s, DIGITS),
-            **_compute(result),
+            **compute,
             "exposed": f"{exposed} of communication that compute cannot hide",
-            "the plan says": _against_plan(run),
+            "the plan says": against_plan,
         }
     if error is not None:
         measured = f"{error.median:.1%} median, {error.p90:.1%} in 9 of 10, {error.largest:.1%} at most"
         entries["error expected"] = f"{measured if error.runs else 'none'} against packets ({error.traffic})"
     return entries
-
-
-def _compute(result: SimResult) -> Entries:
-    """Return the time of computing, and of waiting for other stages of a pipeline where there is any."""
-    if result.bubble_s <= LEAST_SHOWN * result.compute_time_s:
-        return {"compute": format_time(result.compute_time_s)}
-    computing = format_time(result.compute_time_s - result.bubble_s)
-    return {
-        "compute": f"{computing} on the busiest accelerator",
-        "bubble": f"{format_time(result.bubble_s)} in which it waits for others",
-    }
-
-
-def _against_plan(run: Simulation) -> str:
-    plan = run.jobs[0].plan
-    if plan is None:
-        return ""
-    change = run.result.iteration_time_s / plan.outcome.iteration_time_s - 1
-    there = plan.outcome.simulator
-    if run.fabric is not plan.fabric:
-        there += f" on {plan.fabric.name}, its own"
-    return f"{format_time(plan.outcome.iteration_time_s)} ({there}); this is {change:+z.1%}"
 
 
 def _fabric(run: Simulation) -> Entries:
@@ -105,7 +114,12 @@ def _fabric(run: Simulation) -> Entries:
     mine = topology.src == 0
     ports, together_bps = int(topology.ports[mine].sum()), float(topology.bandwidth_bps[mine].sum())
     if isinstance(rule, RegionalReconfiguration):
-        return {"a server has": _electrical_and_optical(rule)}
+        electrical_and_optical = (
+            f"{format_bandwidth(rule.electrical_bps)} on a fat-tree, {counted(rule.degree, 'circuit')} of "
+            f"{format_bandwidth(rule.bandwidth_bps)} in regions of {rule.region_servers} servers, changed in "
+            f"{format_time(rule.delay_s)}"
+        )
+        return {"a server has": electrical_and_optical}
     if rule is not None:
         ports, together_bps = rule.degree, rule.degree * rule.bandwidth_bps
     what = format_bandwidth(together_bps)
@@ -120,14 +134,6 @@ def _fabric(run: Simulation) -> Entries:
     if run.fabric.name == "fat-tree" and run.jobs[0].plan is not None:
         what += " (not divided by 3.2, as topoopt compare does)"
     return {"a server has": what}
-
-
-def _electrical_and_optical(rule: RegionalReconfiguration) -> str:
-    return (
-        f"{format_bandwidth(rule.electrical_bps)} on a fat-tree, {counted(rule.degree, 'circuit')} of "
-        f"{format_bandwidth(rule.bandwidth_bps)} in regions of {rule.region_servers} servers, changed in "
-        f"{format_time(rule.delay_s)}"
-    )
 
 
 def _traffic(run: Simulation) -> Entries:
@@ -148,22 +154,6 @@ def _traffic(run: Simulation) -> Entries:
         "hops of transfers": ", ".join(hops),
         "collectives": ", ".join(collectives),
     }
-
-
-def _packets(run: Simulation) -> Entries:
-    packet, times = run.result.packet, run.completion_times()
-    if packet is None:
-        return {}
-    entries = {
-        "connections": f"{packet.connections:,}, {packet.packets:,} packets, {packet.packet_hops:,} hops",
-        "lost": f"{counted(packet.drops, 'drop')}, {counted(packet.timeouts, 'timeout')}, "
-        f"{packet.resent:,} sent again; {packet.marks:,} marked",
-    }
-    if times is not None:
-        ended = [f"{format_time(times[f'p{rank}_s'])} ({name})" for rank, name in _RANKS]
-        slower = [f"{times[f'p{rank}_slowdown']:.3g}× ({name})" for rank, name in _RANKS]
-        entries |= {"flow completion": ", ".join(ended), "against alone": ", ".join(slower)}
-    return entries
 
 
 def _effort(run: Simulation) -> Entries:

@@ -103,7 +103,14 @@ def lines_chart(lines: Lines, columns: tuple[str, str], x_log: bool, y_log: bool
     series = tuple(
         Series(
             line.name or PurePath(source).stem,
-            tuple(_scaled(value, x_scale) for value in line.x),
+            tuple(
+                (
+                    value / x_scale
+                    if isinstance(value, int | float) and not isinstance(value, bool)
+                    else str(value)
+                )
+                for value in line.x
+            ),
             tuple(value / y_scale for value in line.y),
         )
         for line in lines.lines
@@ -137,7 +144,3 @@ def _scale(column: str) -> tuple[str, float]:
 
 def _words(column: str) -> str:
     return heading(column, SCALES) if column.isidentifier() else column
-
-
-def _scaled(value: Any, scale: float) -> float | str:
-    return value / scale if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

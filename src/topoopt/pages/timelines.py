@@ -50,7 +50,14 @@ ALIKE = "passes of further micro-batches"
 
 def pipeline_timeline(step: PipelinedStep, result: SimResult) -> TimelineChart:
     """Return the stages of the replica that ends last, a lane for what each computes and one for what it sends."""
-    replica = _last_replica(step, result)
+    ends_s = [
+        max(
+            result.finish_s[_computed(step, result, stage, replica)].max(initial=0.0)
+            for stage in (0, step.stages - 1)
+        )
+        for replica in range(step.replicas)
+    ]
+    replica = int(np.argmax(ends_s))
     chosen = np.unique(np.linspace(0, step.stages - 1, min(step.stages, MOST_STAGES)).round()).astype(int)
     lanes: list[str] = []
     bars: list[Bar] = []
@@ -87,18 +94,6 @@ def _note(step: PipelinedStep, result: SimResult, drawn: int) -> str:
             f"{more:,} further micro-batches of each replica, {more_s}, are left out: they repeat the beat."
         )
     return " ".join(notes)
-
-
-def _last_replica(step: PipelinedStep, result: SimResult) -> int:
-    """Return the replica whose passes end last."""
-    ends_s = [
-        max(
-            result.finish_s[_computed(step, result, stage, replica)].max(initial=0.0)
-            for stage in (0, step.stages - 1)
-        )
-        for replica in range(step.replicas)
-    ]
-    return int(np.argmax(ends_s))
 
 
 def _computed(step: PipelinedStep, result: SimResult, stage: int, replica: int) -> Ints:

@@ -185,16 +185,29 @@ def layout_words(training: TransformerWork, layout: Layout) -> Entries:
     kept = {0: "nothing", 1: "optimizer state", 2: "optimizer state and gradients", 3: "all parameters"}
     causes = ", ".join(f"{name} {format_memory(size)}" for name, size in layout.memory_bytes.items() if size)
     total, capacity = format_memory(layout.total_memory_bytes), format_memory(training.capacity_bytes)
+    # which servers hold which stage, a line each; the last of many stages share one
+    first = layout.step.part_servers[:MOST_STAGES]
+    lines = [f"{stage} on servers {_servers(parts.ravel().tolist())}" for stage, parts in enumerate(first)]
+    rest = layout.step.stages - MOST_STAGES
+    stages = [*lines, f"and {rest} more likewise"] if rest > 0 else lines
+    chunks = layout.step.chunks_per_stage
+    if layout.step.stages == 1:
+        schedule = "one stage"
+    elif layout.step.schedule in SCHEDULE_WORDS:
+        schedule = f"{layout.step.stages} stages, {SCHEDULE_WORDS[layout.step.schedule]}"
+    else:
+        way = f"interleaved 1F1B, {chunks} chunks a stage" if chunks > 1 else "1F1B"
+        schedule = f"{layout.step.stages} stages, {way}"
     return {
         "parallel": ", ".join(degrees) or "one accelerator holds and does everything",
         "batch": f"{training.global_batch:,} sequences of {training.sequence:,} tokens; "
         f"{step.ends * step.micro_batches:,} micro-batches of {configuration['micro_batch']} for each replica",
-        "schedule": _schedule(layout),
+        "schedule": schedule,
         "recomputed": str(configuration.get("recompute", "")),
         "with": with_words(unusual_fields(configuration)),
         "shared out": f"{kept.get(int(zero), '')} (ZeRO-{zero})",
         "ranks": f"numbered in the order {layout.order}, servers filled one after the other",
-        "stages": _stages(layout),
+        "stages": stages,
         "memory": f"{total} of {capacity}{_share(training, layout)} on the fullest accelerator ({causes})",
     }
 
@@ -212,24 +225,6 @@ def with_words(unusual: Mapping[str, object]) -> str:
 
 def _share(training: TransformerWork, layout: Layout) -> str:
     return f", {layout.total_memory_bytes / training.capacity_bytes:.1%}," if training.capacity_bytes else ""
-
-
-def _stages(layout: Layout) -> list[str]:
-    """Return which servers hold which stage, a line each; the last of many stages share one."""
-    first = layout.step.part_servers[:MOST_STAGES]
-    lines = [f"{stage} on servers {_servers(parts.ravel().tolist())}" for stage, parts in enumerate(first)]
-    rest = layout.step.stages - MOST_STAGES
-    return [*lines, f"and {rest} more likewise"] if rest > 0 else lines
-
-
-def _schedule(layout: Layout) -> str:
-    chunks = layout.step.chunks_per_stage
-    if layout.step.stages == 1:
-        return "one stage"
-    if layout.step.schedule in SCHEDULE_WORDS:
-        return f"{layout.step.stages} stages, {SCHEDULE_WORDS[layout.step.schedule]}"
-    way = f"interleaved 1F1B, {chunks} chunks a stage" if chunks > 1 else "1F1B"
-    return f"{layout.step.stages} stages, {way}"
 
 
 def _servers(numbers: list[int]) -> str:

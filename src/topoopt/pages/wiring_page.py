@@ -14,7 +14,7 @@ from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.pages.screen import UNROLLED_FROM
 from topoopt.pages.tables import bars, counted, facts, joined, number, table, text
 from topoopt.topologies import DirectWiring, circulant_wiring, stride_offsets
-from topoopt.topologies.wirings import JudgedWiring, WiringAnswer
+from topoopt.topologies.wirings import WiringAnswer
 
 SIZES = np.geomspace(1e3, 1e10, 43)
 """Bytes over which times are drawn."""
@@ -40,7 +40,15 @@ def topology_page(network: RingNetwork) -> Page:
         "diameter": diameter,
         "average": average,
     }
-    blocks: tuple[Block, ...] = (facts(wiring), _distances(network), *_coins(network), _chart(network))
+    servers, pairs = network.servers, network.hop_histogram
+    distances = table(
+        "Distances",
+        joined(hops=pairs, pairs=pairs.values(), within=accumulate(pairs.values())),
+        number("hops"),
+        number("servers", lambda row: row["pairs"] // servers),
+        number("within", lambda row: row["within"] / servers / (servers - 1), ".3f"),
+    )
+    blocks: tuple[Block, ...] = (facts(wiring), distances, *_coins(network), _chart(network))
     return Page(
         "topology",
         f"{network.servers} servers, {ports} each",
@@ -48,17 +56,6 @@ def topology_page(network: RingNetwork) -> Page:
         (Tile("Strides", listed), Tile("Average", average), Tile("Diameter", diameter)),
         sections=(Section("rings", "Rings", "How far apart the rings leave the servers.", blocks),),
         key_numbers={"average_hops": reach.average_hops, "diameter": reach.diameter},
-    )
-
-
-def _distances(network: RingNetwork) -> Table:
-    servers, pairs = network.servers, network.hop_histogram
-    return table(
-        "Distances",
-        joined(hops=pairs, pairs=pairs.values(), within=accumulate(pairs.values())),
-        number("hops"),
-        number("servers", lambda row: row["pairs"] // servers),
-        number("within", lambda row: row["within"] / servers / (servers - 1), ".3f"),
     )
 
 
@@ -88,6 +85,11 @@ def wiring_page(answer: WiringAnswer) -> Page:
     ports = counted(wiring.degree, f"{wiring.links} port")
     average, moore = f"{hops.average_hops:.4f} hops", answer.moore_average_hops
     above = hops.average_hops / moore - 1
+    if answer.chosen.balanced_hops is None:
+        all_to_all = ""
+    else:
+        fuller = answer.chosen.balanced_hops / answer.chosen.hops.average_hops - 1
+        all_to_all = f"fullest link {fuller:.1%} above the mean, over balanced shortest ways"
     entries = {
         "wiring": family_words(wiring.family, wiring.group),
         "read from": _read_from(wiring),
@@ -95,7 +97,7 @@ def wiring_page(answer: WiringAnswer) -> Page:
         "search": _search(answer),
         "diameter": counted(hops.diameter, "hop"),
         "average": f"{average}; Moore's bound {moore:.4f} (+{above:.1%})",
-        "all-to-all": _all_to_all(answer.chosen),
+        "all-to-all": all_to_all,
         "rings": _rings(wiring),
         "panels": _panels(answer),
     }
@@ -120,13 +122,6 @@ def wiring_page(answer: WiringAnswer) -> Page:
             "balanced_hops": answer.chosen.balanced_hops,
         },
     )
-
-
-def _all_to_all(chosen: JudgedWiring) -> str:
-    if chosen.balanced_hops is None:
-        return ""
-    fuller = chosen.balanced_hops / chosen.hops.average_hops - 1
-    return f"fullest link {fuller:.1%} above the mean, over balanced shortest ways"
 
 
 def _rings(wiring: DirectWiring) -> str:
@@ -230,17 +225,15 @@ def wiring_circle(wiring: DirectWiring) -> CircleChart:
         RingLine(f"ring {index}", tuple(ring.walk.tolist())) for index, ring in enumerate(known, start=1)
     )
     title = f"{wiring.family.capitalize()} wiring of {wiring.servers} servers"
-    return CircleChart("topology", title, shown, shown, links, rings, note=_symmetry(wiring, shown))
-
-
-def _symmetry(wiring: DirectWiring, shown: int) -> str:
-    """Return what can be done to the picture without changing it."""
+    # what can be done to the picture without changing it
     if wiring.group <= 1:
-        return "It has no symmetry that its numbers show."
-    if shown < UNROLLED_FROM:
-        return f"It looks the same when it is turned by 1/{wiring.group} of a circle."
-    orbits = wiring.servers // wiring.group
-    return f"It looks the same when it is moved along its diagonal by {counted(orbits, 'server')}."
+        symmetry = "It has no symmetry that its numbers show."
+    elif shown < UNROLLED_FROM:
+        symmetry = f"It looks the same when it is turned by 1/{wiring.group} of a circle."
+    else:
+        orbits = wiring.servers // wiring.group
+        symmetry = f"It looks the same when it is moved along its diagonal by {counted(orbits, 'server')}."
+    return CircleChart("topology", title, shown, shown, links, rings, note=symmetry)
 
 
 def wiring_words(servers: int, offsets: Iterable[int], links: str) -> str:
@@ -307,6 +300,11 @@ def collective_page(answer: CollectiveAnswer) -> Page:
 def _choice(answer: CollectiveAnswer) -> Section:
     wiring, chosen, bound = answer.wiring, answer.chosen, answer.bound
     over = answer.time_s(chosen) / answer.time_s(bound) - 1
+    if answer.played is None:
+        played = ""
+    else:
+        rounds = counted(len(answer.played.fullest), "round")
+        played = f"{answer.played.transfers:,} transfers in {rounds}; every shard arrives"
     entries = {
         "schedule": f"{chosen.schedule}, {chosen.detail}",
         "time": f"{format_time(answer.time_s(chosen))}: {_parts(answer, chosen)}",
@@ -318,7 +316,7 @@ def _choice(answer: CollectiveAnswer) -> Section:
         "wiring": f"{wiring.name}, diameter {answer.hops.diameter}, {answer.hops.average_hops:.3f} hops on average",
         "a step": f"{format_time(answer.alpha_s)} beside its bytes",
         "a server has": f"{format_bandwidth(answer.server_bps)} over {wiring.ports} ports{_idle(answer)}",
-        "played": _played(answer),
+        "played": played,
     }
     return Section(
         "choice",
@@ -337,15 +335,21 @@ def _idle(answer: CollectiveAnswer) -> str:
     return f"; {counted(idle, 'port')} of all idle" if idle else ""
 
 
-def _played(answer: CollectiveAnswer) -> str:
-    if answer.played is None:
-        return ""
-    rounds = counted(len(answer.played.fullest), "round")
-    return f"{answer.played.transfers:,} transfers in {rounds}; every shard arrives"
-
-
 def _schedules(answer: CollectiveAnswer) -> Section:
     best = answer.best_of_each
+    series = tuple(
+        Series(
+            way.schedule,
+            tuple((SIZES / 1e6).tolist()),
+            tuple(1e6 * answer.time_s(way, size) for size in SIZES.tolist()),
+            marked=False,
+        )
+        for way in (answer.quickest(name) for name in sorted({way.schedule for way in answer.ways}))
+    )
+    title = f"{answer.operation} on {answer.wiring.servers} servers"
+    collective_chart = LineChart(
+        "collective", title, "message (MB)", "time (µs)", series, x_log=True, y_log=True
+    )
     blocks: list[Block] = [
         table(
             "",
@@ -360,7 +364,7 @@ def _schedules(answer: CollectiveAnswer) -> Section:
         ),
         table("Every way", answer.rows(), text("schedule"), text("as", "detail"), number("steps"),
               number("messages", "volume", ".4f"), number("time", "time_s"), folded=True),
-        _collective_chart(answer),
+        collective_chart,
     ]  # fmt: skip
     if answer.left_out:
         blocks.append(Notes((f"{', '.join(answer.left_out)}: left out, for there are too many servers",)))
@@ -374,17 +378,3 @@ def _sizes(low: float | None, high: float | None) -> str:
     if high is None:
         return f"from {format_bytes(low)} on" if low else "always"
     return f"{format_bytes(low)} to {format_bytes(high)}" if low else f"up to {format_bytes(high)}"
-
-
-def _collective_chart(answer: CollectiveAnswer) -> LineChart:
-    series = tuple(
-        Series(
-            way.schedule,
-            tuple((SIZES / 1e6).tolist()),
-            tuple(1e6 * answer.time_s(way, size) for size in SIZES.tolist()),
-            marked=False,
-        )
-        for way in (answer.quickest(name) for name in sorted({way.schedule for way in answer.ways}))
-    )
-    title = f"{answer.operation} on {answer.wiring.servers} servers"
-    return LineChart("collective", title, "message (MB)", "time (µs)", series, x_log=True, y_log=True)

@@ -179,8 +179,7 @@ def plan_schema() -> dict[str, Any]:
     return model.PlanFile.model_json_schema(by_alias=True)
 
 
-def _check_repeats(file: model.PlanFile) -> None:
-    """Refuse a file that says one thing in two ways."""
+def _plan(file: model.PlanFile) -> Plan:
     for name, short, full in (
         ("model", file.model, file.graph.name),
         ("servers", file.servers, file.cluster.servers),
@@ -191,10 +190,6 @@ def _check_repeats(file: model.PlanFile) -> None:
     ):
         if short != full:
             raise InvalidInput(f"{name}: {short} here, {full} elsewhere in the file")
-
-
-def _plan(file: model.PlanFile) -> Plan:
-    _check_repeats(file)
     job = Job(work_from_file(file), file.cluster, file.settings)
     splits = [noun_from(OperatorSplit, row) for row in file.strategy]
     topology = _topology_of(file.topology)
@@ -223,15 +218,10 @@ def _plan(file: model.PlanFile) -> Plan:
         terms=file.terms,
         served=file.served,
     )
-    _check_rings(plan)
-    return plan
-
-
-def _check_rings(plan: Plan) -> None:
-    """Refuse a plan in which a group has nothing to reduce on."""
     for group in plan.traffic().allreduce:
         if not plan.fabric.rings.get(group.members):
             raise InvalidInput(f"rings: none joins the group of {len(group.members)} servers {group.members}")
+    return plan
 
 
 def _finder_rules(options: Mapping[str, Any]) -> FinderRules:

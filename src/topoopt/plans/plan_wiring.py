@@ -23,38 +23,11 @@ def plan_wiring(plan: Plan, name: str = "plan") -> DirectWiring:
         raise InvalidInput(f"{name}: the servers of a {plan.fabric.name} hang on switches; it has no wiring")
     src, dst = (np.repeat(end, topology.ports).astype(np.int64) for end in (topology.src, topology.dst))
     rings = plan.fabric.rings.get(tuple(range(topology.servers)), ())
-    made = wiring_of_arcs(
-        topology.family,
-        cluster.links,
-        topology.servers,
-        cluster.degree,
-        (src, dst),
-        _recipe(topology, cluster.links),
-        _wired_rings(topology, rings, cluster.links == "duplex"),
-        most_turns((src, dst), topology.servers),
-    )
-    chosen = plan.wiring
-    if (
-        chosen is not None and "names" in chosen.recipe
-    ):  # a wiring of others keeps what its servers are called
-        made = replace(made, recipe={**made.recipe, "names": chosen.recipe["names"]})
-    if (
-        chosen is None or topology.offsets or not made.rings_fill_links
-    ):  # else there are other links beside it
-        return made
-    return replace(made, family=chosen.family, recipe=chosen.recipe)
-
-
-def _recipe(topology: Topology, links: str) -> dict[str, list[int]]:
-    """Return the strides of a circulant."""
     steps = topology.offsets
-    if links == "duplex":
+    if cluster.links == "duplex":
         steps = tuple(sorted({min(step, topology.servers - step) for step in steps}))
-    return {"strides": list(steps)} if steps else {}
-
-
-def _wired_rings(topology: Topology, rings: tuple[Ring, ...], duplex: bool) -> tuple[WiredRing, ...]:
-    """Return rings over direct links, of those both ways around one, with their share of an interface."""
+    recipe = {"strides": list(steps)} if steps else {}
+    duplex = cluster.links == "duplex"
     direct = [ring for ring in rings if ring.walk == ring.members]
     crossed = Counter(edge for ring in direct for edge in _edges(ring))
     alike: dict[frozenset[tuple[int, int]], list[Ring]] = {}
@@ -69,7 +42,27 @@ def _wired_rings(topology: Topology, rings: tuple[Ring, ...], duplex: bool) -> t
         found += [
             WiredRing(np.array(ring.members, np.int64), min(1.0, share / whole)) for ring in same[:whole]
         ]
-    return tuple(found)
+    wired_rings = tuple(found)
+    made = wiring_of_arcs(
+        topology.family,
+        cluster.links,
+        topology.servers,
+        cluster.degree,
+        (src, dst),
+        recipe,
+        wired_rings,
+        most_turns((src, dst), topology.servers),
+    )
+    chosen = plan.wiring
+    if (
+        chosen is not None and "names" in chosen.recipe
+    ):  # a wiring of others keeps what its servers are called
+        made = replace(made, recipe={**made.recipe, "names": chosen.recipe["names"]})
+    if (
+        chosen is None or topology.offsets or not made.rings_fill_links
+    ):  # else there are other links beside it
+        return made
+    return replace(made, family=chosen.family, recipe=chosen.recipe)
 
 
 def _share(topology: Topology, ring: Ring, crossed: Counter[tuple[int, int]]) -> float:

@@ -9,7 +9,6 @@ import numpy as np
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import (
-    Job,
     Layout,
     OperatorsWork,
     Profile,
@@ -30,7 +29,6 @@ from topoopt.workloads import (
     AllReduceGroup,
     DeviceProfile,
     OperatorGraph,
-    ParallelStrategy,
     ProfileTable,
     Transfers,
     device_profile_of,
@@ -51,12 +49,37 @@ def operators_to_mapping(plan: Plan) -> dict[str, Any]:
     """Return the keys of a plan of operators."""
     work = operators_of(plan.job)
     measured = [profile for profile in work.profiles if isinstance(profile, DeviceProfile)]
+    rows = []
+    for index, split in enumerate(plan.strategy.splits):
+        time = work.time(index, split)
+        rows.append(
+            {
+                "operator": work.graph.operators[index].name,
+                **asdict(split),
+                "forward_s": time.forward_s,
+                "backward_s": time.backward_s,
+                "time_source": time.source,
+            }
+        )
+    strategy_rows = rows
+    job = plan.job
+    graph = operators_of(job).graph
+    per_server = job.cluster.accelerators_per_server
+    use = memory_use(graph, plan.strategy, job.global_batch, per_server, job.settings.optimizer)
+    fullest = max(use, key=lambda row: row.total_bytes)
+    available = find_accelerator(job.cluster.accelerator).memory_bytes
+    memory = {
+        **asdict(fullest),
+        "total_bytes": fullest.total_bytes,
+        "available_bytes": available,
+        "fits": fullest.total_bytes <= available,
+    }
     return {
-        "strategy": _strategy_rows(work, plan.strategy),
+        "strategy": strategy_rows,
         "graph": work.graph,
         "profiles": [profile for profile in work.profiles if isinstance(profile, ProfileTable)],
         "device_profiles": list(map(device_profile_to_mapping, measured)),
-        "memory": _memory(plan.job, plan.strategy),
+        "memory": memory,
     }
 
 
@@ -75,36 +98,6 @@ def operators_from_file(file: model.PlanFile) -> OperatorsWork:
             raise InvalidInput(f"graph: operator {op.name}: forward_time_s needs timed_samples >= 1")
     profiles: tuple[Profile, ...] = (*file.profiles, *map(device_profile_of, file.device_profiles))
     return operators_work(file.graph, file.cluster, file.settings, profiles)
-
-
-def _strategy_rows(work: OperatorsWork, strategy: ParallelStrategy) -> list[dict[str, Any]]:
-    rows = []
-    for index, split in enumerate(strategy.splits):
-        time = work.time(index, split)
-        rows.append(
-            {
-                "operator": work.graph.operators[index].name,
-                **asdict(split),
-                "forward_s": time.forward_s,
-                "backward_s": time.backward_s,
-                "time_source": time.source,
-            }
-        )
-    return rows
-
-
-def _memory(job: Job, strategy: ParallelStrategy) -> dict[str, Any]:
-    graph = operators_of(job).graph
-    per_server = job.cluster.accelerators_per_server
-    use = memory_use(graph, strategy, job.global_batch, per_server, job.settings.optimizer)
-    fullest = max(use, key=lambda row: row.total_bytes)
-    available = find_accelerator(job.cluster.accelerator).memory_bytes
-    return {
-        **asdict(fullest),
-        "total_bytes": fullest.total_bytes,
-        "available_bytes": available,
-        "fits": fullest.total_bytes <= available,
-    }
 
 
 def traffic_to_mapping(plan: Plan) -> dict[str, Any]:

@@ -232,7 +232,20 @@ def bill_of_materials(
         )
     rule, watts, chosen = accounting or Accounting(), power or find_power(), options or FabricOptions()
     interfaces = price.interfaces(Interfaces(servers, degree, bandwidth_bps))
-    buying = _buying(fabric, interfaces, rule, chosen, prices)
+    if rule.switches == "ports" and chosen.link_technology in (CO_PACKAGED, COPPER):
+        raise InvalidInput(
+            f"link_technology {chosen.link_technology}: needs whole switches, and accounting {rule.name} counts "
+            "ports; use accounting complete"
+        )
+    lengths_m = lengths_to_middle_m(interfaces.servers)
+    length_m = rule.fiber_length_m
+    if length_m is not None:
+        lengths_m = lengths_m * 0 + length_m
+    elif NETWORKS[fabric].cabled:
+        length_m = mean_between_servers_m(interfaces.servers)
+    else:
+        length_m = float(lengths_m.mean())
+    buying = Buying(interfaces, rule, chosen, prices, lengths_m, length_m)
     counted = price.count(buying)
     parts = sorted(counted.parts.items(), key=lambda one: _place(one[0]))
     return Bill(
@@ -248,26 +261,6 @@ def bill_of_materials(
         counted.planes,
         buying.length_m,
     )
-
-
-def _buying(
-    fabric: str, interfaces: Interfaces, rule: Accounting, options: FabricOptions, prices: PartTable
-) -> Buying:
-    """Return what is counted, with the length of links given or from where servers stand."""
-    if rule.switches == "ports" and options.link_technology in (CO_PACKAGED, COPPER):
-        raise InvalidInput(
-            f"link_technology {options.link_technology}: needs whole switches, and accounting {rule.name} counts "
-            "ports; use accounting complete"
-        )
-    lengths_m = lengths_to_middle_m(interfaces.servers)
-    length_m = rule.fiber_length_m
-    if length_m is not None:
-        lengths_m = lengths_m * 0 + length_m
-    elif NETWORKS[fabric].cabled:
-        length_m = mean_between_servers_m(interfaces.servers)
-    else:
-        length_m = float(lengths_m.mean())
-    return Buying(interfaces, rule, options, prices, lengths_m, length_m)
 
 
 def _place(part: Part) -> tuple[int, float, str]:

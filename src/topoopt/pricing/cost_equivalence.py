@@ -131,7 +131,10 @@ def equivalent_fat_tree(
     def fastest(interfaces: int) -> tuple[float, float]:
         if rule.switches == "ports":
             return _fastest_between(listed(interfaces), budget_usd)
-        return _fastest_listed(listed(interfaces, budget_usd), budget_usd)
+        # the fastest speed that can be paid, and its price; (0, 0) if none can
+        return max(
+            (row for row in listed(interfaces, budget_usd) if row[1] <= budget_usd), default=(0.0, 0.0)
+        )
 
     choices = [(count, *fastest(count)) for count in range(1, degree + 1)]
     count, speed_bps, usd = max(choices, key=lambda choice: (choice[0] * choice[1], -choice[2], -choice[0]))
@@ -164,11 +167,6 @@ def _listed(
         if bill.cost_per_server_usd is not None:
             rows.append((speed_bps, bill.cost_per_server_usd))
     return rows
-
-
-def _fastest_listed(listed: list[tuple[float, float]], usd: float) -> tuple[float, float]:
-    """Return the fastest speed that can be paid, and its price; (0, 0) if none can."""
-    return max((row for row in listed if row[1] <= usd), default=(0.0, 0.0))
 
 
 def _fastest_between(listed: list[tuple[float, float]], usd: float) -> tuple[float, float]:

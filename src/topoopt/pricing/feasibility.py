@@ -138,22 +138,18 @@ def realize_switches(site: Site, size: FatTreeSize | None = None, *, one_switch:
         Whether the fabric is called one switch, which a remark then explains.
     """
     if site.planes:
-        return _bought(site, one_switch)
+        # trees of whole switches: nothing stands in their way, or there would be no bill
+        remarks, planes = [], site.planes
+        if one_switch and sum(plane.count for plane in planes) > 1:
+            remarks.append("a server's interfaces are on several trees, and its traffic is spread over them")
+        if any(plane.model.split > 1 for plane in planes):
+            remarks.append("ports of switches are split by breakout cables")
+        if any(plane.spare_ports for plane in planes):
+            remarks.append("spare ports of switches are paid for")
+        return Realization(
+            site.fabric, trees=sum(plane.count for plane in planes), planes=planes, remarks=tuple(remarks)
+        )
     return _tree(site, size or fat_tree_size(site.interfaces.servers, site.tiers), one_switch)
-
-
-def _bought(site: Site, one_switch: bool) -> Realization:
-    """Return trees of whole switches: nothing stands in their way, or there would be no bill."""
-    remarks, planes = [], site.planes
-    if one_switch and sum(plane.count for plane in planes) > 1:
-        remarks.append("a server's interfaces are on several trees, and its traffic is spread over them")
-    if any(plane.model.split > 1 for plane in planes):
-        remarks.append("ports of switches are split by breakout cables")
-    if any(plane.spare_ports for plane in planes):
-        remarks.append("spare ports of switches are paid for")
-    return Realization(
-        site.fabric, trees=sum(plane.count for plane in planes), planes=planes, remarks=tuple(remarks)
-    )
 
 
 def of_technologies(usual: tuple[str, ...]) -> Callable[[Site], Realization]:

@@ -241,13 +241,32 @@ def switched(buying: Buying, *, oversubscription: float = 1.0, rails: bool = Fal
     counted = Counted({Part("nic", size.bandwidth_bps): size.total if buying.rule.nics else 0}, planes)
     for plane in planes:
         reached = {item: servers * plane.interfaces for item, servers in copper.items()}
-        counted = counted.plus(_of_plane(plane, reached, buying))
+        # the parts of equal trees: switches, what is plugged in at both ends of each link, and the cables
+        tree, model, speed_bps = plane.tree, plane.model, buying.interfaces.bandwidth_bps
+        optical = tree.hosts - sum(reached.values())
+        ends = ports_for(optical, model.split) + 2 * (
+            ports_for(tree.leaf_links, model.split) + ports_for(tree.upper_links, model.split)
+        )
+        parts: dict[Part, float] = {
+            part: count * tree.switches for part, count in bought_as(model.switch, buying.prices).items()
+        }
+        parts[Part(server_module(buying.technology), speed_bps)] = optical
+        for part in plugged(buying.technology, model.switch, model.split, speed_bps):
+            parts[part] = parts.get(part, 0) + ends
+        for item, count in reached.items():
+            parts[Part(item, speed_bps)] = count
+        parts[Part("fiber_m")] = buying.fiber_m(optical + tree.links, switched=True)
+        of_plane = Counted({part: count * plane.count for part, count in parts.items()})
+        counted = counted.plus(of_plane)
     return counted
 
 
 def ports_in_use(buying: Buying, tiers_above: int, oversubscription: float = 1.0) -> Counted:
     """Return the parts of a k-ary fat-tree by the port: so many tiers of links above the first switch."""
-    return parts_by_port(buying, tiers_above * _up(buying.interfaces.total, oversubscription))
+    # the links out of first switches: one for `oversubscription` links of servers
+    whole = buying.interfaces.total / oversubscription
+    up = int(whole) if whole == int(whole) else int(whole) + 1
+    return parts_by_port(buying, tiers_above * up)
 
 
 def parts_by_port(buying: Buying, upper_links: int) -> Counted:
@@ -265,31 +284,6 @@ def parts_by_port(buying: Buying, upper_links: int) -> Counted:
             Part("fiber_m"): buying.fiber_m(links, switched=True),
         }
     )
-
-
-def _of_plane(plane: Plane, copper: Mapping[Item, int], buying: Buying) -> Counted:
-    """Return the parts of equal trees: switches, what is plugged in at both ends of each link, and the cables."""
-    tree, model, speed_bps = plane.tree, plane.model, buying.interfaces.bandwidth_bps
-    optical = tree.hosts - sum(copper.values())
-    ends = ports_for(optical, model.split) + 2 * (
-        ports_for(tree.leaf_links, model.split) + ports_for(tree.upper_links, model.split)
-    )
-    parts: dict[Part, float] = {
-        part: count * tree.switches for part, count in bought_as(model.switch, buying.prices).items()
-    }
-    parts[Part(server_module(buying.technology), speed_bps)] = optical
-    for part in plugged(buying.technology, model.switch, model.split, speed_bps):
-        parts[part] = parts.get(part, 0) + ends
-    for item, count in copper.items():
-        parts[Part(item, speed_bps)] = count
-    parts[Part("fiber_m")] = buying.fiber_m(optical + tree.links, switched=True)
-    return Counted({part: count * plane.count for part, count in parts.items()})
-
-
-def _up(links: int, oversubscription: float) -> int:
-    """Return the links out of first switches: one for ``oversubscription`` links of servers."""
-    whole = links / oversubscription
-    return int(whole) if whole == int(whole) else int(whole) + 1
 
 
 def sharing_interfaces(servers: int, shards: int, links: str) -> int:

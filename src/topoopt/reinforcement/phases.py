@@ -247,6 +247,18 @@ def training_phase(
         If nothing fits into memory.
     """
     sequences = job.tokens / job.updates / job.max_tokens
+    inside = fixed.get("tp", 1) * fixed.get("pp", 1) * fixed.get("cp", 1)
+    if {"tp", "pp", "cp"} <= set(fixed) and accelerators % inside == 0:
+        granule = accelerators // inside
+    else:
+        granule = max(one for one in divisors(accelerators) if one <= max(1.0, sequences / ROUNDED_BY))
+    batch = int(granule * max(1, math.ceil(sequences / granule)))
+    mean = job.tokens / job.answers
+    if mean > job.max_tokens / 2:
+        documents = {}
+    else:
+        tokens = job.lengths.tokens + job.prompt_tokens
+        documents = {"document": round(mean), "document_spread": round(float(tokens.std() / mean), 3)}
     request = SearchRequest(
         job.model,
         accelerators,
@@ -254,9 +266,9 @@ def training_phase(
             job.system,
             accelerators_per_server=min(job.system.accelerators_per_server, accelerators),
         ),
-        _batch(sequences, accelerators, fixed),
+        batch,
         job.max_tokens,
-        {**fixed, **_documents(job)},
+        {**fixed, **documents},
         Limits(uneven_stages=True),
         job.precision,
         calibration.attention,
@@ -285,24 +297,6 @@ def _in_own_words(said: str, accelerators: int) -> str:
     return (
         f"{_CALLED[name]} {rest}" if name in _CALLED else f"training on {accelerators} accelerators: {said}"
     )
-
-
-def _batch(sequences: float, accelerators: int, fixed: Mapping[str, Any]) -> int:
-    """Return the packed sequences of an optimizer step, rounded up to what replicas can share evenly."""
-    inside = fixed.get("tp", 1) * fixed.get("pp", 1) * fixed.get("cp", 1)
-    if {"tp", "pp", "cp"} <= set(fixed) and accelerators % inside == 0:
-        granule = accelerators // inside
-    else:
-        granule = max(one for one in divisors(accelerators) if one <= max(1.0, sequences / ROUNDED_BY))
-    return int(granule * max(1, math.ceil(sequences / granule)))
-
-
-def _documents(job: RlJob) -> dict[str, float]:
-    mean = job.tokens / job.answers
-    if mean > job.max_tokens / 2:
-        return {}
-    tokens = job.lengths.tokens + job.prompt_tokens
-    return {"document": round(mean), "document_spread": round(float(tokens.std() / mean), 3)}
 
 
 def _forward_s(job: RlJob, one: Configuration, request: SearchRequest, calibration: Calibration) -> float:

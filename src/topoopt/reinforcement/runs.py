@@ -271,21 +271,15 @@ def measured_request(row: Row, constants: Constants) -> RlRequest:
         precision=precision or usual_precision(system.accelerator),
         rollout_precision=precision if precision in ("fp8", "bf16") else "bf16",
     )
+    stated = text(row, "gen_tp") or text(row, "gen_pp")
+    rollout = Parallelism(whole(row, "gen_tp", 1), whole(row, "gen_pp", 1)) if stated else None
+    columns = {"train_tp": "tp", "train_cp": "cp", "train_ep": "ep", "train_pp": "pp"}
+    training = {field: whole(row, column) for column, field in columns.items() if text(row, column)}
     return RlRequest(
         job,
         named_calibration(None, system.accelerator).with_one_attention(None),
         constants,
         whole(row, "n_rollout", accelerators // 2) if job.disjoint else None,
-        _rollout(row),
-        _training(row),
+        rollout,
+        training,
     )
-
-
-def _rollout(row: Row) -> Parallelism | None:
-    stated = text(row, "gen_tp") or text(row, "gen_pp")
-    return Parallelism(whole(row, "gen_tp", 1), whole(row, "gen_pp", 1)) if stated else None
-
-
-def _training(row: Row) -> dict[str, int]:
-    columns = {"train_tp": "tp", "train_cp": "cp", "train_ep": "ep", "train_pp": "pp"}
-    return {field: whole(row, column) for column, field in columns.items() if text(row, column)}

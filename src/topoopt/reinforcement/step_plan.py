@@ -108,10 +108,6 @@ def plan_step(request: RlRequest) -> RlStep:
                 "the rest trains"
             )
         return _with_pools(request, given, job.accelerators - given)
-    return _best_split(request)
-
-
-def _best_split(request: RlRequest) -> RlStep:
     sizes = _pool_sizes(request)
     spaced = {sizes[round(place * (len(sizes) - 1) / (MOST_SPLITS - 1))] for place in range(MOST_SPLITS)}
     found, failures = _tried(request, sorted(spaced))
@@ -161,7 +157,8 @@ def _with_pools(request: RlRequest, rollout_accelerators: int, training_accelera
     rollout = best_rollout(job, rollout_accelerators, choices, request.max_batch, constants)
     training = training_phase(job, training_accelerators, request.training, request.calibration, constants)
     places = Places(training_accelerators, rollout_accelerators, per_server, job.disjoint)
-    traffic = _weight_traffic(request, rollout, training, places)
+    found = _weight_traffics(request.job, rollout, training, places, request.way)
+    traffic = min(found, key=lambda one: one.busiest_bytes)
     size_bytes = sum(weight_bytes(job.model, job.rollout_precision))
     word = request.transport or USUAL_TRANSPORTS[job.policy]
     transport = transport_for(word, size_bytes, find_accelerator(job.system.accelerator).memory_bytes)
@@ -185,14 +182,6 @@ def _with_pools(request: RlRequest, rollout_accelerators: int, training_accelera
         least_s(rollout_traffic(job, rollout, places), job.system.network_bandwidth_bps * per_server),
         constants.step_overhead_s,
     )
-
-
-def _weight_traffic(
-    request: RlRequest, rollout: RolloutPhase, training: TrainingPhase, places: Places
-) -> WeightTraffic:
-    """Return the way that keeps the busiest server shortest, or the one that is given."""
-    found = _weight_traffics(request.job, rollout, training, places, request.way)
-    return min(found, key=lambda one: one.busiest_bytes)
 
 
 def _weight_traffics(
@@ -247,7 +236,9 @@ def with_fabrics(
         network = known_price(name, places.servers, ports.degree, ports.bandwidth_bps, prices)
         row = _row(step, name, seconds, ideal, network)
         step_s = row.step_s + waited_s
-        usd = _usd_per_step(step, step_s, terms, places.servers, network)
+        one = Iteration(step_s, step.job.answers, step.job.tokens)
+        hourly = ownership(terms, places.servers, network, one).usd_per_hour
+        usd = None if hourly is None else hourly * step_s / 3600
         return replace(row, step_s=step_s, usd_per_step=usd, way=best)
 
     rows, skipped = compare(dict.fromkeys(names), row_of).or_infeasible("fabrics")
@@ -317,11 +308,3 @@ def _row(
     phases = Phases(step.rollout, step.training, sync_s, step.overhead_s, waits["rollout"], waits["training"])
     step_s = take_turns(step.job, phases).step_s
     return FabricRow(name, seconds, step_s, network.usd, None, step.traffic.way, network.missing)
-
-
-def _usd_per_step(
-    step: RlStep, step_s: float, terms: OwnershipTerms, servers: int, network: NetworkPrice
-) -> float | None:
-    one = Iteration(step_s, step.job.answers, step.job.tokens)
-    hourly = ownership(terms, servers, network, one).usd_per_hour
-    return None if hourly is None else hourly * step_s / 3600

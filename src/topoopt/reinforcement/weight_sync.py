@@ -100,14 +100,12 @@ def weight_traffic(move: WeightMove, way: str) -> WeightTraffic:
     check_known("sync", way, WAYS)
     matrix, rounds = WAYS[way](move)
     np.fill_diagonal(matrix, 0.0)
-    return WeightTraffic(way, matrix, _accelerator_bytes(move), rounds)
-
-
-def _accelerator_bytes(move: WeightMove) -> float:
     if not move.is_in_place:
-        return sum(size / (needed.stages * needed.slices) for size, _, needed in move.parts)
-    lacking = [missing_bytes(held, needed, size) for size, held, needed in move.parts]
-    return float(np.sum(lacking, axis=0).max())
+        accelerator_bytes = sum(size / (needed.stages * needed.slices) for size, _, needed in move.parts)
+    else:
+        lacking = [missing_bytes(held, needed, size) for size, held, needed in move.parts]
+        accelerator_bytes = float(np.sum(lacking, axis=0).max())
+    return WeightTraffic(way, matrix, accelerator_bytes, rounds)
 
 
 def _by_shard(move: WeightMove) -> tuple[Floats, int]:

@@ -282,7 +282,20 @@ def balanced_options(table: CoinTable, capacity: Floats, alternatives: int, seed
     first, counts, weight = _heaviest(first, counts, weight, alternatives)
     weight = _balance(first, counts, capacity)
     first, counts, weight = _heaviest(first, counts, weight, alternatives)
-    return _spread_over_orders(first, counts, weight, alternatives, seed)
+    size = np.diff(first)
+    group = np.repeat(np.arange(len(size)), size)
+    rank = np.arange(len(weight)) - first[group]
+    kinds = (counts > 0).sum(axis=1)
+    orders = np.where(kinds > 2, 2 * kinds, kinds)
+    share = alternatives // size[group] + (rank < alternatives % size[group])
+    copies = np.minimum(orders, share)
+    begin = np.random.default_rng(seed).integers(0, 1 << 30, len(size))[group]
+    option = np.repeat(np.arange(len(weight)), copies)
+    copy = np.arange(len(option)) - np.repeat(np.cumsum(copies) - copies, copies)
+    turn = (begin[option] + copy) % orders[option]
+    per_group = np.bincount(group, copies, minlength=len(size)).astype(np.int64)
+    new_first = np.concatenate(([0], np.cumsum(per_group)))
+    return _ordered(new_first, counts[option], (weight / copies)[option], turn)
 
 
 def ranges(start: Ints, stop: Ints) -> Ints:
@@ -328,30 +341,6 @@ def _heaviest(first: Ints, counts: Ints32, weight: Floats, most: int) -> tuple[I
     group, counts, weight = group[kept], counts[kept], weight[kept]
     total = np.bincount(group, weight, minlength=groups)
     return np.searchsorted(group, np.arange(groups + 1)), counts, weight / total[group]
-
-
-def _spread_over_orders(
-    first: Ints,
-    counts: Ints32,
-    weight: Floats,
-    alternatives: int,
-    seed: int,
-) -> CoinOptions:
-    """Give the unused alternatives of a distance to further orders of its multisets, heaviest first."""
-    size = np.diff(first)
-    group = np.repeat(np.arange(len(size)), size)
-    rank = np.arange(len(weight)) - first[group]
-    kinds = (counts > 0).sum(axis=1)
-    orders = np.where(kinds > 2, 2 * kinds, kinds)
-    share = alternatives // size[group] + (rank < alternatives % size[group])
-    copies = np.minimum(orders, share)
-    begin = np.random.default_rng(seed).integers(0, 1 << 30, len(size))[group]
-    option = np.repeat(np.arange(len(weight)), copies)
-    copy = np.arange(len(option)) - np.repeat(np.cumsum(copies) - copies, copies)
-    turn = (begin[option] + copy) % orders[option]
-    per_group = np.bincount(group, copies, minlength=len(size)).astype(np.int64)
-    new_first = np.concatenate(([0], np.cumsum(per_group)))
-    return _ordered(new_first, counts[option], (weight / copies)[option], turn)
 
 
 def _ordered(first: Ints, counts: Ints32, weight: Floats, turn: Ints) -> CoinOptions:

@@ -190,7 +190,30 @@ def routes_from_mapping(mapping: Mapping[str, Any], topology: Topology) -> Route
 def _routes(described: Any, topology: Topology) -> Routes:
     match described:
         case _Balanced():
-            return _balanced(described, topology)
+            src, dst, weights = described.src, described.dst, described.weights
+            if not len(src) == len(dst) == len(weights):
+                raise InvalidInput(
+                    f"routes: balanced: src, dst and weights must be of one length, "
+                    f"got {len(src)}, {len(dst)} and {len(weights)}"
+                )
+            sizes = np.fromiter(map(len, weights), np.int64, len(weights))
+            flat = np.fromiter(itertools.chain.from_iterable(weights), np.float64, int(sizes.sum()))
+            ends = np.array([src, dst], np.int64)
+            outside = np.asarray(((ends < 0) | (ends >= topology.servers)).any(axis=0))
+            total = np.bincount(np.repeat(np.arange(len(sizes)), sizes), flat, minlength=len(sizes))
+            for pair in np.flatnonzero(outside | ~(np.abs(total - 1) <= _SAME))[:1].tolist():
+                name = f"routes: balanced: pair {src[pair]}->{dst[pair]}"
+                if outside[pair]:
+                    raise InvalidInput(f"{name}: servers are 0..{topology.servers - 1}")
+                raise InvalidInput(f"{name}: weights must sum to 1, got {weights[pair]}")
+            return BalancedRoutes(
+                topology,
+                _routes(described.candidates, topology),
+                ends[0],
+                ends[1],
+                np.concatenate(([0], np.cumsum(sizes))),
+                flat,
+            )
         case _Turned():
             return TurnedRoutes(topology, _routes(described.routes, topology), described.step)
         case _Explicit():
@@ -199,33 +222,6 @@ def _routes(described: Any, topology: Topology) -> Routes:
             return make_routes(described.method, topology, described.seed)
         case _:
             return _BY_SETTINGS[described.method](topology, **described.model_dump(exclude={"method"}))
-
-
-def _balanced(described: _Balanced, topology: Topology) -> BalancedRoutes:
-    src, dst, weights = described.src, described.dst, described.weights
-    if not len(src) == len(dst) == len(weights):
-        raise InvalidInput(
-            f"routes: balanced: src, dst and weights must be of one length, "
-            f"got {len(src)}, {len(dst)} and {len(weights)}"
-        )
-    sizes = np.fromiter(map(len, weights), np.int64, len(weights))
-    flat = np.fromiter(itertools.chain.from_iterable(weights), np.float64, int(sizes.sum()))
-    ends = np.array([src, dst], np.int64)
-    outside = np.asarray(((ends < 0) | (ends >= topology.servers)).any(axis=0))
-    total = np.bincount(np.repeat(np.arange(len(sizes)), sizes), flat, minlength=len(sizes))
-    for pair in np.flatnonzero(outside | ~(np.abs(total - 1) <= _SAME))[:1].tolist():
-        name = f"routes: balanced: pair {src[pair]}->{dst[pair]}"
-        if outside[pair]:
-            raise InvalidInput(f"{name}: servers are 0..{topology.servers - 1}")
-        raise InvalidInput(f"{name}: weights must sum to 1, got {weights[pair]}")
-    return BalancedRoutes(
-        topology,
-        _routes(described.candidates, topology),
-        ends[0],
-        ends[1],
-        np.concatenate(([0], np.cumsum(sizes))),
-        flat,
-    )
 
 
 def make_routes(name: str, topology: Topology, seed: int = 0) -> Routes:
@@ -251,7 +247,21 @@ def explicit_routes(topology: Topology, paths: Iterable[Path]) -> ExplicitRoutes
     """
     table: dict[tuple[int, int], tuple[Path, ...]] = {}
     for path in paths:
-        _check(topology, path)
+        shown = "->".join(str(node) for node in path.nodes)
+        if len(path.nodes) < 2 or len(set(path.nodes)) < len(path.nodes):
+            raise InvalidInput(f"routes: path {shown or '(empty)'}: expected two or more nodes, each once")
+        if not path.weight > 0:
+            raise InvalidInput(f"routes: path {shown}: weight must be positive, got {path.weight}")
+        for end in (path.nodes[0], path.nodes[-1]):
+            if not 0 <= end < topology.servers:
+                raise InvalidInput(
+                    f"routes: path {shown}: must join servers 0..{topology.servers - 1}, got {end}"
+                )
+        for a, b in zip(path.nodes, path.nodes[1:], strict=False):
+            if not 0 <= b < topology.nodes or topology.link_id(a, b) < 0:
+                raise InvalidInput(
+                    f"routes: path {shown}: the topology has no link {a}->{b}; wire it or route around it"
+                )
         pair = (path.nodes[0], path.nodes[-1])
         table[pair] = (*table.get(pair, ()), path)
     for (src, dst), alike in table.items():
@@ -259,21 +269,3 @@ def explicit_routes(topology: Topology, paths: Iterable[Path]) -> ExplicitRoutes
         if abs(total - 1) > 1e-6:
             raise InvalidInput(f"routes: pair {src}->{dst}: weights must sum to 1, got {total:g}")
     return ExplicitRoutes(topology, table)
-
-
-def _check(topology: Topology, path: Path) -> None:
-    shown = "->".join(str(node) for node in path.nodes)
-    if len(path.nodes) < 2 or len(set(path.nodes)) < len(path.nodes):
-        raise InvalidInput(f"routes: path {shown or '(empty)'}: expected two or more nodes, each once")
-    if not path.weight > 0:
-        raise InvalidInput(f"routes: path {shown}: weight must be positive, got {path.weight}")
-    for end in (path.nodes[0], path.nodes[-1]):
-        if not 0 <= end < topology.servers:
-            raise InvalidInput(
-                f"routes: path {shown}: must join servers 0..{topology.servers - 1}, got {end}"
-            )
-    for a, b in zip(path.nodes, path.nodes[1:], strict=False):
-        if not 0 <= b < topology.nodes or topology.link_id(a, b) < 0:
-            raise InvalidInput(
-                f"routes: path {shown}: the topology has no link {a}->{b}; wire it or route around it"
-            )

@@ -228,7 +228,14 @@ def _by_columns(topology: Topology, demand: Floats, before: Floats, rate: Floats
     columns: list[Floats] = []
     upper, lower = np.inf, float((before / rate).max())
     for _ in range(_MOST_TREES):
-        column = _class_bytes(topology, demand, price)
+        n, d = topology.servers, len(price)
+        step = (topology.dst.astype(np.int64) - topology.src) % n
+        coin = np.searchsorted(np.array(topology.offsets), step)
+        graph, load = graph_of(topology), np.empty(len(coin))
+        tree_loads(graph, price[coin], 0, demand, load)
+        if not np.isfinite(graph.far).all():
+            raise NoRoute(f"no route 0->{int(np.argmax(graph.far))}: the offsets do not connect the servers")
+        column = np.asarray(np.bincount(coin, load, d), np.float64)
         lower = max(lower, float((column + before) @ price / (rate @ price)))
         columns.append(column)
         upper, dual = _best_mix(np.array(columns).T, before, rate)
@@ -237,18 +244,6 @@ def _by_columns(topology: Topology, demand: Floats, before: Floats, rate: Floats
         # Halfway to the new prices: the pure ones swing between the offsets. The floor forbids free links.
         price = 0.5 * price / (rate * price).sum() + 0.5 * dual + 1e-9
     return upper, lower
-
-
-def _class_bytes(topology: Topology, demand: Floats, price: Floats) -> Floats:
-    """Return the bytes on each offset of the cheapest tree from server 0."""
-    n, d = topology.servers, len(price)
-    step = (topology.dst.astype(np.int64) - topology.src) % n
-    coin = np.searchsorted(np.array(topology.offsets), step)
-    graph, load = graph_of(topology), np.empty(len(coin))
-    tree_loads(graph, price[coin], 0, demand, load)
-    if not np.isfinite(graph.far).all():
-        raise NoRoute(f"no route 0->{int(np.argmax(graph.far))}: the offsets do not connect the servers")
-    return np.asarray(np.bincount(coin, load, d), np.float64)
 
 
 def _best_mix(columns: Floats, before: Floats, rate: Floats) -> tuple[float, Floats]:

@@ -67,7 +67,16 @@ def rerouted_max_load(topology: Topology, demand: Floats, background_s: Floats) 
     lower = max(_cut_bound(case), _length_bound(case, 1.0 / case.speed))
     sweeps = int(np.clip(_WORK / (topology.servers * len(topology)), 0, _MOST_SWEEPS))
     keep = topology.servers * len(topology) <= _MOST_FLOWS
-    flow, load = _first_trees(case, keep)
+    # the flows along shortest trees (none if not to be kept) and the loads with the background
+    servers, links = case.topology.servers, len(case.speed)
+    graph = graph_of(case.topology)
+    flow = np.zeros((servers if keep else 0, links))
+    load, one = case.background.copy(), np.empty(links)
+    for source in range(servers):
+        tree_loads(graph, 1.0 / case.speed, source, case.demand[source], one)
+        load += one
+        if keep:
+            flow[source] = one
     if not keep:
         return case.peak(load) * unit_s, lower * unit_s
     best, lower = _sweep(case, flow, load, sweeps, lower)
@@ -98,30 +107,19 @@ def improved_max_load(
             break
         sharp = _SHARP[turn] if turn < len(_SHARP) else sharpest
         price_links(load, case.speed, sharp, length)
-        trees = _tree_loads(case, length)
+        graph, trees, one = graph_of(case.topology), case.background.copy(), np.empty(len(length))
+        for source in np.flatnonzero(case.demand.any(axis=1)).tolist():
+            tree_loads(graph, length, source, case.demand[source], one)
+            trees += one
         bound = float(trees @ length / (case.speed @ length))
         if turn < len(_SHARP) and bound > highest:
             sharpest, highest = sharp, bound
         if turn >= len(_SHARP):
-            load = _towards(case, load, trees)
+            steps = np.concatenate(([0.01], np.geomspace(0.02, 0.5, 12).round(9)))
+            peaks = [case.peak(load + step * (trees - load)) for step in steps]
+            load = np.asarray(load + steps[int(np.argmin(peaks))] * (trees - load), np.float64)
         lower, best = max(lower, bound), min(best, case.peak(load))
     return best * unit_s, lower * unit_s
-
-
-def _towards(case: _Case, load: Floats, trees: Floats) -> Floats:
-    """Return the loads moved towards those of trees as far as the fullest link becomes emptiest, or a little."""
-    steps = np.concatenate(([0.01], np.geomspace(0.02, 0.5, 12).round(9)))
-    peaks = [case.peak(load + step * (trees - load)) for step in steps]
-    return np.asarray(load + steps[int(np.argmin(peaks))] * (trees - load), np.float64)
-
-
-def _tree_loads(case: _Case, length: Floats) -> Floats:
-    """Return the loads, with the background, when every source sends along its cheapest tree."""
-    graph, load, one = graph_of(case.topology), case.background.copy(), np.empty(len(length))
-    for source in np.flatnonzero(case.demand.any(axis=1)).tolist():
-        tree_loads(graph, length, source, case.demand[source], one)
-        load += one
-    return load
 
 
 def _case_of(topology: Topology, demand: Floats, background_s: Floats) -> tuple[_Case, float]:
@@ -155,20 +153,6 @@ def _sweep(case: _Case, flow: Floats, load: Floats, sweeps: int, lower: float) -
             if lower >= best * (1 - _CLOSE):
                 break
     return best, lower
-
-
-def _first_trees(case: _Case, keep: bool) -> tuple[Floats, Floats]:
-    """Return the flows along shortest trees (none if not to be kept) and the loads with the background."""
-    servers, links = case.topology.servers, len(case.speed)
-    graph = graph_of(case.topology)
-    flow = np.zeros((servers if keep else 0, links))
-    load, one = case.background.copy(), np.empty(links)
-    for source in range(servers):
-        tree_loads(graph, 1.0 / case.speed, source, case.demand[source], one)
-        load += one
-        if keep:
-            flow[source] = one
-    return flow, load
 
 
 def _length_bound(case: _Case, length: Floats) -> float:

@@ -28,7 +28,16 @@ def caveats(plan: Plan) -> tuple[str, ...]:
 
 
 def _operator_caveats(plan: Plan) -> list[str]:
-    sentences = [*_memory_caveats(plan), *_device_caveats(plan)]
+    use, part = fullest_server(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
+    if plan.job.settings.memory_check == "off" or use.total_bytes <= part.memory_bytes:
+        memory_caveats = []
+    else:
+        memory_caveats = [
+            f"Does not fit in memory: an accelerator of server {use.server} needs "
+            f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}. "
+            "With memory_check enforce only what fits is searched."
+        ]
+    sentences = [*memory_caveats, *_device_caveats(plan)]
     beyond = sum(count for source, count in time_sources(plan).items() if "extrapolated" in source)
     if beyond:
         times = "Times of 1 operator lie" if beyond == 1 else f"Times of {beyond} operators lie"
@@ -41,17 +50,6 @@ def _operator_caveats(plan: Plan) -> list[str]:
             "plan's strategy or data parallelism, whichever is faster."
         )
     return sentences
-
-
-def _memory_caveats(plan: Plan) -> list[str]:
-    use, part = fullest_server(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
-    if plan.job.settings.memory_check == "off" or use.total_bytes <= part.memory_bytes:
-        return []
-    return [
-        f"Does not fit in memory: an accelerator of server {use.server} needs "
-        f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}. "
-        "With memory_check enforce only what fits is searched."
-    ]
 
 
 def _device_caveats(plan: Plan) -> list[str]:

@@ -155,6 +155,9 @@ def way_of_plan(kind: str, words: Mapping[str, Any], plan: Plan) -> TunedWay:
     """Return the way that a plan has: its figures are those of ``topoopt plan`` with the same words."""
     training, outcome = transformer_of(plan.job), plan.outcome
     layout, rows = training.layout(plan.strategy), compared_fabrics(plan)
+    traffic = plan.traffic()
+    rings = sum(group.wire_bytes for group in traffic.allreduce)
+    wire_bytes = float(rings + traffic.mp_bytes)
     return TunedWay(
         kind,
         _trained(training.model, words),
@@ -166,7 +169,7 @@ def way_of_plan(kind: str, words: Mapping[str, Any], plan: Plan) -> TunedWay:
         tokens_per_s=training.tokens_per_s(outcome.iteration_time_s),
         memory_bytes=layout.memory_bytes,
         capacity_bytes=training.capacity_bytes,
-        network_bytes=_wire_bytes(plan),
+        network_bytes=wire_bytes,
         ownership=rows[0].ownership,
         fabrics=tuple(_fabric(row) for row in rows),
         plan=plan,
@@ -197,12 +200,6 @@ def _trained(model: TransformerModel, words: Mapping[str, Any]) -> int:
     rare = {name: words[name] for name in ("adapter_rank", "adapters") if name in words}
     one = Configuration(tp=1, pp=1, dp=1, global_batch=1, sequence=1, **rare)
     return trained_parameters(model, one, 0).total
-
-
-def _wire_bytes(plan: Plan) -> float:
-    traffic = plan.traffic()
-    rings = sum(group.wire_bytes for group in traffic.allreduce)
-    return float(rings + traffic.mp_bytes)
 
 
 def _fabric(row: ComparedFabric) -> TunedFabric:

@@ -19,7 +19,7 @@ from topoopt.search.candidates.wiring_choice import best_strides, by_groups
 from topoopt.search.fidelity_comparison import fabric_of_baseline
 from topoopt.search.gradient_buckets import job_of_baseline, with_gradients_settled
 from topoopt.search.options import SearchOptions
-from topoopt.topologies import Topology, topology_from_arrays, wiring_of_arcs
+from topoopt.topologies import topology_from_arrays, wiring_of_arcs
 
 _WHOLE_NUMBER = 1e-9
 LARGEST_TO_RETRY = 256
@@ -150,15 +150,7 @@ def plugged(fabric: Fabric, cluster: ClusterSpec) -> Fabric | None:
     ports = whole.astype(np.int64)
     arcs = np.repeat(topology.src, ports).astype(np.int64), np.repeat(topology.dst, ports).astype(np.int64)
     wiring = wiring_of_arcs(fabric.name, "duplex", topology.servers, cluster.degree, arcs)
-    made = _with_ports(topology, arcs, cluster)
-    # equal splits are exact on the links that the routes know; on others paths are listed, and not all of them
-    routes = replace(fabric.routes, topology=made) if isinstance(fabric.routes, EcmpRoutes) else fabric.routes
-    return replace(fabric, name="topoopt", topology=made, routes=routes, wiring=wiring)
-
-
-def _with_ports(topology: Topology, arcs: tuple[np.ndarray, np.ndarray], cluster: ClusterSpec) -> Topology:
-    """Return the same links, each of as many ports as it takes."""
-    return topology_from_arrays(
+    made = topology_from_arrays(
         topology.family,
         topology.servers,
         *arcs,
@@ -166,3 +158,6 @@ def _with_ports(topology: Topology, arcs: tuple[np.ndarray, np.ndarray], cluster
         float(topology.latency_s[0]),
         offsets=topology.offsets,
     )
+    # equal splits are exact on the links that the routes know; on others paths are listed, and not all of them
+    routes = replace(fabric.routes, topology=made) if isinstance(fabric.routes, EcmpRoutes) else fabric.routes
+    return replace(fabric, name="topoopt", topology=made, routes=routes, wiring=wiring)

@@ -169,7 +169,8 @@ def ranked_configurations(training: TrainingRequest, system: System | None = Non
     Infeasible
         If none fits in memory.
     """
-    calibration = _calibration(training)
+    own = named_calibration(training.calibration or None, training.cluster.accelerator)
+    calibration = own.with_one_attention(training.attention)
     loads = find_loads(training.loads, training.model) if training.loads else None
     return search_configurations(
         SearchRequest(
@@ -269,11 +270,6 @@ def _orders(one: Configuration, system: System) -> tuple[str, ...]:
     alone = one.tp * one.cp % per_server == 0 or 1 in (one.pp, one.dp)
     together = one.ep > 1 and one.ep * one.etp <= per_server
     return (ORDER,) if alone or together else (ORDER, OTHER_ORDER)
-
-
-def _calibration(training: TrainingRequest) -> Calibration:
-    own = named_calibration(training.calibration or None, training.cluster.accelerator)
-    return own.with_one_attention(training.attention)
 
 
 def with_traces_read(request: JobRequest) -> JobRequest:

@@ -99,17 +99,21 @@ def training_request(request: JobRequest) -> TrainingRequest:
     for name, known in (("attention", ATTENTION_KERNELS), ("framework", FRAMEWORKS)):
         if name in words:
             check_known(name, str(words[name]), known)
-    model = _model(request)
+    if isinstance(request.described, TransformerModel):
+        model = request.described
+    else:
+        model = read_config(request.config) if request.config else find_transformer(request.model)
     sequence = int(words.get("seq", model.sequence))
     if model.positions and sequence > model.positions:
         raise InvalidInput(
             f"seq {sequence}: {model.name} has {model.positions} learned positions; at most {model.positions}"
         )
     cluster = _cluster(request)
+    precision = str(request.settings.get("precision", usual_precision(cluster.accelerator)))
     return TrainingRequest(
         replace(model, sequence=sequence),
         cluster,
-        _precision(request, cluster),
+        precision,
         int(words.get("global_batch", usual_batch(sequence, cluster.total_accelerators))),
         fixed_fields(words),
         str(words.get("calibration", "")),
@@ -119,12 +123,6 @@ def training_request(request: JobRequest) -> TrainingRequest:
         str(words.get("framework", "megatron")),
         Limits(**{word: bool(words.get(word)) for word in ("uneven_stages", "any_schedule")}),
     )
-
-
-def _model(request: JobRequest) -> TransformerModel:
-    if isinstance(request.described, TransformerModel):
-        return request.described
-    return read_config(request.config) if request.config else find_transformer(request.model)
 
 
 def _refuse_operator_words(request: JobRequest) -> None:
@@ -166,26 +164,17 @@ def _cluster(request: JobRequest) -> ClusterSpec:
             )
         fields["intra_server_bandwidth_bps"] = part.scale_up_bandwidth_bps
     if accelerators is not None:
-        servers = _servers(accelerators, per_server)
+        servers, rest = divmod(accelerators, per_server)
+        if rest or servers < 2:
+            below = max(servers, 2) * per_server
+            near = f"{below} or {below + per_server}" if below < accelerators else str(below)
+            raise InvalidInput(
+                f"accelerators {accelerators}: must be two or more servers of {per_server}, nearest: {near}; "
+                "or give accelerators_per_server"
+            )
         if fields.setdefault("servers", servers) != servers:
             raise InvalidInput(
                 f"servers {fields['servers']}: {accelerators} accelerators are {servers} servers of {per_server}; "
                 "give one of servers and accelerators"
             )
     return ClusterSpec(**{**DEFAULT_CLUSTER, **fields})
-
-
-def _servers(accelerators: int, per_server: int) -> int:
-    servers, rest = divmod(accelerators, per_server)
-    if rest or servers < 2:
-        below = max(servers, 2) * per_server
-        near = f"{below} or {below + per_server}" if below < accelerators else str(below)
-        raise InvalidInput(
-            f"accelerators {accelerators}: must be two or more servers of {per_server}, nearest: {near}; "
-            "or give accelerators_per_server"
-        )
-    return servers
-
-
-def _precision(request: JobRequest, cluster: ClusterSpec) -> str:
-    return str(request.settings.get("precision", usual_precision(cluster.accelerator)))

@@ -78,18 +78,7 @@ CAUTION = (
 
 def expected_error(result: SimResult) -> ExpectedError:
     """Return how far a result of the flow simulator may be from packets."""
-    moved = _moved_bytes(result.graph)
-    share = moved / result.demanded_bytes if result.demanded_bytes else 0.0
-    known = ALLREDUCE_ALONE if share == 0 else MOSTLY_ALLREDUCE if share < MANY else MANY_TRANSFERS
-    if burst_share(result) <= BURST_SHARE:
-        return known
-    return ExpectedError(
-        known.traffic, known.median, known.p90, known.largest, known.runs, known.source, CAUTION
-    )
-
-
-def _moved_bytes(graph: TaskGraph) -> float:
-    """Return the bytes of all transfers and all-to-alls."""
+    graph = result.graph
     away = (graph.kind == TRANSFER) & (graph.src != graph.dst)
     size = np.diff(graph.member_first)
     exchanged = np.where(
@@ -97,7 +86,14 @@ def _moved_bytes(graph: TaskGraph) -> float:
         graph.size_bytes * np.maximum(size - 1, 0),
         0,
     )
-    return float(graph.size_bytes[away].sum() + exchanged.sum())
+    moved = float(graph.size_bytes[away].sum() + exchanged.sum())
+    share = moved / result.demanded_bytes if result.demanded_bytes else 0.0
+    known = ALLREDUCE_ALONE if share == 0 else MOSTLY_ALLREDUCE if share < MANY else MANY_TRANSFERS
+    if burst_share(result) <= BURST_SHARE:
+        return known
+    return ExpectedError(
+        known.traffic, known.median, known.p90, known.largest, known.runs, known.source, CAUTION
+    )
 
 
 def burst_share(result: SimResult) -> float:

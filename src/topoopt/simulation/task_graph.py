@@ -219,7 +219,27 @@ def task_graph_from_edges(
         successor_first=successor_first,
         operator_names=operator_names,
     )
-    _check(graph)
+    compute, transfer = graph.kind == COMPUTE, graph.kind == TRANSFER
+    _check_range(graph, compute & ((graph.server < 0) | (graph.server >= graph.servers)), "server")
+    if (compute & (graph.accelerator < 0)).any():
+        raise InvalidInput(f"task graph: accelerator must be >= 0, got {graph.accelerator.min()}")
+    for end in ("src", "dst"):
+        node = getattr(graph, end)
+        _check_range(graph, transfer & ((node < 0) | (node >= graph.servers)), end)
+    if len(graph.member) and not 0 <= graph.member.min() <= graph.member.max() < graph.servers:
+        raise InvalidInput(f"task graph: a member of a collective is not in 0..{graph.servers - 1}")
+    for name in ("duration_s", "size_bytes"):
+        values = getattr(graph, name)
+        bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        if len(bad):
+            raise InvalidInput(
+                f"task graph: {graph.name(int(bad[0]))}: {name} must be >= 0, got {values[bad[0]]}"
+            )
+    cycle = find_cycle(graph)
+    if cycle:
+        names = ", ".join(f"{graph.name(task)} (task {task})" for task in cycle[:6])
+        more = f" and {len(cycle) - 6} more" if len(cycle) > 6 else ""
+        raise InvalidInput(f"task graph: these tasks wait for each other in a circle: {names}{more}")
     return graph
 
 
@@ -261,30 +281,6 @@ def _column(rows: list[TaskRows], name: str) -> Any:
         column[first : first + row.count] = getattr(row, name)
         first += row.count
     return column
-
-
-def _check(graph: TaskGraph) -> None:
-    compute, transfer = graph.kind == COMPUTE, graph.kind == TRANSFER
-    _check_range(graph, compute & ((graph.server < 0) | (graph.server >= graph.servers)), "server")
-    if (compute & (graph.accelerator < 0)).any():
-        raise InvalidInput(f"task graph: accelerator must be >= 0, got {graph.accelerator.min()}")
-    for end in ("src", "dst"):
-        node = getattr(graph, end)
-        _check_range(graph, transfer & ((node < 0) | (node >= graph.servers)), end)
-    if len(graph.member) and not 0 <= graph.member.min() <= graph.member.max() < graph.servers:
-        raise InvalidInput(f"task graph: a member of a collective is not in 0..{graph.servers - 1}")
-    for name in ("duration_s", "size_bytes"):
-        values = getattr(graph, name)
-        bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
-        if len(bad):
-            raise InvalidInput(
-                f"task graph: {graph.name(int(bad[0]))}: {name} must be >= 0, got {values[bad[0]]}"
-            )
-    cycle = find_cycle(graph)
-    if cycle:
-        names = ", ".join(f"{graph.name(task)} (task {task})" for task in cycle[:6])
-        more = f" and {len(cycle) - 6} more" if len(cycle) > 6 else ""
-        raise InvalidInput(f"task graph: these tasks wait for each other in a circle: {names}{more}")
 
 
 def _check_range(graph: TaskGraph, bad: NDArray[np.bool_], name: str) -> None:

@@ -80,7 +80,13 @@ def hop_metrics(topology: Topology) -> HopMetrics:
     counts = np.zeros(topology.nodes, np.int64)
     for block in np.array_split(sources, 1 + len(sources) * topology.nodes // _ROWS_AT_ONCE):
         hops = hops_from(topology, block)[:, :servers]
-        _refuse_unreached(topology, block, hops)
+        missing = np.argwhere(hops < 0)
+        if len(missing):
+            row, server = (int(index) for index in missing[0])
+            raise NoRoute(
+                f"{topology.family} of {topology.servers} servers: server {int(block[row])} cannot reach "
+                f"server {server}; add a ring that visits every server"
+            )
         counts += np.bincount(hops.ravel(), minlength=topology.nodes)
     counts = np.trim_zeros(counts, "b")
     counts *= servers // len(sources)
@@ -88,16 +94,6 @@ def hop_metrics(topology: Topology) -> HopMetrics:
     diameter = len(counts) - 1
     average = float(counts @ np.arange(len(counts))) / (servers * (servers - 1))
     return HopMetrics(diameter, average, tuple(counts.tolist()))
-
-
-def _refuse_unreached(topology: Topology, sources: Ints, hops: Ints32) -> None:
-    missing = np.argwhere(hops < 0)
-    if len(missing):
-        row, server = (int(index) for index in missing[0])
-        raise NoRoute(
-            f"{topology.family} of {topology.servers} servers: server {int(sources[row])} cannot reach "
-            f"server {server}; add a ring that visits every server"
-        )
 
 
 def wiring_hops(wiring: DirectWiring) -> HopMetrics:

@@ -55,7 +55,10 @@ def find_calibration(accelerator: str) -> Calibration:
             f"{', '.join(shipped)}"
         )
     source = shipped[relative.accelerator]
-    if name in _fitted_with(source):
+    # the accelerators whose runs a calibration was fitted to, as its provenance says
+    found = re.search(r"-accelerator (\S+)", source.provenance.get("command", ""))
+    fitted_with = {find_accelerator(word).name for word in found[1].split(",")} if found else set()
+    if name in fitted_with:
         return replace(source, accelerator=name, attention=relative.attention)
     efficiency = min(source.gemm_efficiency * relative.gemm_factor, PARAMETERS["gemm_efficiency"].high)
     return replace(
@@ -69,12 +72,6 @@ def find_calibration(accelerator: str) -> Calibration:
             "reason": relative.reason,
         },
     )
-
-
-def _fitted_with(source: Calibration) -> set[str]:
-    """Return the accelerators whose runs a calibration was fitted to, as its provenance says."""
-    found = re.search(r"-accelerator (\S+)", source.provenance.get("command", ""))
-    return {find_accelerator(word).name for word in found[1].split(",")} if found else set()
 
 
 def named_calibration(word: str | None, accelerator: str = "") -> Calibration:

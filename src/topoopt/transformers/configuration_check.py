@@ -24,7 +24,30 @@ def check_configuration(
         One line: the flag, its value, why not, and the nearest valid values.
     """
     check_known("precision", configuration.precision, PRECISIONS)
-    _check_tensor(model, configuration)
+    tp, keys = configuration.tp, model.kv_heads
+    reasons: tuple[tuple[object, str], ...] = (
+        (model.heads % tp, f"does not divide {model.heads} heads"),
+        (
+            model.latent is None and keys % tp and tp % keys,
+            f"neither divides {keys} heads of keys and values nor is a multiple of them",
+        ),
+        (model.has_dense_layers and model.ffn % tp, f"does not divide the feed-forward size {model.ffn}"),
+    )
+    recurrence = model.recurrence
+    if recurrence is not None:
+        reasons = (
+            *reasons,
+            (recurrence.heads % tp, f"does not divide the {recurrence.heads} heads of its recurrence"),
+            (
+                recurrence.key_heads % tp and tp % recurrence.key_heads,
+                f"neither divides the {recurrence.key_heads} heads of keys of its recurrence nor is a multiple of them",
+            ),
+        )
+    for applies, reason in reasons:
+        if applies:
+            raise InvalidInput(f"tp {tp}: {reason}; {nearest(tp, tensor_degrees(model))}")
+    if configuration.sequence_parallel and tp == 1:
+        raise InvalidInput("sequence_parallel: splits over tensor parallel ranks; give tp=2 or more")
     _check_stages(model, configuration, uneven_stages)
     _check_experts(model, configuration)
     _check_degrees(configuration, accelerators)
@@ -76,33 +99,6 @@ def _check_degrees(one: Configuration, accelerators: int) -> None:
     if accelerators % others == 0:
         remedy = f"dp={accelerators // others} would make it so"
     raise InvalidInput(f"accelerators {accelerators}: {product} does not multiply to it; {remedy}")
-
-
-def _check_tensor(model: TransformerModel, one: Configuration) -> None:
-    tp, keys = one.tp, model.kv_heads
-    reasons: tuple[tuple[object, str], ...] = (
-        (model.heads % tp, f"does not divide {model.heads} heads"),
-        (
-            model.latent is None and keys % tp and tp % keys,
-            f"neither divides {keys} heads of keys and values nor is a multiple of them",
-        ),
-        (model.has_dense_layers and model.ffn % tp, f"does not divide the feed-forward size {model.ffn}"),
-    )
-    recurrence = model.recurrence
-    if recurrence is not None:
-        reasons = (
-            *reasons,
-            (recurrence.heads % tp, f"does not divide the {recurrence.heads} heads of its recurrence"),
-            (
-                recurrence.key_heads % tp and tp % recurrence.key_heads,
-                f"neither divides the {recurrence.key_heads} heads of keys of its recurrence nor is a multiple of them",
-            ),
-        )
-    for applies, reason in reasons:
-        if applies:
-            raise InvalidInput(f"tp {tp}: {reason}; {nearest(tp, tensor_degrees(model))}")
-    if one.sequence_parallel and tp == 1:
-        raise InvalidInput("sequence_parallel: splits over tensor parallel ranks; give tp=2 or more")
 
 
 def _check_stages(model: TransformerModel, one: Configuration, uneven: bool) -> None:

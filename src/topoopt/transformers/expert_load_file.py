@@ -41,7 +41,13 @@ def find_loads(text: str, model: TransformerModel, iteration: int = 0, seed: int
         return loads_at(zipf_loads(model, _exponent(exponent, text), seed), iteration, seed)
     if not is_file(text):
         raise InvalidInput(f'loads: expected uniform, zipf, zipf:EXPONENT or a CSV file, got "{text}"')
-    return _of_iteration(read_loads(text, model), iteration, text)
+    loads = read_loads(text, model)
+    if iteration in loads:
+        return loads[iteration]
+    nearest = min(loads, key=lambda one: abs(one - iteration))
+    raise InvalidInput(
+        f"{text}: no iteration {iteration} among {len(loads)}; the nearest is {nearest} (iteration={nearest})"
+    )
 
 
 def read_loads(path: str | Path, model: TransformerModel) -> Mapping[int, ExpertLoads]:
@@ -74,7 +80,16 @@ def read_loads(path: str | Path, model: TransformerModel) -> Mapping[int, Expert
         shares = shares_at.setdefault(iteration, np.full((len(layers), count), np.nan))
         if not np.isnan(shares[place_of[layer], expert]):
             raise InvalidInput(f"{place}: layer {layer}, expert {expert} stands twice")
-        shares[place_of[layer], expert] = _share(words["share"], place)
+        text = words["share"]
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0.0 <= value <= _LARGEST_SHARE:
+            raise InvalidInput(
+                f'{place}: share: expected a number >= 0 and <= {_LARGEST_SHARE:g}, got "{text}"'
+            )
+        shares[place_of[layer], expert] = value
     return {
         iteration: _complete(path, iteration, layers, shares_at[iteration]) for iteration in sorted(shares_at)
     }
@@ -118,15 +133,6 @@ def _complete(
     return ExpertLoads(layers, shares / sums)
 
 
-def _of_iteration(loads: Mapping[int, ExpertLoads], iteration: int, path: str) -> ExpertLoads:
-    if iteration in loads:
-        return loads[iteration]
-    nearest = min(loads, key=lambda one: abs(one - iteration))
-    raise InvalidInput(
-        f"{path}: no iteration {iteration} among {len(loads)}; the nearest is {nearest} (iteration={nearest})"
-    )
-
-
 def _exponent(text: str, whole: str) -> float:
     try:
         return float(text) if text or whole.endswith(":") else 1.0
@@ -138,16 +144,6 @@ def _index(text: str, key: str, place: str) -> int:
     if not text.isdecimal():
         raise InvalidInput(f'{place}: {key}: expected an integer >= 0, got "{text}"')
     return int(text)
-
-
-def _share(text: str, place: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= _LARGEST_SHARE:
-        raise InvalidInput(f'{place}: share: expected a number >= 0 and <= {_LARGEST_SHARE:g}, got "{text}"')
-    return value
 
 
 def _spans(numbers: tuple[int, ...]) -> str:

@@ -264,7 +264,12 @@ def fit_transition(before: Floats, after: Floats) -> Floats:
     matrix = ahead = np.full((experts, experts), 1.0 / experts)
     momentum = 1.0
     for _ in range(MOST_STEPS):
-        better = _on_simplex(ahead - step * (ahead @ gram - target))
+        columns = ahead - step * (ahead @ gram - target)
+        height = len(columns)
+        ordered = -np.sort(-columns, axis=0)
+        excess = (np.cumsum(ordered, axis=0) - 1.0) / np.arange(1, height + 1)[:, None]
+        last = (ordered > excess).sum(axis=0) - 1
+        better: Floats = np.maximum(columns - excess[last, np.arange(columns.shape[1])], 0.0)
         grown = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
         ahead = better + (momentum - 1) / grown * (better - matrix)
         change, matrix, momentum = float(np.abs(better - matrix).max()), better, grown
@@ -298,13 +303,3 @@ def predict_loads(history: Sequence[ExpertLoads], now: ExpertLoads) -> ExpertLoa
         rows.append(transition @ now.shares[layer - 1])
     shares = np.stack(rows)
     return ExpertLoads(now.layers, shares / shares.sum(axis=1, keepdims=True))
-
-
-def _on_simplex(columns: Floats) -> Floats:
-    """Return the nearest point to each column that is >= 0 and sums to 1 (Duchi et al., ICML 2008)."""
-    height = len(columns)
-    ordered = -np.sort(-columns, axis=0)
-    excess = (np.cumsum(ordered, axis=0) - 1.0) / np.arange(1, height + 1)[:, None]
-    last = (ordered > excess).sum(axis=0) - 1
-    projected: Floats = np.maximum(columns - excess[last, np.arange(columns.shape[1])], 0.0)
-    return projected

@@ -211,23 +211,29 @@ def _chunk_times(configuration: Configuration, system: System, case: Case, layer
     kernels_and_waits_s = np.maximum(forward + backward, 1e-12)  # a chunk with the embedding alone has none
     longer = combined_s(kernels_and_waits_s, launches) / kernels_and_waits_s
     factor = longer * straggle(case)
-    within_forward, within_backward = _passes(_inside_a_server(one, configuration, system), layers, outputs)
+    # the micro-batch without the waits for groups that span servers
+    size = system.accelerators_per_server
+    alone = configuration.accelerators <= size or size <= LARGEST_SERVER
+    tp, cp = configuration.tp, configuration.tp * configuration.cp
+    ep = configuration.ep * configuration.etp
+    inside_a_server = _waiting(
+        one, *(float(span <= size and (alone or size % span == 0)) for span in (tp, cp, ep))
+    )
+    within_forward, within_backward = _passes(inside_a_server, layers, outputs)
     kernels_s = sum(_passes(_waiting(one, 0.0, 0.0, 0.0), layers, outputs))
     step_s = optimizer_step_s(case, layers[: configuration.pp].max(keepdims=True) * configuration.vpp)
+    of_logits = np.zeros_like(layers)
+    of_logits[-1] = outputs
+    weights_s = np.asarray(
+        layers * one.kernels.weights_s + of_logits * one.kernels.logits_weights_s, np.float64
+    )
     return ChunkTimes(
         forward * factor - (forward - within_forward),
         backward * factor - (backward - within_backward),
         float(step_s[0]),
         within_forward + within_backward - kernels_s,
-        _weights_s(one, layers, outputs) * factor,
+        weights_s * factor,
     )
-
-
-def _weights_s(one: MicroBatch, layers: Floats, outputs: float) -> Floats:
-    """Return what of the backward pass of each chunk makes gradients of weights."""
-    of_logits = np.zeros_like(layers)
-    of_logits[-1] = outputs
-    return np.asarray(layers * one.kernels.weights_s + of_logits * one.kernels.logits_weights_s, np.float64)
 
 
 def hidden_shares(
@@ -296,15 +302,6 @@ def _chunk_layers(model: TransformerModel, configuration: Configuration) -> Floa
     layers = np.tile(stages / configuration.vpp, configuration.vpp)
     layers[-1] += mtp - given
     return layers
-
-
-def _inside_a_server(one: MicroBatch, configuration: Configuration, system: System) -> MicroBatch:
-    """Return the micro-batch without the waits for groups that span servers."""
-    size = system.accelerators_per_server
-    alone = configuration.accelerators <= size or size <= LARGEST_SERVER
-    tp, cp = configuration.tp, configuration.tp * configuration.cp
-    ep = configuration.ep * configuration.etp
-    return _waiting(one, *(float(span <= size and (alone or size % span == 0)) for span in (tp, cp, ep)))
 
 
 def _waiting(one: MicroBatch, tp: float, cp: float, ep: float) -> MicroBatch:

@@ -49,7 +49,14 @@ class Roofline:
         if not 0 <= self.launch_floor_s < float("inf"):
             raise InvalidInput(f"roofline: launch_floor_s: must be >= 0, got {self.launch_floor_s}")
         for name in ("compute_efficiency", "memory_efficiency"):
-            _check_efficiency(name, getattr(self, name))
+            efficiency = getattr(self, name)
+            if OTHER not in efficiency:
+                raise InvalidInput(
+                    f'roofline: {name}: needs an entry "{OTHER}" for the kinds that are not listed'
+                )
+            for kind, part in efficiency.items():
+                if not 0 < part <= 1:
+                    raise InvalidInput(f"roofline: {name}: {kind}: must be in (0, 1], got {part}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +157,3 @@ def operator_timer(
 
 def _of_kind(efficiency: Mapping[str, float], kind: str) -> float:
     return efficiency[kind] if kind in efficiency else efficiency[OTHER]
-
-
-def _check_efficiency(name: str, efficiency: Mapping[str, float]) -> None:
-    if OTHER not in efficiency:
-        raise InvalidInput(f'roofline: {name}: needs an entry "{OTHER}" for the kinds that are not listed')
-    for kind, part in efficiency.items():
-        if not 0 < part <= 1:
-            raise InvalidInput(f"roofline: {name}: {kind}: must be in (0, 1], got {part}")

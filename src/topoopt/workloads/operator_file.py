@@ -87,36 +87,35 @@ def read_operators(path: str | Path, *, batch_per_accelerator: int | None = None
         here = f"{place}: operators[{number}]"
         if row.name in index:
             raise InvalidInput(f'{here}.name: "{row.name}" is the name of operators[{index[row.name]}] too')
-        operators.append(_operator(row, index, model.timed_samples, here))
+        inputs = tuple(_input(name, index, here) for name in row.inputs)
+        splits = row.split if row.split is not None else ["rows"] if row.kind == "embedding" else ["batch"]
+        for split in splits:
+            check_known(f"{here}.split", split, SPLITS)
+        samples = row.timed_samples or model.timed_samples
+        if row.forward_ms is not None and samples is None:
+            raise InvalidInput(
+                f"{here}.forward_ms: needs timed_samples: with how many samples it was measured"
+            )
+        size_bytes = (
+            row.parameter_bytes if row.parameter_bytes is not None else (row.parameters or 0) * FLOAT_BYTES
+        )
+        traffic = row.memory_traffic_bytes
+        operator = Operator(
+            name=row.name,
+            kind=row.kind,
+            inputs=inputs,
+            weights=(Weight(f"{row.name}.parameters", size_bytes),) if size_bytes else (),
+            output_bytes_per_sample=row.activation_bytes,
+            forward_flops_per_sample=row.forward_flops or 0.0,
+            memory_traffic_bytes_per_sample=2.0 * row.activation_bytes if traffic is None else traffic,
+            splits=frozenset(splits),
+            forward_time_s=None if row.forward_ms is None else row.forward_ms * 1e-3,
+            backward_time_s=None if row.backward_ms is None else row.backward_ms * 1e-3,
+            timed_samples=samples if row.forward_ms is not None and samples else 0,
+        )
+        operators.append(operator)
         index[row.name] = number
     return OperatorGraph(model.name or Path(path).stem, tuple(operators), batch)
-
-
-def _operator(row: OperatorModel, index: Mapping[str, int], timed_samples: int | None, here: str) -> Operator:
-    inputs = tuple(_input(name, index, here) for name in row.inputs)
-    splits = row.split if row.split is not None else ["rows"] if row.kind == "embedding" else ["batch"]
-    for split in splits:
-        check_known(f"{here}.split", split, SPLITS)
-    samples = row.timed_samples or timed_samples
-    if row.forward_ms is not None and samples is None:
-        raise InvalidInput(f"{here}.forward_ms: needs timed_samples: with how many samples it was measured")
-    size_bytes = (
-        row.parameter_bytes if row.parameter_bytes is not None else (row.parameters or 0) * FLOAT_BYTES
-    )
-    traffic = row.memory_traffic_bytes
-    return Operator(
-        name=row.name,
-        kind=row.kind,
-        inputs=inputs,
-        weights=(Weight(f"{row.name}.parameters", size_bytes),) if size_bytes else (),
-        output_bytes_per_sample=row.activation_bytes,
-        forward_flops_per_sample=row.forward_flops or 0.0,
-        memory_traffic_bytes_per_sample=2.0 * row.activation_bytes if traffic is None else traffic,
-        splits=frozenset(splits),
-        forward_time_s=None if row.forward_ms is None else row.forward_ms * 1e-3,
-        backward_time_s=None if row.backward_ms is None else row.backward_ms * 1e-3,
-        timed_samples=samples if row.forward_ms is not None and samples else 0,
-    )
 
 
 def _input(name: str, index: Mapping[str, int], here: str) -> int:

@@ -245,7 +245,24 @@ def read_flexnet_profile(path: str | Path) -> tuple[ProfileTable, OperatorGraph 
                     f"{place}: measurements[{number}]: {m.name} in {degrees[-1]} parts is measurements[{first}], too"
                 )
             rows.append((m.name, degrees[-1], m.fw_time, m.bw_time, m.mem_req))
-    graph = _known_graph({row[0] for row in rows}, model.ngpus, model.batch_size)
+    names = {row[0] for row in rows}
+    batch = max(1, round(model.batch_size / (model.ngpus * PROFILED_ACCELERATORS_PER_SERVER)))
+    variants = [v for entry in MODELS.values() for v in entry.variants]
+    variants.sort(key=lambda v: v.servers != model.ngpus)
+    candidates = [load_model(v.name, batch_per_accelerator=batch) for v in variants]
+    for v in variants:
+        if isinstance(v.parameters, DlrmParameters):
+            # how many tables feed the widest dense layer; its input is all of them and the bottom's output
+            widths = [
+                int(name.split("_")[1]) for name in names if re.fullmatch(r"Dense_\d{1,12}_\d{1,12}", name)
+            ]
+            tables = max(
+                1,
+                (max(widths, default=0) - (v.parameters.bottom_output or v.parameters.bottom_width))
+                // v.parameters.dim,
+            )
+            candidates.append(load_model(v.name, batch_per_accelerator=batch, tables=tables))
+    graph = next((g for g in candidates if {op.profile_key for op in g.operators} == names), None)
     table = profile_table(graph.name if graph else "", model.ngpus, model.batch_size, rows)
     return table, graph
 
@@ -257,21 +274,3 @@ def _degrees(text: str, place: str) -> list[int]:
             f'{place}: expected the number of dimensions and the parts of each, as 2-1-128, got "{text}"'
         )
     return numbers[1:]
-
-
-def _known_graph(names: set[str], servers: int, global_batch: int) -> OperatorGraph | None:
-    batch = max(1, round(global_batch / (servers * PROFILED_ACCELERATORS_PER_SERVER)))
-    variants = [v for entry in MODELS.values() for v in entry.variants]
-    variants.sort(key=lambda v: v.servers != servers)
-    candidates = [load_model(v.name, batch_per_accelerator=batch) for v in variants]
-    for v in variants:
-        if isinstance(v.parameters, DlrmParameters):
-            tables = _tables(names, v.parameters)
-            candidates.append(load_model(v.name, batch_per_accelerator=batch, tables=tables))
-    return next((g for g in candidates if {op.profile_key for op in g.operators} == names), None)
-
-
-def _tables(names: set[str], p: DlrmParameters) -> int:
-    """Return how many tables feed the widest dense layer; its input is all of them and the bottom's output."""
-    widths = [int(name.split("_")[1]) for name in names if re.fullmatch(r"Dense_\d{1,12}_\d{1,12}", name)]
-    return max(1, (max(widths, default=0) - (p.bottom_output or p.bottom_width)) // p.dim)

@@ -174,7 +174,19 @@ def edge_transfers(
     source_batch, target_batch, samples = _overlaps(
         _boundaries(global_batch, source.batch_degree), _boundaries(global_batch, target.batch_degree)
     )
-    source_channel, target_channel, widths = _channel_overlaps(source, target, width)
+    whole = np.array([0, width], np.int64)
+    divides = source.channel_dim in ("out", "columns")
+    produced = _boundaries(width, source.channel_degree) if divides else whole
+    needed = _boundaries(width, target.channel_degree) if target.channel_dim == "in" else whole
+    source_channel, target_channel, widths = _overlaps(produced, needed)
+    if not divides and source.channel_degree > 1:  # every part holds partial sums of everything
+        source_channel, target_channel, widths = _for_each_part(
+            source.channel_degree, source_channel, target_channel, widths
+        )
+    if target.channel_dim != "in" and target.channel_degree > 1:  # every part reads everything
+        target_channel, source_channel, widths = _for_each_part(
+            target.channel_degree, target_channel, source_channel, widths
+        )
     producer_part = np.add.outer(source_batch * source.channel_degree, source_channel).ravel()
     consumer_part = np.add.outer(target_batch * target.channel_degree, target_channel).ravel()
     size_bytes = np.multiply.outer(samples, widths).ravel() * factor
@@ -244,21 +256,6 @@ def _overlaps(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntA
         np.searchsorted(right, starts, side="right") - 1,
         lengths,
     )
-
-
-def _channel_overlaps(
-    source: OperatorSplit, target: OperatorSplit, width: int
-) -> tuple[IntArray, IntArray, IntArray]:
-    whole = np.array([0, width], np.int64)
-    divides = source.channel_dim in ("out", "columns")
-    produced = _boundaries(width, source.channel_degree) if divides else whole
-    needed = _boundaries(width, target.channel_degree) if target.channel_dim == "in" else whole
-    left, right, widths = _overlaps(produced, needed)
-    if not divides and source.channel_degree > 1:  # every part holds partial sums of everything
-        left, right, widths = _for_each_part(source.channel_degree, left, right, widths)
-    if target.channel_dim != "in" and target.channel_degree > 1:  # every part reads everything
-        right, left, widths = _for_each_part(target.channel_degree, right, left, widths)
-    return left, right, widths
 
 
 def _for_each_part(

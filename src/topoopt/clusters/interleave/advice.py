@@ -92,7 +92,14 @@ def advice(circle: UnifiedCircle, capacity_bps: float, score: float, peak_bps: f
     warnings = dict.fromkeys((*_between_angles(circle), *_drift(circle)))
     if score >= COMPATIBLE:
         return Advice(tuple(warnings), ())
-    clashing = _clashing(circle, capacity_bps)
+    # which two jobs do not fit together, whatever their rotations, though each does alone
+    jobs = circle.profiles
+    clashing = [
+        (first, second)
+        for first, second in combinations(range(len(jobs)), 2)
+        if max(jobs[first].peak_bps, jobs[second].peak_bps) <= capacity_bps
+        and not fit_together(jobs[first], jobs[second], capacity_bps, _common_s(circle, first, second))
+    ]
     nearest = tuple(_nearest(circle, capacity_bps, clashing))
     unrotated = compatibility_score(circle.demands_bps.sum(axis=0), capacity_bps)
     says = "is not enough" if score > unrotated + 1 - COMPATIBLE else "cannot help"
@@ -114,17 +121,6 @@ def _alone(circle: UnifiedCircle, capacity_bps: float) -> Iterator[str]:
                 f"job {profile.job} alone sends {format_bandwidth(profile.peak_bps)} on a link of "
                 f"{format_bandwidth(capacity_bps)}"
             )
-
-
-def _clashing(circle: UnifiedCircle, capacity_bps: float) -> list[tuple[int, int]]:
-    """Return which two jobs do not fit together, whatever their rotations, though each does alone."""
-    jobs = circle.profiles
-    return [
-        (first, second)
-        for first, second in combinations(range(len(jobs)), 2)
-        if max(jobs[first].peak_bps, jobs[second].peak_bps) <= capacity_bps
-        and not fit_together(jobs[first], jobs[second], capacity_bps, _common_s(circle, first, second))
-    ]
 
 
 def _common_s(circle: UnifiedCircle, first: int, second: int) -> float:
@@ -266,7 +262,9 @@ def nearest_quanta(
     second, fixed = other
     least = math.ceil((job.iteration_time_s - longest_gap_s(job)) / quantum_s * (1 - SLACK))
     found: list[int] = []
-    for divisor in _divisors(fixed):
+    small = [divisor for divisor in range(1, math.isqrt(fixed) + 1) if fixed % divisor == 0]
+    divisors = sorted({*small, *(fixed // divisor for divisor in small)})
+    for divisor in divisors:
         below, above = quanta // divisor * divisor, -(-quanta // divisor) * divisor
         candidates = [n if n >= max(least, 1) else -(-least // divisor) * divisor for n in (below, above)]
         if fit_together(from_longest_gap(job), second, capacity_bps, divisor * quantum_s):
@@ -313,8 +311,3 @@ def _gaps(job: CommunicationProfile) -> list[tuple[float, float]]:
         gap_s = after.start_s + (job.iteration_time_s if wraps else 0.0) - before.end_s
         gaps.append((max(gap_s, 0.0), after.start_s))
     return gaps
-
-
-def _divisors(number: int) -> list[int]:
-    small = [divisor for divisor in range(1, math.isqrt(number) + 1) if number % divisor == 0]
-    return sorted({*small, *(number // divisor for divisor in small)})

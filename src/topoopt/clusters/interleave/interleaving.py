@@ -230,7 +230,11 @@ def middles(problem: RotationProblem, shifts: Sequence[int]) -> tuple[int, ...]:
         if good.all():
             moved[job] = 0
             continue
-        start, length = _longest_run(good)
+        # start and length of the longest stretch of True around the circle; of equal ones the first
+        bad = np.flatnonzero(~good)
+        gaps = np.diff(bad, append=bad[0] + len(good)) - 1
+        widest = int(np.argmax(gaps))
+        start, length = int(bad[widest] + 1) % len(good), int(gaps[widest])
         moved[job] = (start + (length - 1) // 2) % len(good)
     return tuple(moved)
 
@@ -246,14 +250,6 @@ def _as_good(problem: RotationProblem, shifts: Sequence[int], job: int) -> NDArr
     excess = excess_by_shift(others - problem.demands[job], problem.demands[job], problem.samples[job])
     good: NDArray[np.bool_] = excess <= excess.min() + EQUAL
     return good
-
-
-def _longest_run(good: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return start and length of the longest stretch of True around the circle; of equal ones the first."""
-    bad = np.flatnonzero(~good)
-    gaps = np.diff(bad, append=bad[0] + len(good)) - 1
-    widest = int(np.argmax(gaps))
-    return int(bad[widest] + 1) % len(good), int(gaps[widest])
 
 
 def _least_distance(good: NDArray[np.bool_], shift: int) -> int:

@@ -333,14 +333,6 @@ def choose_placement(
 def judge_placement(candidate: Candidate, rules: InterleavingRules = DEFAULT_RULES) -> JudgedPlacement:
     """Interleave the jobs on each link of a placement, and make of this one shift a job where the links agree."""
     links = tuple(_judged(link, rules) for link in merge_links(candidate.shared, rules.merging))
-    graph = _graph(candidate, links)
-    scores = [score for link in links for score in link.scores]
-    scores += [1.0] * (len(candidate.shared) - len(scores))
-    score = math.fsum(scores) / len(scores) if scores else 1.0
-    return JudgedPlacement(candidate.name, score, links, graph, graph.loop())
-
-
-def _graph(candidate: Candidate, links: Sequence[JudgedLink]) -> AffinityGraph:
     times_s = {profile.job: profile.iteration_time_s for link in candidate.links for profile in link.profiles}
     edges = [
         AffinityEdge(job, link.link, shift_s)
@@ -348,7 +340,11 @@ def _graph(candidate: Candidate, links: Sequence[JudgedLink]) -> AffinityGraph:
         if link.rotation is not None
         for job, shift_s in zip(link.jobs, link.rotation.time_shifts_s, strict=True)
     ]
-    return AffinityGraph(times_s, tuple(edges))
+    graph = AffinityGraph(times_s, tuple(edges))
+    scores = [score for link in links for score in link.scores]
+    scores += [1.0] * (len(candidate.shared) - len(scores))
+    score = math.fsum(scores) / len(scores) if scores else 1.0
+    return JudgedPlacement(candidate.name, score, links, graph, graph.loop())
 
 
 def _judged(merged: MergedLink, rules: InterleavingRules) -> JudgedLink:

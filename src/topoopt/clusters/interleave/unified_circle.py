@@ -122,11 +122,23 @@ def unified_circle(
     """
     if not profiles:
         raise InvalidInput("jobs: none given; give at least one")
-    _check_step(step_deg)
+    if not LEAST_STEP_DEG <= step_deg <= LARGEST_STEP_DEG:
+        raise InvalidInput(
+            f"step: expected degrees from {LEAST_STEP_DEG:g} to {LARGEST_STEP_DEG:g}, got {step_deg:g}"
+        )
     if not 0 < quantum_s < math.inf:
         raise InvalidInput(f"quantum: expected a time > 0, got {quantum_s:g} s")
     quanta = tuple(_quanta(profile, quantum_s) for profile in profiles)
-    _check_length(profiles, quanta, quantum_s)
+    length = 1
+    for before, (profile, each) in enumerate(zip(profiles, quanta, strict=True)):
+        length = math.lcm(length, each)
+        if length > MOST_QUANTA:
+            others = ", ".join(dict.fromkeys(one.job for one in profiles[:before]))
+            raise InvalidInput(
+                f"job {profile.job}: its {format_time(each * quantum_s)} and the iteration times of {others or 'none'} "
+                f"have no common multiple up to {format_time(MOST_QUANTA * quantum_s)}; "
+                f"{_coarser(profiles, quantum_s)}"
+            )
     copies = copies_of(quanta)
     every = math.lcm(*copies)
     angles = every * math.ceil(360 / step_deg / every * (1 - 1e-12))
@@ -167,26 +179,6 @@ def _quanta(profile: CommunicationProfile, quantum_s: float) -> int:
             f"quantum of {format_time(quantum_s)}; give a smaller quantum"
         )
     return quanta
-
-
-def _check_step(step_deg: float) -> None:
-    if not LEAST_STEP_DEG <= step_deg <= LARGEST_STEP_DEG:
-        raise InvalidInput(
-            f"step: expected degrees from {LEAST_STEP_DEG:g} to {LARGEST_STEP_DEG:g}, got {step_deg:g}"
-        )
-
-
-def _check_length(profiles: Sequence[CommunicationProfile], quanta: Sequence[int], quantum_s: float) -> None:
-    length = 1
-    for before, (profile, each) in enumerate(zip(profiles, quanta, strict=True)):
-        length = math.lcm(length, each)
-        if length > MOST_QUANTA:
-            others = ", ".join(dict.fromkeys(one.job for one in profiles[:before]))
-            raise InvalidInput(
-                f"job {profile.job}: its {format_time(each * quantum_s)} and the iteration times of {others or 'none'} "
-                f"have no common multiple up to {format_time(MOST_QUANTA * quantum_s)}; "
-                f"{_coarser(profiles, quantum_s)}"
-            )
 
 
 def _coarser(profiles: Sequence[CommunicationProfile], quantum_s: float) -> str:

@@ -91,7 +91,13 @@ class Deciding:
         placement = placements[choices[0].candidate if choices else 0]
         self._apply(jobs, placement, now_s)
         for chosen in choices:
-            self._align(by_name, placement, chosen)
+            ready_s = [by_name[placed.job].next_start_s for placed in placement]
+            starts_s = aligned_starts_s(placement, chosen, ready_s)
+            group_of = {job: number for number, jobs in enumerate(chosen.groups) for job in jobs}
+            for place, (placed, start_s) in enumerate(zip(placement, starts_s, strict=True)):
+                job = by_name[placed.job]
+                job.wait(start_s)
+                job.slot_s, job.group = chosen.periods_s[place], group_of.get(place)
         return tuple(choices)
 
     def _counts(
@@ -172,17 +178,6 @@ class Deciding:
             placed = now.get(job.job.job)
             if job.servers != (placed.servers if placed else ()):
                 job.place(placed, now_s, self.settings.restart_s)
-
-    def _align(
-        self, by_name: Mapping[str, RunningJob], placement: Placement, chosen: ChosenPlacement
-    ) -> None:
-        ready_s = [by_name[placed.job].next_start_s for placed in placement]
-        starts_s = aligned_starts_s(placement, chosen, ready_s)
-        group_of = {job: number for number, jobs in enumerate(chosen.groups) for job in jobs}
-        for place, (placed, start_s) in enumerate(zip(placement, starts_s, strict=True)):
-            job = by_name[placed.job]
-            job.wait(start_s)
-            job.slot_s, job.group = chosen.periods_s[place], group_of.get(place)
 
 
 def _largest_first(counts: Mapping[str, int]) -> dict[str, int]:

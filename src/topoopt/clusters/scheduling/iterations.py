@@ -124,7 +124,10 @@ def timetables(
     until_s : float
         Nobody asks for later times, for then something happens.
     """
-    short = _short_links(jobs, capacities_bps)
+    demand_bps = np.zeros(len(capacities_bps))
+    for job in jobs:
+        demand_bps[job.placed.links] += job.placed.shares * job.placed.profile.peak_bps
+    short = np.flatnonzero(demand_bps > NEVER_SHORT * capacities_bps)
     links_of = [np.flatnonzero(np.isin(job.placed.links, short)) for job in jobs]
     tables = [undisturbed(job.start_s, job.placed.profile.iteration_time_s) for job in jobs]
     meet = [number for number, links in enumerate(links_of) if len(links) or rules.noise]
@@ -142,14 +145,6 @@ def timetables(
     for number, iterations in zip(meet, run.jobs, strict=True):
         tables[number] = _timetable(jobs[number], iterations, now_s)
     return tables
-
-
-def _short_links(jobs: Sequence[Iterating], capacities_bps: Floats) -> Ints:
-    """Return the links that have too little if all who use them send their most."""
-    demand_bps = np.zeros(len(capacities_bps))
-    for job in jobs:
-        demand_bps[job.placed.links] += job.placed.shares * job.placed.profile.peak_bps
-    return np.flatnonzero(demand_bps > NEVER_SHORT * capacities_bps)
 
 
 def _periodic(job: Iterating, links: Ints, short: Ints, now_s: float, noise: float) -> PeriodicJob:

@@ -198,7 +198,15 @@ class _Iteration:
 @lru_cache(KEPT)
 def _worker_job(shape: JobShape, machine: Machine) -> WorkerJob:
     if shape.serving:
-        return _served_workers(shape, _cluster(shape, machine))
+        # a served model as what it sends on average, all the time, for there is no moment that could be
+        # shifted
+        cluster = _cluster(shape, machine)
+        moved = pair_rates(served_model(shape.model, shape.serving, cluster, 0).traffic)
+        most = max(float(moved.sum(axis=1).max()), float(moved.sum(axis=0).max()))
+        src, dst = np.nonzero(moved)
+        phases = (Phase(0.0, SERVED_S, 8 * most),) if most else ()
+        profile = CommunicationProfile(shape.model, SERVED_S, phases)
+        return WorkerJob(profile, src, dst, moved[src, dst] / most if most else np.zeros(0), spread=True)
     if shape.servers == 1:  # it computes as each of two replicas does, and sends nothing
         time_s = _simulated(replace(shape, servers=2), machine, alone=True)[1].compute_time_s
         none = np.zeros(0, np.int64)
@@ -214,16 +222,6 @@ def _iteration(shape: JobShape, machine: Machine) -> _Iteration:
     busiest = busiest_uplink(result, fabric)
     profile = profiles_of_links(shape.model, result, fabric, [busiest])[busiest]
     return _Iteration(profile, busiest[0], *pair_bytes(tasks))
-
-
-def _served_workers(shape: JobShape, cluster: ClusterSpec) -> WorkerJob:
-    """Return a served model as what it sends on average, all the time, for there is no moment that could be shifted."""
-    moved = pair_rates(served_model(shape.model, shape.serving, cluster, 0).traffic)
-    most = max(float(moved.sum(axis=1).max()), float(moved.sum(axis=0).max()))
-    src, dst = np.nonzero(moved)
-    phases = (Phase(0.0, SERVED_S, 8 * most),) if most else ()
-    profile = CommunicationProfile(shape.model, SERVED_S, phases)
-    return WorkerJob(profile, src, dst, moved[src, dst] / most if most else np.zeros(0), spread=True)
 
 
 def _cluster(shape: JobShape, machine: Machine) -> ClusterSpec:

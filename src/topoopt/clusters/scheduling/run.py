@@ -21,7 +21,6 @@ from topoopt.clusters.interleave import (
     Candidate,
     CommunicationProfile,
     InterleavingRules,
-    JudgedPlacement,
     SharedLink,
     choose_placement,
 )
@@ -153,7 +152,17 @@ class Cassini:
         ]
         choice = choose_placement(links, self.rules)
         jobs = [placed.job for placed in candidates[choice.chosen]]
-        return _chosen(choice.chosen, choice.best, jobs)
+        best = choice.best
+        shifts_s, slots_s = best.time_shifts_s, job_slots_s(best)
+        place = {job: number for number, job in enumerate(jobs)}
+        groups = [] if best.loop else [group for group in best.graph.components() if len(group) > 1]
+        return ChosenPlacement(
+            choice.chosen,
+            best.score,
+            tuple(shifts_s.get(job, 0.0) for job in jobs),
+            tuple(slots_s.get(job, 0.0) for job in jobs),
+            tuple(tuple(place[job] for job in group) for group in groups),
+        )
 
     def _shared(self, placement: Placement, capacities_bps: Floats) -> tuple[SharedLink, ...]:
         """Return the links that several jobs use, with what jobs that send all the time leave of them.
@@ -214,6 +223,12 @@ def run_schedules(
     check_models(trace)
     first = cluster.schedules[0]
     runs = tuple(_run(trace, cluster, schedule, on_progress) for schedule in cluster.schedules)
+    described = {
+        "network": f"{cluster.network.fabric.name}: {cluster.network.description}",
+        "weighting": cluster.schedules[0].weighting,
+        "machine": asdict(cluster.machine),
+        "schedules": [asdict(schedule) for schedule in cluster.schedules],
+    }
     return ClusterResult(
         trace.name,
         first.seed,
@@ -222,7 +237,7 @@ def run_schedules(
         cluster.network.server_bandwidth_bps,
         Provenance(first.seed, dict(inputs or {})),
         runs,
-        _described(cluster),
+        described,
     )
 
 
@@ -251,16 +266,6 @@ def _schedule(course: ScheduledCourse, schedule: ScheduleSettings) -> Schedule:
 
 def _scheduled_job(job: RunningJob) -> ScheduledJob:
     return ScheduledJob(job.alone_s / job.iterations, job.marks / job.iterations)
-
-
-def _described(cluster: ScheduledCluster) -> Mapping[str, object]:
-    """Return what a result says about how it was made."""
-    return {
-        "network": f"{cluster.network.fabric.name}: {cluster.network.description}",
-        "weighting": cluster.schedules[0].weighting,
-        "machine": asdict(cluster.machine),
-        "schedules": [asdict(schedule) for schedule in cluster.schedules],
-    }
 
 
 def cassini(network: WorkerNetwork, rules: InterleavingRules = DEFAULT_RULES) -> Cassini:
@@ -297,19 +302,6 @@ def _scaled(placed: PlacedWorkers, share: float) -> CommunicationProfile:
     return CommunicationProfile(placed.job, placed.profile.iteration_time_s, phases)
 
 
-def _chosen(candidate: int, best: JudgedPlacement, jobs: Sequence[str]) -> ChosenPlacement:
-    shifts_s, slots_s = best.time_shifts_s, job_slots_s(best)
-    place = {job: number for number, job in enumerate(jobs)}
-    groups = [] if best.loop else [group for group in best.graph.components() if len(group) > 1]
-    return ChosenPlacement(
-        candidate,
-        best.score,
-        tuple(shifts_s.get(job, 0.0) for job in jobs),
-        tuple(slots_s.get(job, 0.0) for job in jobs),
-        tuple(tuple(place[job] for job in group) for group in groups),
-    )
-
-
 def run_scheduled(
     trace: Trace,
     network: WorkerNetwork,
@@ -335,7 +327,14 @@ def run_scheduled(
     shape_on = lru_cache(SHAPES_KEPT)(make)
     jobs = [_arriving(number, job, shape_on, settings) for number, job in enumerate(trace.jobs)]
     if SCHEDULERS[settings.scheduler].dedicated:
-        return _dedicated(jobs)
+        # let every job run by itself on the workers that it asks for, as soon as it comes
+        for job in jobs:
+            job.run_alone()
+        moments = [(job.job.arrival_s, 1, len(job.servers)) for job in jobs]
+        moments += [(job.end_s, -1, -len(job.servers)) for job in jobs]
+        times_s, count, servers = zip(*sorted(moments), strict=True)
+        changes = zip(times_s, np.cumsum(count).tolist(), np.cumsum(servers).tolist(), strict=True)
+        return ScheduledCourse(tuple(jobs), tuple(changes), ())
     rng = np.random.default_rng(settings.seed)
     return _Course(jobs, Deciding(network, settings, interleavers, rng)).run(on_progress)
 
@@ -345,14 +344,3 @@ def _arriving(number: int, job: TraceJob, shape_on: MakeWorkerJob, settings: Sch
         return shape_on(job, workers)
 
     return RunningJob(number, job, on, settings)
-
-
-def _dedicated(jobs: Sequence[RunningJob]) -> ScheduledCourse:
-    """Let every job run by itself on the workers that it asks for, as soon as it comes."""
-    for job in jobs:
-        job.run_alone()
-    moments = [(job.job.arrival_s, 1, len(job.servers)) for job in jobs]
-    moments += [(job.end_s, -1, -len(job.servers)) for job in jobs]
-    times_s, count, servers = zip(*sorted(moments), strict=True)
-    changes = zip(times_s, np.cumsum(count).tolist(), np.cumsum(servers).tolist(), strict=True)
-    return ScheduledCourse(tuple(jobs), tuple(changes), ())

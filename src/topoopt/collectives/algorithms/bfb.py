@@ -58,37 +58,34 @@ ALGORITHM = Algorithm(collective="allreduce", on_links=broadcast_moves, order=80
 
 def broadcast_transfers(topology: Topology, members: tuple[int, ...]) -> Transfers | None:
     """Return the AllReduce chunk by chunk, rank r the r-th member; None where the group's own links do not join it."""
-    inside = _inside(topology, members)
+    if len(members) > MOST_RANKS:
+        inside = None
+    elif topology.nodes == topology.servers and members == tuple(range(topology.servers)):
+        inside = topology
+    else:
+        place = np.full(topology.nodes, -1)
+        place[list(members)] = np.arange(len(members))
+        src, dst = place[topology.src], place[topology.dst]
+        own = (src >= 0) & (dst >= 0)
+        if not own.any():
+            inside = None
+        else:
+            ports = topology.ports[own]
+
+            inside = topology_from_arrays(
+                topology.family,
+                len(members),
+                np.repeat(src[own], ports),
+                np.repeat(dst[own], ports),
+                np.repeat(topology.bandwidth_bps[own] / ports, ports),
+                np.repeat(topology.latency_s[own], ports),
+            )
     if inside is None:
         return None
     try:
         return allreduce_by_broadcast(inside)
     except (InvalidInput, NoRoute):  # of links unlike each other, one way only, or too many
         return None
-
-
-def _inside(topology: Topology, members: tuple[int, ...]) -> Topology | None:
-    """Return the links with both ends in a group, its members numbered from 0."""
-    if len(members) > MOST_RANKS:
-        return None
-    if topology.nodes == topology.servers and members == tuple(range(topology.servers)):
-        return topology
-    place = np.full(topology.nodes, -1)
-    place[list(members)] = np.arange(len(members))
-    src, dst = place[topology.src], place[topology.dst]
-    own = (src >= 0) & (dst >= 0)
-    if not own.any():
-        return None
-    ports = topology.ports[own]
-
-    return topology_from_arrays(
-        topology.family,
-        len(members),
-        np.repeat(src[own], ports),
-        np.repeat(dst[own], ports),
-        np.repeat(topology.bandwidth_bps[own] / ports, ports),
-        np.repeat(topology.latency_s[own], ports),
-    )
 
 
 def allreduce_by_broadcast(topology: Topology) -> Transfers:

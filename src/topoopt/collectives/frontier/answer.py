@@ -336,7 +336,15 @@ def collective_answer(
 def bound_of(operation: str, wiring: Wiring, hops: HopMetrics) -> Bound:
     """Return the bound of an operation; an AllReduce is a reduce-scatter and an all-gather."""
     if operation == "all-to-all":
-        return Bound(hops.diameter, *_all_to_all(wiring, hops))
+        n, topology = wiring.servers, wiring.topology
+        if topology.offsets or n * len(topology) <= LARGEST_LP:
+            best = optimal_max_load(topology, np.ones((n, n)) - np.eye(n))
+            carried = best.lower_bound_s * wiring.port_bps / 8.0
+            all_to_all = carried * wiring.ports / n, "no routing loads its fullest link less"
+        else:
+            # every byte takes as many links as the shortest way has, and a server has so many ports
+            all_to_all = hops.average_hops * (n - 1) / n, "every byte takes its shortest way"
+        return Bound(hops.diameter, *all_to_all)
     gather = tightest_set(wiring.topology)
     if operation == "all-gather":
         return Bound(hops.diameter, float(_volume(wiring, gather)), gather.why)
@@ -345,17 +353,6 @@ def bound_of(operation: str, wiring: Wiring, hops: HopMetrics) -> Bound:
         return Bound(hops.diameter, float(_volume(wiring, scatter)), scatter.why)
     both = float(_volume(wiring, gather) + _volume(wiring, scatter))
     return Bound(hops.diameter, both, gather.why)
-
-
-def _all_to_all(wiring: Wiring, hops: HopMetrics) -> tuple[float, str]:
-    """Return the bytes of the best routing, or where that takes long, those of shortest ways on even links."""
-    n, topology = wiring.servers, wiring.topology
-    if topology.offsets or n * len(topology) <= LARGEST_LP:
-        best = optimal_max_load(topology, np.ones((n, n)) - np.eye(n))
-        carried = best.lower_bound_s * wiring.port_bps / 8.0
-        return carried * wiring.ports / n, "no routing loads its fullest link less"
-    # every byte takes as many links as the shortest way has, and a server has so many ports
-    return hops.average_hops * (n - 1) / n, "every byte takes its shortest way"
 
 
 def _volume(wiring: Wiring, tight: TightSet) -> Fraction:

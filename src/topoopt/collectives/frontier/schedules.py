@@ -249,7 +249,13 @@ def ring_orders(wiring: Wiring, seed: int = 0) -> Orders:
     cycles are searched for, each walked both ways where links go both ways.
     """
     if wiring.rings:
-        return _known_orders(wiring)
+        # the rings that the wiring brings, one of twice another's share twice; of cables, both ways around
+        least = min(share for _, share in wiring.rings)
+        orders = []
+        for walk, share in wiring.rings:
+            back = ((walk[0], *walk[:0:-1]),) if wiring.links == "duplex" else ()
+            orders += [walk, *back] * round(share / least)
+        return Orders(tuple(orders), True, least)
     everyone = np.arange(wiring.servers)
     rings = direct_rings(wiring.topology, everyone, wiring.ports)
     if len(rings) < wiring.ports and len(wiring.topology) < wiring.servers**2 / 2:
@@ -258,13 +264,3 @@ def ring_orders(wiring: Wiring, seed: int = 0) -> Orders:
     if rings:
         return Orders(tuple(ring.members for ring in rings), True)
     return Orders((tuple(everyone.tolist()),), False)
-
-
-def _known_orders(wiring: Wiring) -> Orders:
-    """Return the rings that the wiring brings, one of twice another's share twice; of cables, both ways around."""
-    least = min(share for _, share in wiring.rings)
-    orders = []
-    for walk, share in wiring.rings:
-        back = ((walk[0], *walk[:0:-1]),) if wiring.links == "duplex" else ()
-        orders += [walk, *back] * round(share / least)
-    return Orders(tuple(orders), True, least)

@@ -292,7 +292,18 @@ def orderly_relabelings(old: Floats, new: Floats) -> list[Ints]:
     """
     if len(old) <= LARGEST_EXHAUSTIVE:
         return _all_of(old, new, _MOST_TRIED)
-    return _best_first(old, new, _turned(old, new))[:_MOST_TURNED]
+    size = len(old)
+    rank = np.arange(size)
+    src, dst = np.nonzero(new)
+    units = [m for m in range(1, size) if gcd(m, size) == 1]
+    turns = max(1, min(size, _MOST_TURNS // (len(units) * max(len(src), 1))))
+    places = []
+    for m in units:
+        maps = [(m * rank + t) % size for t in range(turns)]
+        counts = [np.minimum(old[place[src], place[dst]], new[src, dst]).sum() for place in maps]
+        places.append(maps[int(np.argmax(counts))])
+    turned = places
+    return _best_first(old, new, turned)[:_MOST_TURNED]
 
 
 def most_common_links(old: Floats, new: Floats) -> int:
@@ -317,21 +328,6 @@ def _all_of(old: Floats, new: Floats, most: int) -> list[Ints]:
     orders = np.array(list(itertools.permutations(range(len(old)))), np.int64)
     common = np.minimum(old[orders[:, :, None], orders[:, None, :]], new).sum(axis=(1, 2))
     return [orders[row] for row in np.argsort(-common, kind="stable")[:most]]
-
-
-def _turned(old: Floats, new: Floats) -> list[Ints]:
-    """Return the maps r -> m·r + t, the best turn t of each multiplier m."""
-    size = len(old)
-    rank = np.arange(size)
-    src, dst = np.nonzero(new)
-    units = [m for m in range(1, size) if gcd(m, size) == 1]
-    turns = max(1, min(size, _MOST_TURNS // (len(units) * max(len(src), 1))))
-    places = []
-    for m in units:
-        maps = [(m * rank + t) % size for t in range(turns)]
-        counts = [np.minimum(old[place[src], place[dst]], new[src, dst]).sum() for place in maps]
-        places.append(maps[int(np.argmax(counts))])
-    return places
 
 
 def _best_first(old: Floats, new: Floats, places: Sequence[Ints]) -> list[Ints]:

@@ -30,7 +30,11 @@ def print_help(context: Any, command: Any) -> None:
     console = Console(highlight=False)
     console.print(Padding(Text(command.get_usage(context), "bold"), 1))
     if command.help:
-        console.print(Padding(_paragraphs(command.help), (0, 1, 1, 1)))
+        first, *others = command.help.split("\n\n")
+        paragraphs = Text("\n\n").join(
+            [Text.from_markup(first), *(Text.from_markup(one, style="dim") for one in others)]
+        )
+        console.print(Padding(paragraphs, (0, 1, 1, 1)))
     boxes: dict[str, list[Any]] = {"Arguments": [], "Options": []}
     for parameter in command.get_params(context):
         if not getattr(parameter, "hidden", False):
@@ -41,14 +45,6 @@ def print_help(context: Any, command: Any) -> None:
             rows = [_row(parameter, context, console.width >= WIDE) for parameter in parameters]
             box = _rows(rows, console.width)
             console.print(Panel(box, title=title, title_align="left", border_style="dim"))
-
-
-def _paragraphs(text: str) -> Text:
-    """Return a docstring, whose markup says what is bold, all but the first paragraph dim."""
-    first, *others = text.split("\n\n")
-    return Text("\n\n").join(
-        [Text.from_markup(first), *(Text.from_markup(one, style="dim") for one in others)]
-    )
 
 
 def _rows(rows: Sequence[Row], width: int) -> RenderableType:

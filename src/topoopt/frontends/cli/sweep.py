@@ -110,7 +110,25 @@ def results(
     out = files.get("out")
     check_table(out, "--out")
     if "plot" in chart or "figure" in chart:
-        _draw(file, words, chart, out, as_json)
+        # draw the chart; a question other than a condition has no meaning beside it
+        if "plot" not in chart or "figure" not in chart:
+            had, missing = ("--plot", "--figure") if "plot" in chart else ("--figure", "--plot")
+            raise InvalidInput(f"{had}: needs {missing}, too: --plot X --figure FILE.png")
+        beside = [word for word in ("columns", "order", "best", "sql") if word in words]
+        if beside or out is not None:
+            flag = [*beside, "out"][0]
+            raise InvalidInput(f"--{flag}: a picture is of all points, or those of --where; leave it out")
+        figure = chart["figure"]
+        check_writable(figure, "--figure")
+        topoopt.check_chart_file(figure)
+        lines = topoopt.results_chart(
+            file, chart["plot"], y=chart["y"], by=chart["by"], log=chart["log"], where=words.get("where")
+        )
+        topoopt.write_chart(figure, lines)
+        if as_json:
+            print_json({"file": file, "figure": figure})
+        else:
+            terminal().print(f"written: {figure}", markup=False)
         return
     if out is None and not as_json and "sql" not in words:
         words.setdefault("limit", FEW)
@@ -120,25 +138,3 @@ def results(
     show(answer, as_json)
     if out is not None and not as_json:
         terminal().print(f"  written: {out}, {len(answer.rows.rows):,} rows", markup=False)
-
-
-def _draw(file: str, words: ResultsWords, chart: ChartWords, out: str | None, as_json: bool) -> None:
-    """Draw the chart; a question other than a condition has no meaning beside it."""
-    if "plot" not in chart or "figure" not in chart:
-        had, missing = ("--plot", "--figure") if "plot" in chart else ("--figure", "--plot")
-        raise InvalidInput(f"{had}: needs {missing}, too: --plot X --figure FILE.png")
-    beside = [word for word in ("columns", "order", "best", "sql") if word in words]
-    if beside or out is not None:
-        flag = [*beside, "out"][0]
-        raise InvalidInput(f"--{flag}: a picture is of all points, or those of --where; leave it out")
-    figure = chart["figure"]
-    check_writable(figure, "--figure")
-    topoopt.check_chart_file(figure)
-    lines = topoopt.results_chart(
-        file, chart["plot"], y=chart["y"], by=chart["by"], log=chart["log"], where=words.get("where")
-    )
-    topoopt.write_chart(figure, lines)
-    if as_json:
-        print_json({"file": file, "figure": figure})
-    else:
-        terminal().print(f"written: {figure}", markup=False)

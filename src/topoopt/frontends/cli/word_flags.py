@@ -55,7 +55,11 @@ def _parameter(described_word: DescribedWord) -> inspect.Parameter:
         rich_help_panel=described_word.panel,
         help=_help(described_word.text),
     )
-    kind = _kind(described_word)
+    # the type of a flag's value: a number, or text
+    if described_word.kind in (int, float, bool):
+        kind = described_word.kind
+    else:
+        kind = list[str] if described_word.word.repeated or _is(described_word, Mapping) else str
     return inspect.Parameter(
         described_word.name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -75,13 +79,6 @@ def _flags(described_word: DescribedWord) -> Sequence[str]:
     either = described_word.kind is bool and word.default is not False
     names = word.names or (f"{name}/no-{name}" if either else name,)
     return [f"--{one.replace('/', '/--')}" for one in names]
-
-
-def _kind(described_word: DescribedWord) -> Any:
-    """Return the type of a flag's value: a number, or text."""
-    if described_word.kind in (int, float, bool):
-        return described_word.kind
-    return list[str] if described_word.word.repeated or _is(described_word, Mapping) else str
 
 
 def _value(described_word: DescribedWord, value: Any) -> Any:

@@ -187,27 +187,21 @@ def preset_trace(words: Mapping[str, Any], settings: ClusterSettings) -> Trace:
     """
     kind = words["trace_preset"]
     check_known("trace_preset", kind, (MIXED, *CASSINI_TRACES))
-    said = {"load": words.get("load"), "horizon_s": _horizon_s(words)}
+    horizon_s = amount(parse_time, words["horizon"], "horizon") if "horizon" in words else None
+    said = {"load": words.get("load"), "horizon_s": horizon_s}
     given = {name: value for name, value in said.items() if value is not None}
     for word in FREE:
         if words.get(word) not in (None, False) and word not in USED.get(kind, ()):
             raise InvalidInput(f"{word}: the trace {kind} says it; leave one of them out")
     if kind == MIXED:
-        return mixed_trace(_mixed(words, settings.seed, given), settings.logical.servers)
+        jobs = words.get("jobs")
+        if jobs is not None and jobs < 1:
+            raise InvalidInput(f"jobs: expected an integer >= 1, got {jobs}")
+        if jobs is not None and "horizon_s" in given:
+            raise InvalidInput("horizon: with jobs, jobs come until there are so many; leave one of them out")
+        mixed = MixedTraceSettings(jobs=jobs or 0, seed=settings.seed, **given)
+        return mixed_trace(mixed, settings.logical.servers)
     return cassini_trace_for(CassiniTraceSettings(kind, seed=settings.seed, **given), settings)
-
-
-def _mixed(words: Mapping[str, Any], seed: int, given: Mapping[str, float]) -> MixedTraceSettings:
-    jobs = words.get("jobs")
-    if jobs is not None and jobs < 1:
-        raise InvalidInput(f"jobs: expected an integer >= 1, got {jobs}")
-    if jobs is not None and "horizon_s" in given:
-        raise InvalidInput("horizon: with jobs, jobs come until there are so many; leave one of them out")
-    return MixedTraceSettings(jobs=jobs or 0, seed=seed, **given)
-
-
-def _horizon_s(words: Mapping[str, Any]) -> float | None:
-    return amount(parse_time, words["horizon"], "horizon") if "horizon" in words else None
 
 
 def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
@@ -257,21 +251,6 @@ def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings
     InvalidInput
         For numbers out of range, and words that have no meaning together.
     """
-    _check_drawn(words)
-    drawn = {**DRAWN, **words}
-    return GeneratorSettings(
-        jobs=drawn["jobs"],
-        load=0.0 if words["at_once"] else drawn["load"],
-        horizon_s=amount(parse_time, drawn["horizon"], "horizon"),
-        mix=parse_mix(drawn["mix"], "mix"),
-        servers_per_job=drawn["servers_per_job"],
-        durations=drawn["durations"],
-        mean_duration_s=amount(parse_time, drawn["mean_duration"], "mean_duration"),
-        seed=seed,
-    )
-
-
-def _check_drawn(words: Mapping[str, Any]) -> None:
     jobs, load = words.get("jobs"), words.get("load")
     if jobs is not None and jobs < 1:
         raise InvalidInput(f"jobs: expected an integer >= 1, got {jobs}")
@@ -285,6 +264,17 @@ def _check_drawn(words: Mapping[str, Any]) -> None:
                 raise InvalidInput(f"{word}: has no meaning with at_once; leave one of them out")
     if jobs is not None and "horizon" in words:
         raise InvalidInput("horizon: with jobs, jobs come until there are so many; leave one of them out")
+    drawn = {**DRAWN, **words}
+    return GeneratorSettings(
+        jobs=drawn["jobs"],
+        load=0.0 if words["at_once"] else drawn["load"],
+        horizon_s=amount(parse_time, drawn["horizon"], "horizon"),
+        mix=parse_mix(drawn["mix"], "mix"),
+        servers_per_job=drawn["servers_per_job"],
+        durations=drawn["durations"],
+        mean_duration_s=amount(parse_time, drawn["mean_duration"], "mean_duration"),
+        seed=seed,
+    )
 
 
 def scheduled_cluster(

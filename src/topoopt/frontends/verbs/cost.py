@@ -142,11 +142,17 @@ def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, 
     )
     search = {"budget": words["budget"], "seeds": words["seed"]}
     deadline = words.get("deadline")
+    owner = Owner(
+        machines.servers,
+        pricing(words),
+        ownership_terms(words, machines.accelerator, machines.accelerators_per_server),
+        not words["network_only"],
+    )
     return Question(
         mix,
         networks,
         machines,
-        _owner(words, machines),
+        owner,
         words.get("budget_usd"),
         None if deadline is None else amount(parse_time, deadline, "deadline"),
         search,
@@ -185,15 +191,6 @@ def _machines(words: Mapping[str, Any], mix: Mix) -> Machines:
             )
     servers = whole("servers", SERVERS if servers is None else servers, 2)
     return Machines(servers, accelerator, each, scale_up_bps)
-
-
-def _owner(words: Mapping[str, Any], machines: Machines) -> Owner:
-    return Owner(
-        machines.servers,
-        pricing(words),
-        ownership_terms(words, machines.accelerator, machines.accelerators_per_server),
-        not words["network_only"],
-    )
 
 
 def _listed(values: Any, word: str, read: Callable[[Any], T]) -> tuple[T, ...]:

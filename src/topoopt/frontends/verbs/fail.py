@@ -138,24 +138,19 @@ def _month(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) 
     if not 2 <= runs <= MOST_RUNS:
         raise InvalidInput(f"runs: must be in 2..{MOST_RUNS}, got {runs}")
     plan, name = plan_and_name(source)
-    rules = _rates_of_a_month(words, plan.job.cluster.servers)
-    fabrics, skipped = available_fabrics(
-        plan, rules, days=days, runs=runs, seed=seed, simulator=simulator, on_progress=on_progress
-    )
-    return AvailabilityAnswer(name, plan, fabrics, rules, simulator, skipped)
-
-
-def _rates_of_a_month(words: Mapping[str, Any], servers: int) -> FailureRates:
-    """Return the rates of a file, or the usual ones with the times of who repairs."""
     who, rates = words.get("repaired_by"), _rates(words)
     if "rates" in words and who is not None:
         raise InvalidInput(f"repaired_by: {words['rates']} says how long repairs take; give one of the two")
     if "rates" not in words:
-        rates = repaired_by(USUAL_REPAIRER if who is None else who, rates, servers)
+        rates = repaired_by(USUAL_REPAIRER if who is None else who, rates, plan.job.cluster.servers)
     spares = words.get("spares", rates.spare_servers)
     if spares < 0:
         raise InvalidInput(f"spares: expected an integer >= 0, got {spares}")
-    return replace(rates, spare_servers=spares)
+    rules = replace(rates, spare_servers=spares)
+    fabrics, skipped = available_fabrics(
+        plan, rules, days=days, runs=runs, seed=seed, simulator=simulator, on_progress=on_progress
+    )
+    return AvailabilityAnswer(name, plan, fabrics, rules, simulator, skipped)
 
 
 def _refuse_one_failure(words: Mapping[str, Any]) -> None:

@@ -88,26 +88,24 @@ def _jobs(
         if sources:
             raise InvalidInput("communication: is in place of job files; leave one of the two out")
         period_s = amount(parse_time, settings["period"], "period")
-        return equal_jobs(_parts(settings["communication"]), period_s, capacity_bps)
+        # what each job sends, as a part of the period; a single number is that of two jobs
+        communication = settings["communication"]
+        if isinstance(communication, str):
+            try:
+                listed = [float(word) for word in communication.split(",")]
+            except ValueError:
+                raise InvalidInput(
+                    f"communication: expected parts of the period with commas, such as 0.4 or 0.4,0.3, got "
+                    f"{shown(communication)}"
+                ) from None
+        else:
+            listed = (
+                [communication]
+                if isinstance(communication, int | float)
+                else [float(one) for one in communication]
+            )
+        if len(listed) > MOST_JOBS:
+            raise InvalidInput(f"communication: expected at most {MOST_JOBS} jobs, got {len(listed)}")
+        parts = tuple(listed * 2) if len(listed) == 1 else tuple(listed)
+        return equal_jobs(parts, period_s, capacity_bps)
     return SharingQuestion(profiles_of_sources(sources), capacity_bps)
-
-
-def _parts(communication: str | float | Sequence[float]) -> tuple[float, ...]:
-    """Return what each job sends, as a part of the period; a single number is that of two jobs."""
-    if isinstance(communication, str):
-        try:
-            listed = [float(word) for word in communication.split(",")]
-        except ValueError:
-            raise InvalidInput(
-                f"communication: expected parts of the period with commas, such as 0.4 or 0.4,0.3, got "
-                f"{shown(communication)}"
-            ) from None
-    else:
-        listed = (
-            [communication]
-            if isinstance(communication, int | float)
-            else [float(one) for one in communication]
-        )
-    if len(listed) > MOST_JOBS:
-        raise InvalidInput(f"communication: expected at most {MOST_JOBS} jobs, got {len(listed)}")
-    return tuple(listed * 2) if len(listed) == 1 else tuple(listed)

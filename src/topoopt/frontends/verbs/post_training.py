@@ -105,7 +105,12 @@ def rl(model: Transformer, **words: Unpack[RlWords]) -> RlStep:
         word: value for word, value in settings.items() if word != "samples"
     }  # of a priced run, to others
     step = replace(step, cluster=cluster_of(running, job.system, job.accelerators))
-    names = _networks(settings, job)
+    # the networks that a step is put on: those that are named, or the usual ones of several servers
+    if "fabrics" in settings:
+        names = () if tuple(settings["fabrics"]) == ("none",) else tuple(settings["fabrics"])
+    else:
+        servers = -(-job.accelerators // job.system.accelerators_per_server)
+        names = compared_by("rl") if 2 <= servers <= MOST_SERVERS else ()
     if not names:
         return step
     per_server = min(job.system.accelerators_per_server, job.accelerators)
@@ -113,14 +118,6 @@ def rl(model: Transformer, **words: Unpack[RlWords]) -> RlStep:
     return with_fabrics(
         step, tuple(names), terms, pricing(settings), settings.get("sync", ""), settings["seed"]
     )
-
-
-def _networks(words: Mapping[str, Any], job: RlJob) -> tuple[str, ...]:
-    """Return the networks that a step is put on: those that are named, or the usual ones of several servers."""
-    if "fabrics" in words:
-        return () if tuple(words["fabrics"]) == ("none",) else tuple(words["fabrics"])
-    servers = -(-job.accelerators // job.system.accelerators_per_server)
-    return compared_by("rl") if 2 <= servers <= MOST_SERVERS else ()
 
 
 def _request(model: Transformer, words: Mapping[str, Any]) -> RlRequest:

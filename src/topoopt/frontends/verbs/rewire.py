@@ -54,7 +54,15 @@ def rewire(
     0
     """
     (before, old_name), (after, new_name) = joined_and_name(old), joined_and_name(new)
-    _check(before, old_name, after, new_name, keep_running)
+    if before.links != after.links:
+        raise InvalidInput(
+            f"{new_name}: links are {after.links}, those of {old_name} {before.links}; plan with links={before.links}"
+        )
+    if keep_running and before.servers != after.servers:
+        raise InvalidInput(
+            f"keep_running: {old_name} has {before.servers} servers, {new_name} {after.servers}; a job that runs on "
+            "keeps its servers"
+        )
     given = inventory_of(inventory).named(before.names)
     names = (old_name, new_name)
     how = (keep_running, relabel and not keep_running)
@@ -81,15 +89,3 @@ def _answer(
     order = order_moves(rewiring, keep_running)
     times = rewiring_times(order, rewiring.old, room)
     return RewiringAnswer(*names, rewiring, order, times, free, inventory)
-
-
-def _check(was: Joined, old: str, comes: Joined, new: str, keep_running: bool) -> None:
-    if was.links != comes.links:
-        raise InvalidInput(
-            f"{new}: links are {comes.links}, those of {old} {was.links}; plan with links={was.links}"
-        )
-    if keep_running and was.servers != comes.servers:
-        raise InvalidInput(
-            f"keep_running: {old} has {was.servers} servers, {new} {comes.servers}; a job that runs on "
-            "keeps its servers"
-        )

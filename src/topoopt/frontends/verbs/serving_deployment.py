@@ -65,16 +65,10 @@ def engine_settings(words: Mapping[str, Any]) -> EngineSettings:
             raise InvalidInput(f"{word}: expected a number from {low:g} to {high:g}, got {words[word]:g}")
     whole("page_tokens", words["page_tokens"], 1)
     same = [column.name for column in fields(EngineSettings) if column.name in words]
-    adapters, rank = _adapters(words)
-    return EngineSettings(**pick(words, same), adapters=adapters, adapter_rank=rank)
-
-
-def _adapters(words: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many adapters are served together, and their rank."""
     adapters, rank = (whole(word, words[word], 0) for word in ("lora_adapters", "lora_rank"))
     if bool(adapters) != bool(rank):
         missing, given = ("lora_rank", "lora_adapters") if adapters else ("lora_adapters", "lora_rank")
         raise InvalidInput(
             f"{missing}: missing beside {given} {words[given]}; adapters have a number and a rank"
         )
-    return adapters, rank
+    return EngineSettings(**pick(words, same), adapters=adapters, adapter_rank=rank)

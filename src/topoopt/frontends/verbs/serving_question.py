@@ -130,6 +130,18 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
     if network is None:
         _refuse_network_words(words, accelerators)
     mode = words.get("mode", given.mode if given else None)
+    preset = words.get("slo_preset")
+    if preset is not None:
+        check_known("slo_preset", preset, objective_presets())
+    usual = objective_presets()[preset] if preset else Objectives(TTFT_S, TPOT_S)
+    times = {
+        "ttft_s": amount(parse_time, words["slo_ttft"], "slo_ttft") if "slo_ttft" in words else usual.ttft_s,
+        "tpot_s": amount(parse_time, words["slo_tpot"], "slo_tpot") if "slo_tpot" in words else usual.tpot_s,
+    }
+    objectives = Objectives(**times, share=words.get("slo_share", usual.share))
+    failures = tuple(
+        Failure(*one) for one in _down(words.get("replica_failures"), "replica_failures", "REPLICA")
+    )
     return Question(
         Machine(
             model,
@@ -140,13 +152,13 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
             known_engine(words["engine"]),
         ),
         _demand(words),
-        _objectives(words),
+        objectives,
         _limits(words, accelerators, given, mode),
         _way(words, system, servers),
         _degrees(given.decode.split) if given else {},
         _degrees((given.prefill or given.decode).split) if given else {},
         words.get("router"),
-        _failures(words.get("replica_failures")),
+        failures,
         _server_failures(words.get("server_failures"), servers),
         _roles(words.get("autoscale")),
         _owned(words, system, accelerators) if network is None else None,
@@ -264,18 +276,6 @@ def _demand(words: Mapping[str, Any]) -> Demand:
     return Demand(requests, rate, f"{count:,} in {duration_s:g} s, {words['arrivals']}")
 
 
-def _objectives(words: Mapping[str, Any]) -> Objectives:
-    preset = words.get("slo_preset")
-    if preset is not None:
-        check_known("slo_preset", preset, objective_presets())
-    usual = objective_presets()[preset] if preset else Objectives(TTFT_S, TPOT_S)
-    times = {
-        "ttft_s": amount(parse_time, words["slo_ttft"], "slo_ttft") if "slo_ttft" in words else usual.ttft_s,
-        "tpot_s": amount(parse_time, words["slo_tpot"], "slo_tpot") if "slo_tpot" in words else usual.tpot_s,
-    }
-    return Objectives(**times, share=words.get("slo_share", usual.share))
-
-
 def _limits(
     words: Mapping[str, Any], accelerators: int, given: DeploymentPart | None, mode: str | None
 ) -> Limits:
@@ -328,10 +328,6 @@ def _way(words: Mapping[str, Any], system: System, servers: int) -> Way:
     if "transfer_setup" in words:
         law = replace(law, start_s=amount(parse_time, words["transfer_setup"], "transfer_setup"))
     return Way(bytes_per_s, law, not words["whole_caches"])
-
-
-def _failures(text: str | None) -> tuple[Failure, ...]:
-    return tuple(Failure(*one) for one in _down(text, "replica_failures", "REPLICA"))
 
 
 def _server_failures(text: str | None, servers: int) -> tuple[ServerFailure, ...]:

@@ -78,7 +78,18 @@ def fabric_choice(words: Mapping[str, Any]) -> FabricChoice:
         if word in words:
             choice[f"{word}_s"] = amount(_DELAY, words[word], word)
     if "strides" in words:
-        choice["strides"] = _strides(words["strides"])
+        strides = words["strides"]
+        try:
+            listed = tuple(
+                int(word) for word in (strides.split(",") if isinstance(strides, str) else strides)
+            )
+        except ValueError:
+            raise InvalidInput(
+                f"strides: expected numbers with commas, such as 1,5, got {shown(strides)}"
+            ) from None
+        if not listed or min(listed) < 1 or len(set(listed)) < len(listed):
+            raise InvalidInput(f"strides: expected different numbers >= 1, got {shown(strides)}")
+        choice["strides"] = listed
     if "wiring" in words:
         choice["wiring"] = os.fspath(words["wiring"])
         if not choice["wiring"]:
@@ -189,18 +200,6 @@ def _failures(text: str, topology: Topology) -> list[LinkFailure]:
 
 def _has_link(topology: Topology, src: int, dst: int) -> bool:
     return max(src, dst) < topology.nodes and topology.link_id(src, dst) >= 0
-
-
-def _strides(strides: str | Sequence[int]) -> tuple[int, ...]:
-    try:
-        listed = tuple(int(word) for word in (strides.split(",") if isinstance(strides, str) else strides))
-    except ValueError:
-        raise InvalidInput(
-            f"strides: expected numbers with commas, such as 1,5, got {shown(strides)}"
-        ) from None
-    if not listed or min(listed) < 1 or len(set(listed)) < len(listed):
-        raise InvalidInput(f"strides: expected different numbers >= 1, got {shown(strides)}")
-    return listed
 
 
 def plan_of_fabric(words: Mapping[str, Any]) -> Plan | None:

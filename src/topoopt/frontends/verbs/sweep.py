@@ -162,7 +162,13 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
     limit = words.get("limit", 0)
     if limit < 0:
         raise InvalidInput(f"limit: expected an integer >= 0, got {limit}")
-    _check_together(words)
+    for word in sorted(set(words) - {"sql", "limit"}):
+        if "sql" in words:
+            raise InvalidInput(f"{word}: say it in sql, which is a question of its own")
+    if "per" in words and "best" not in words:
+        raise InvalidInput("per: needs best, such as fastest")
+    if "best" in words and "order" in words:
+        raise InvalidInput("order: the rows of best are in the order of per; leave it out")
     with expecting(os.fspath(file), "results"), open_results(os.fspath(file)) as opened:
         rows = query(opened, words["sql"]) if "sql" in words else _rows(opened, words, limit)
         all_rows = not pick(words, ("columns", "where", "order", "best", "sql"))
@@ -236,14 +242,3 @@ def _listed(columns: str | Sequence[str], word: str) -> tuple[str, ...]:
     if not names:
         raise InvalidInput(f'{word}: expected columns with commas, got "{columns}"')
     return names
-
-
-def _check_together(words: Mapping[str, Any]) -> None:
-    """Refuse words that have no meaning beside each other."""
-    for word in sorted(set(words) - {"sql", "limit"}):
-        if "sql" in words:
-            raise InvalidInput(f"{word}: say it in sql, which is a question of its own")
-    if "per" in words and "best" not in words:
-        raise InvalidInput("per: needs best, such as fastest")
-    if "best" in words and "order" in words:
-        raise InvalidInput("order: the rows of best are in the order of per; leave it out")

@@ -99,7 +99,9 @@ def topology(
     if file is not None:
         for name in (*(["servers"] if servers is not None else []), *words):
             raise InvalidInput(f"{name}: the wiring file says it; give either a file or servers and degree")
-        return _read(file, links, degree)
+        wiring, ports = wiring_of_file(file, links, degree)
+        wiring = with_rings(wiring)
+        return WiringAnswer(judged(wiring), ports or ported(wiring), source=file)
     links = links or "duplex"
     if servers is None:
         raise InvalidInput("servers: missing; give how many, such as 128, or a wiring file")
@@ -158,12 +160,6 @@ def _answer(found: FoundWirings, on_progress: Progress) -> WiringAnswer:
         looked_at=found.looked_at,
         interrupted=found.interrupted,
     )
-
-
-def _read(file: str, links: str | None, degree: int | None) -> WiringAnswer:
-    wiring, ports = wiring_of_file(file, links, degree)
-    wiring = with_rings(wiring)
-    return WiringAnswer(judged(wiring), ports or ported(wiring), source=file)
 
 
 @checked_arguments

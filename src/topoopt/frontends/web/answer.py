@@ -49,7 +49,6 @@ from topoopt.transformers import (
     Calibration,
     ConfigurationTable,
     StepTimes,
-    System,
     estimate,
     find_loads,
     in_short,
@@ -323,17 +322,13 @@ def _contenders(question: Question) -> Contenders:
     with in_its_place(request):
         training = training_request(request)
         system = replace(system_of(training.cluster), network_bandwidth_bps=USUAL_BPS)
-        return _kept(training, system)
-
-
-def _kept(training: TrainingRequest, system: System) -> Contenders:
-    ranked = ranked_configurations(training, replace(system, network_bandwidth_bps=FREE_BPS))
-    loads = find_loads(training.loads, training.model) if training.loads else None
-    slow = replace(system, network_bandwidth_bps=USUAL_BPS / SLOW)
-    slow_s = estimate(training.model, ranked.table, slow, ranked.calibration, loads).iteration_time_s
-    capacity = ranked.memory.capacity_bytes
-    needed = ranked.memory.total
-    rows = unbeaten(
-        weighed_s(ranked.times.iteration_time_s, needed, capacity), weighed_s(slow_s, needed, capacity)
-    )
-    return Contenders(training, ranked.calibration, ranked.table.take(rows), needed[rows], capacity)
+        ranked = ranked_configurations(training, replace(system, network_bandwidth_bps=FREE_BPS))
+        loads = find_loads(training.loads, training.model) if training.loads else None
+        slow = replace(system, network_bandwidth_bps=USUAL_BPS / SLOW)
+        slow_s = estimate(training.model, ranked.table, slow, ranked.calibration, loads).iteration_time_s
+        capacity = ranked.memory.capacity_bytes
+        needed = ranked.memory.total
+        rows = unbeaten(
+            weighed_s(ranked.times.iteration_time_s, needed, capacity), weighed_s(slow_s, needed, capacity)
+        )
+        return Contenders(training, ranked.calibration, ranked.table.take(rows), needed[rows], capacity)

@@ -205,7 +205,19 @@ def reason(answer: StudioAnswer, best: FabricEstimate) -> str:
     gap = best.iteration_time_s / answer.bound_s - 1 if answer.bound_s else 0.0
     above = f"It is {gap:.1%} above {answer.bound_words}." if gap > 0 else f"It is {answer.bound_words}."
     others = [row for row in answer.fabrics if row is not best]
-    above = " ".join(filter(None, [above, _untold(best, others)]))
+    near = [
+        inside(row)
+        for row in others
+        if SAME < abs(row.iteration_time_s / best.iteration_time_s - 1) <= UNTOLD
+    ]
+    if not near:
+        untold = ""
+    else:
+        names = listed(near)
+        untold = (
+            f"An estimate does not tell its time from that on {names}: they are less than {UNTOLD:.0%} apart."
+        )
+    above = " ".join(filter(None, [above, untold]))
     if best.usd_per_unit is not None:
         return f"{_beside_units(answer, best, others)} {above}"
     fast = [row for row in others if row.iteration_time_s < (1 - SAME) * best.iteration_time_s]
@@ -242,19 +254,6 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
         f"{said}; next comes {inside(row)}, {pace} for {usd(row.network_usd)}, {_dearer(row, best):.2%} dearer "
         f"a {answer.unit}{_saved_and_lost(row, best)}."
     )
-
-
-def _untold(best: FabricEstimate, others: list[FabricEstimate]) -> str:
-    """Return which others are so near in time that the estimate may have their order wrong."""
-    near = [
-        inside(row)
-        for row in others
-        if SAME < abs(row.iteration_time_s / best.iteration_time_s - 1) <= UNTOLD
-    ]
-    if not near:
-        return ""
-    names = listed(near)
-    return f"An estimate does not tell its time from that on {names}: they are less than {UNTOLD:.0%} apart."
 
 
 def _saved_and_lost(row: FabricEstimate, best: FabricEstimate) -> str:

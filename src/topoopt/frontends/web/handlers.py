@@ -289,10 +289,6 @@ def page_fields(first: Question, files: frozenset[str]) -> dict[str, Any]:
 
 def figures(answer: StudioAnswer) -> dict[str, Any]:
     """Return the charts by name, as the report's modules of JavaScript draw them."""
-    return {"money": figure(_money(answer)), "parts": figure(_parts(answer))}
-
-
-def _money(answer: StudioAnswer) -> LineChart:
     rows = [row for row in answer.fabrics if row.network_usd is not None]
     best = front(rows, lambda row: row.network_usd, lambda row: row.iteration_time_s)
     wide = [row for row in rows if row.most_time_s > SEEN * row.iteration_time_s]
@@ -312,9 +308,10 @@ def _money(answer: StudioAnswer) -> LineChart:
                 labels=names,
             )
         )
-    return LineChart(
+    money = LineChart(
         "money", "Money against time", "price of the network, $", "time of an iteration, s", tuple(series)
     )
+    return {"money": figure(money), "parts": figure(_parts(answer))}
 
 
 def _parts(answer: StudioAnswer) -> BarChart:

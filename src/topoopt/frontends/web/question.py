@@ -166,7 +166,13 @@ def _value(name: str, value: Any, kind: Any) -> Any:
     if kind is int:
         return whole(name, _integer(name, value), _LEAST.get(name, 1))
     if kind is float or (name == "server_price" and value not in RANGE):
-        return _number(name, value)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"{name}: expected a number, got {shown(value)}") from None
+        if not isfinite(number) or isinstance(value, bool):
+            raise InvalidInput(f"{name}: expected a number, got {shown(value)}")
+        return number
     if not isinstance(value, str):
         raise InvalidInput(f"{name}: expected text, got {shown(value)}")
     return value
@@ -179,13 +185,3 @@ def _integer(name: str, value: Any) -> Any:
         except ValueError:
             raise InvalidInput(f"{name}: expected an integer, got {shown(value)}") from None
     return value
-
-
-def _number(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name}: expected a number, got {shown(value)}") from None
-    if not isfinite(number) or isinstance(value, bool):
-        raise InvalidInput(f"{name}: expected a number, got {shown(value)}")
-    return number

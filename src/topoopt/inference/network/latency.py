@@ -110,7 +110,8 @@ def expected(served: Served, laws: PoolLaws, way: Reach, load: RequestLoad) -> E
     batch = _batch(token_s, arriving, laws.places)
     tpot_s = token_s(batch)
     held = arriving * tpot_s
-    pool = max(_choices(way), 1.0)
+    choices = float((way.shares > 1e-9).sum(axis=1).mean()) if way.shares.size else 1.0
+    pool = max(choices, 1.0)
     parts = (
         prompt_wait_s(rate, prompt_s, stages, queues),
         prompt_s,
@@ -214,10 +215,6 @@ def _batch(token_s: Callable[[float], float], tokens_per_s: float, most: int) ->
         if high - low <= 1e-6 * most:
             break
     return high
-
-
-def _choices(way: Reach) -> float:
-    return float((way.shares > 1e-9).sum(axis=1).mean()) if way.shares.size else 1.0
 
 
 def _kv_s(way: Reach, laws: PoolLaws, rate: float, prompt_s: float, served: Served) -> float:

@@ -145,9 +145,11 @@ def reach(
     sources, ends = on_servers(placement.prefill, servers), on_servers(placement.decode, servers)
     between = np.einsum("pu,dv->pduv", sources, ends) * served.kv_bytes
     between[:, :, np.arange(servers), np.arange(servers)] = 0.0
-    kv_link_s = _on_free_network(laid, between)
+    pairs = between.shape[:2]
+    loads = np.array([laid.loads(one) for row in between for one in row])
+    kv_link_s = np.asarray(loads.reshape(*pairs, len(laid.topology)) * laid.link_s_per_byte)
     steps = [
-        _step_reach(served, prefill, fabric, laid) if there else _nothing(len(busy))
+        _step_reach(served, prefill, fabric, laid) if there else StepReach(0.0, np.zeros(len(busy)), 0.0, 0.0)
         for prefill, there in ((True, deployment.prefill is not None), (False, True))
     ]
     hops = float((shares * (sources @ laid.hops @ ends.T)).sum()) if shares.size else 0.0
@@ -158,17 +160,6 @@ def reach(
     tax = crossed / total if total else 1.0
     kv_s = kv_link_s.max(axis=-1, initial=0.0)
     return Reach(steps[0], steps[1], kv_s, hops, kv_link_s, busy, kv_busy, shares, tax, total)
-
-
-def _nothing(links: int) -> StepReach:
-    return StepReach(0.0, np.zeros(links), 0.0, 0.0)
-
-
-def _on_free_network(laid: LaidRoutes, between: Floats) -> Floats:
-    """Return the seconds of each link for each pair's bytes."""
-    pairs = between.shape[:2]
-    loads = np.array([laid.loads(one) for row in between for one in row])
-    return np.asarray(loads.reshape(*pairs, len(laid.topology)) * laid.link_s_per_byte)
 
 
 def _step_reach(served: Served, prefill: bool, fabric: Fabric, laid: LaidRoutes) -> StepReach:

@@ -177,7 +177,18 @@ def pair_wiring(
         _add_inside(cables, free, pool)
     _add_across(cables, free, prefill, decode, degree)
     ends = np.array(cables, np.int64).reshape(-1, 2)
-    if not _connected(ends, servers):
+    reached, fresh = {0}, [0]
+    near: dict[int, list[int]] = {}
+    for a, b in ends.tolist():
+        near.setdefault(a, []).append(b)
+        near.setdefault(b, []).append(a)
+    while fresh:
+        for one in near.get(fresh.pop(), []):
+            if one not in reached:
+                reached.add(one)
+                fresh.append(one)
+    connected = len(reached) == servers
+    if not connected:
         raise Infeasible(f"wiring: {across} of {degree} ports to the other pool leave servers apart")
     arcs = np.concatenate((ends[:, 0], ends[:, 1])), np.concatenate((ends[:, 1], ends[:, 0]))
     if mesh:
@@ -239,17 +250,3 @@ def _add_inside(cables: list[tuple[int, int]], free: Ints, pool: Ints) -> None:
 def _plug(cables: list[tuple[int, int]], free: Ints, a: int, b: int) -> None:
     cables.append((a, b))
     free[[a, b]] -= 1
-
-
-def _connected(ends: Ints, servers: int) -> bool:
-    reached, fresh = {0}, [0]
-    near: dict[int, list[int]] = {}
-    for a, b in ends.tolist():
-        near.setdefault(a, []).append(b)
-        near.setdefault(b, []).append(a)
-    while fresh:
-        for one in near.get(fresh.pop(), []):
-            if one not in reached:
-                reached.add(one)
-                fresh.append(one)
-    return len(reached) == servers

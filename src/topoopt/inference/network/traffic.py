@@ -179,7 +179,13 @@ def serving_traffic(
         if rate > 0
     ]
     kinds = {kind: np.asarray(sum((part.kinds[kind] for part in parts), np.zeros((n, n)))) for kind in FIXED}
-    moved = _between_servers(placement, kv)
+    # bytes a second by pair of servers: every server of a replica has its share of keys and values
+    if not len(placement.prefill):
+        moved = np.zeros((placement.servers, placement.servers))
+    else:
+        sources = on_servers(placement.prefill, placement.servers)
+        ends = on_servers(placement.decode, placement.servers)
+        moved = np.asarray(sources.T @ kv @ ends)
     np.fill_diagonal(moved, 0.0)
     reduces = merged_traffic(n, [group for part in parts for group in part.reduces]).allreduce
     return ServingTraffic(n, {**kinds, "kv": moved}, reduces)
@@ -217,7 +223,14 @@ def pool_traffic(
     reduces: list[AllReduceGroup] = []
     for replica in ranks:
         rate = tokens_per_s / pool.replicas
-        reduces += _reduced(pool, replica, rate, one)
+        split = pool.parallelism
+        each = rate * one.reduced_bytes / split.pipeline
+        groups: list[AllReduceGroup] = []
+        for stage in _by_stage(pool, replica):
+            groups += [_group(copy, each * one.tensor_reduces / split.attention_data) for copy in stage]
+            groups.append(_group(stage, each * one.stage_reduces))
+        reduced = groups
+        reduces += reduced
         stages += _handed_on(pool, replica, rate * one.boundary_bytes, n)
         for group in _expert_groups(pool, replica) if one.expert_layers else ():
             passes = rate * one.expert_layers / pool.parallelism.pipeline / pool.parallelism.expert_tensor
@@ -231,16 +244,6 @@ def _by_stage(pool: Pool, replica: Ints) -> Ints:
     """Return the server of each rank, shape (stages, copies of attention, tensor ranks)."""
     split = pool.parallelism
     return replica.reshape(split.pipeline, split.attention_data, split.tensor)
-
-
-def _reduced(pool: Pool, replica: Ints, tokens_per_s: float, one: PassBytes) -> list[AllReduceGroup]:
-    split = pool.parallelism
-    each = tokens_per_s * one.reduced_bytes / split.pipeline
-    groups: list[AllReduceGroup] = []
-    for stage in _by_stage(pool, replica):
-        groups += [_group(copy, each * one.tensor_reduces / split.attention_data) for copy in stage]
-        groups.append(_group(stage, each * one.stage_reduces))
-    return groups
 
 
 def _handed_on(pool: Pool, replica: Ints, bytes_per_s: float, servers: int) -> Floats:
@@ -285,15 +288,6 @@ def _exchanged(
     from_server = np.bincount(group, minlength=servers) / len(group)
     copies = passes_per_s * np.outer(from_server, there)
     return np.asarray(copies * one.dispatch_bytes + copies.T * one.combine_bytes)
-
-
-def _between_servers(placement: Placement, kv: Floats) -> Floats:
-    """Return bytes a second by pair of servers: every server of a replica has its share of keys and values."""
-    if not len(placement.prefill):
-        return np.zeros((placement.servers, placement.servers))
-    sources = on_servers(placement.prefill, placement.servers)
-    ends = on_servers(placement.decode, placement.servers)
-    return np.asarray(sources.T @ kv @ ends)
 
 
 def server_copies(

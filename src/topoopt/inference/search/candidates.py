@@ -131,7 +131,12 @@ def candidates(
     long_prompt = demand.long_prompt(objectives.share)
     found: list[Candidate] = []
     for mode in limits.modes:
-        pools = _answering_pools(answerers, demand, objectives, settings, limits, mode)
+        pools = []
+        for split in answerers:
+            law: Answering = answering(split, demand, settings, mode, limits.batch(split.parallelism))
+            rate, batch, tpot_s = law.best(objectives.tpot_s)
+            if rate > 0:
+                pools.append(_Pool(split, rate, float(law.rate_per_s.max()), batch, tpot_s, 0.0))
         if mode == "disaggregated":
             reading = _reading_pools(readers, demand, objectives, long_prompt)
             found += _pairs(reading, pools, settings, limits)
@@ -165,23 +170,6 @@ def _check_reachable(
                 f"{word} {format_time(goal_s)}: cannot be met at any batch; the best that can be reached is "
                 f"{format_time(times[best])}, with {split_words(splits[best].parallelism)}"
             )
-
-
-def _answering_pools(
-    splits: Sequence[Split],
-    demand: Demand,
-    objectives: Objectives,
-    settings: EngineSettings,
-    limits: Limits,
-    mode: str,
-) -> list[_Pool]:
-    found = []
-    for split in splits:
-        law: Answering = answering(split, demand, settings, mode, limits.batch(split.parallelism))
-        rate, batch, tpot_s = law.best(objectives.tpot_s)
-        if rate > 0:
-            found.append(_Pool(split, rate, float(law.rate_per_s.max()), batch, tpot_s, 0.0))
-    return found
 
 
 def _reading_pools(

@@ -181,8 +181,11 @@ def answering(
     if mode == "chunked":
         tokens = tokens + coming * demand.prompt
         sampled, pairs = sampled + coming, coming * demand.pairs
-    step_s = _steps_s(
-        table, tokens / stages, sampled / stages, batch * demand.cached / stages, pairs / stages
+    step_s = np.asarray(
+        table.at((tokens / stages), table.base_s)
+        + table.at((sampled / stages), table.head_s)
+        + table.decode_s_per_token * (batch * demand.cached / stages)
+        + table.prefill_s_per_pair * (pairs / stages)
     )
     if mode == "prefill-first":
         step_s = step_s + coming * alone_s(table, demand.prompt, apart=False) / (2 - 1 / stages)
@@ -200,15 +203,6 @@ def _step_s(
     base = table.prefill_base_s if prompts_only else table.base_s
     return float(
         table.at(tokens, base)
-        + table.at(sampled, table.head_s)
-        + table.decode_s_per_token * cached
-        + table.prefill_s_per_pair * pairs
-    )
-
-
-def _steps_s(table: StepTable, tokens: Floats, sampled: Floats, cached: Floats, pairs: Floats) -> Floats:
-    return np.asarray(
-        table.at(tokens, table.base_s)
         + table.at(sampled, table.head_s)
         + table.decode_s_per_token * cached
         + table.prefill_s_per_pair * pairs

@@ -1,6 +1,6 @@
 """From a question to an answer: screen every deployment in closed form, simulate the best, put them on fabrics."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -9,7 +9,7 @@ from topoopt.base.errors import Infeasible
 from topoopt.inference.fabric_comparison import ServedFabric
 from topoopt.inference.requests import Objectives
 from topoopt.inference.search.answer import RELIEFS, Relief, ServingAnswer, faster_network, relieved
-from topoopt.inference.search.candidates import Candidate, candidates, pareto_front
+from topoopt.inference.search.candidates import candidates, pareto_front
 from topoopt.inference.search.closed_form import splits_of
 from topoopt.inference.search.fabric_choice import OnOneFabric, on_fabric, on_fabrics
 from topoopt.inference.search.goodput import (
@@ -49,13 +49,29 @@ def serve(question: Question, on_progress: Progress) -> ServingAnswer:
         readers = answerers
     found = candidates(readers, answerers, demand, question.objectives, machine.settings, limits)
     front = pareto_front(readers, answerers, demand, machine.settings, limits)
-    chosen = _promising(found, question.top)
+    modes = dict.fromkeys(one.deployment.mode for one in found)
+    chosen = [
+        one for mode in modes for one in [one for one in found if one.deployment.mode == mode][: question.top]
+    ]
     simulated = []
     for place, one in enumerate(chosen):
         on_progress("simulating deployments", place, len(chosen))
         simulated.append(evaluated(demand, question.objectives, one, _always(question.fleet(one))))
     simulated.sort(key=lambda one: (-one.goodput_per_s, -one.output_tokens_per_s))
-    _check_rate(question, simulated)
+    best = max(simulated, key=lambda one: one.stable_per_s)
+    rate, stable = question.demand.rate_per_s, best.stable_per_s
+    if rate is not None and rate > NOISE * stable:
+        raise Infeasible(
+            f"rate {rate:g}/s: more than {question.limits.accelerators} accelerators keep up with; the largest that is "
+            f"stable is {stable:.3g}/s, with {best.words}"
+        )
+    if simulated[0].goodput_per_s == 0:
+        near = max(simulated, key=lambda one: one.run.attainment(question.objectives))
+        at = "" if rate is None else f"at {rate:g}/s "
+        raise Infeasible(
+            f"slo_share {question.objectives.share:g}: at no rate do so many requests meet both objectives; "
+            f"{at}{near.run.attainment(question.objectives):.1%} do, with {near.words}"
+        )
     rows: tuple[OnOneFabric, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     if question.network is not None:
@@ -83,30 +99,6 @@ def _with_gains(answer: ServingAnswer) -> ServingAnswer:
 
 def _always(fleet: Fleet) -> Callable[[float], Fleet]:
     return lambda rate_per_s: fleet
-
-
-def _promising(found: list[Candidate], top: int) -> list[Candidate]:
-    """Return the best of each mode."""
-    modes = dict.fromkeys(one.deployment.mode for one in found)
-    return [one for mode in modes for one in [one for one in found if one.deployment.mode == mode][:top]]
-
-
-def _check_rate(question: Question, simulated: Sequence[Evaluated]) -> None:
-    """Refuse a rate that no deployment keeps up with, whatever the network."""
-    best = max(simulated, key=lambda one: one.stable_per_s)
-    rate, stable = question.demand.rate_per_s, best.stable_per_s
-    if rate is not None and rate > NOISE * stable:
-        raise Infeasible(
-            f"rate {rate:g}/s: more than {question.limits.accelerators} accelerators keep up with; the largest that is "
-            f"stable is {stable:.3g}/s, with {best.words}"
-        )
-    if simulated[0].goodput_per_s == 0:
-        near = max(simulated, key=lambda one: one.run.attainment(question.objectives))
-        at = "" if rate is None else f"at {rate:g}/s "
-        raise Infeasible(
-            f"slo_share {question.objectives.share:g}: at no rate do so many requests meet both objectives; "
-            f"{at}{near.run.attainment(question.objectives):.1%} do, with {near.words}"
-        )
 
 
 def measured(question: Question, found: Evaluated, row: ServedFabric | None = None) -> Evaluated:

@@ -127,7 +127,10 @@ def _best_on(
         if best in done or len(done) == MOST_SIMULATED:
             break
         row = promises[best].row
-        done[best] = _evaluated(question, row, by_deployment[row.deployment])
+        one = by_deployment[row.deployment]
+        fleet_at: Callable[[float], Fleet] = partial(_fleet, question.fleet(one), row, question)
+        found = evaluated(question.demand, question.objectives, one, fleet_at)
+        done[best] = found if _computes(row) else _bound_by_network(found, row)
     best = max(done, key=lambda index: (done[index].goodput_per_s, done[index].run.output_tokens_per_s))
     return OnOneFabric(replace(promises[best].row, tried=len(promises)), done[best])
 
@@ -143,12 +146,6 @@ def _promised(found: Sequence[Candidate], simulated: Sequence[Evaluated]) -> Ite
         rate = known.get(deployment, candidate.rate_per_s * kept.get(deployment.mode, 0.0))
         if rate > 0:
             yield Contender(rate, deployment)
-
-
-def _evaluated(question: Question, row: ServedFabric, one: Candidate) -> Evaluated:
-    fleet_at: Callable[[float], Fleet] = partial(_fleet, question.fleet(one), row, question)
-    found = evaluated(question.demand, question.objectives, one, fleet_at)
-    return found if _computes(row) else _bound_by_network(found, row)
 
 
 def _fleet(fleet: Fleet, row: ServedFabric, question: Question, rate_per_s: float) -> Fleet:

@@ -246,7 +246,10 @@ def _of_first_tokens(run: ServingRun) -> Binding:
         return Binding("KV capacity", "requests wait before full memories")
     if run.seconds(Clock.NO_PLACE) > HELD_BACK * busy_s:
         return Binding("queue", "requests wait for a place; a larger max_batch would let them in")
-    if _busy_share(run) < FULL:
+    readers = run.fleet.pools[0].pool.replicas
+    what = (Clock.READING,) if run.fleet.prefill else (Clock.READING, Clock.ANSWERING, Clock.BOTH)
+    busy_share = sum(run.seconds(one) for one in what) / (readers * run.end_s)
+    if busy_share < FULL:
         return Binding("queue", "requests wait in bursts, while replicas have nothing to do at other times")
     return Binding(reads, "replicas that read prompts are busy all the time")
 
@@ -263,12 +266,6 @@ def _of_other_tokens(run: ServingRun) -> Binding:
     if bound == "compute":
         return Binding(bound, f"a step of {batch:,.0f} answers is arithmetic for the most part")
     return Binding(bound, f"a step of {batch:,.0f} answers takes nearly as long as one of a single answer")
-
-
-def _busy_share(run: ServingRun) -> float:
-    readers = run.fleet.pools[0].pool.replicas
-    what = (Clock.READING,) if run.fleet.prefill else (Clock.READING, Clock.ANSWERING, Clock.BOTH)
-    return sum(run.seconds(one) for one in what) / (readers * run.end_s)
 
 
 def _bound_by(table: StepTable, tokens: float, prompts: bool) -> str:

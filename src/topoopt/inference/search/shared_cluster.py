@@ -12,7 +12,7 @@ from topoopt.inference.fabric_evaluation import ServingStack, prepared
 from topoopt.inference.memory import cache_bytes_per_token, cache_capacity
 from topoopt.inference.network.latency import PoolLaws, expected
 from topoopt.inference.network.placement import laid_routes
-from topoopt.inference.network.reach import Reach, Served, StepReach, reach
+from topoopt.inference.network.reach import Reach, Served, reach
 from topoopt.inference.network.traffic import serving_traffic
 from topoopt.inference.requests import Arrivals, Lengths, RequestLoad, Requests, draw_requests
 from topoopt.inference.search.fabric_choice import with_network
@@ -110,46 +110,39 @@ def answer_times(service: Service, send_s: Mapping[float, float], slowness: floa
         Times that exchanges of experts, stages and split layers take, over those with nobody else.
     """
     requests = service.requests
-    run = simulate_serving(_fleet(service, slowness), requests)
+    served, laws, way = service.served, service.laws, service.way
+    deployment = served.deployment
+    busy = np.minimum(service.load.requests_per_s * way.kv_busy, 1.0)
+    decoding, reading = (
+        replace(step, link_s_per_token=slowness * step.link_s_per_token) for step in (way.decode, way.prefill)
+    )
+    if deployment.prefill is None:
+        table = with_network(laws.decode, decoding, decoding, busy)
+        fleet = Fleet(
+            deployment.mode, _replicas(service, deployment.decode, table), settings=deployment.settings
+        )
+    else:
+        decode = _replicas(service, deployment.decode, with_network(laws.decode, decoding, None, busy))
+        prefill = _replicas(service, deployment.prefill, with_network(laws.prefill, None, reading, busy))
+        each = cache_bytes_per_token(served.model, deployment.settings.kv_precision)
+        replicas = deployment.decode.replicas + deployment.prefill.replicas
+        transfer = uniform_transfer(replicas, 0.0, AT_ONCE_BYTES_PER_S, each)
+        fleet = Fleet(deployment.mode, decode, prefill, deployment.settings, transfer=transfer)
+    run = simulate_serving(fleet, requests)
     kept = slice(len(requests) // 3, -(len(requests) // 6))  # the first find nobody, the last leave nobody
     ttft_s = run.ttft_s
     if send_s:
         law = service.laws.transfer
-        ttft_s = ttft_s + law.start_s + _by_length(requests, send_s) / law.efficiency
+        # a send for each request: quantiles of those seen, in order of prompts, by chance among equal ones
+        chance = np.random.default_rng(len(requests)).random(len(requests))
+        rank = np.empty(len(requests), np.int64)
+        rank[np.lexsort((chance, requests.input_tokens))] = np.arange(len(requests))
+        times_s = np.array(sorted(send_s))
+        below = np.cumsum([send_s[time_s] for time_s in times_s.tolist()])
+        place = np.searchsorted(below, (rank + 0.5) / len(requests) * below[-1])
+        by_length = np.asarray(times_s[np.minimum(place, len(times_s) - 1)])
+        ttft_s = ttft_s + law.start_s + by_length / law.efficiency
     return ttft_s[kept], run.tpot_s[kept]
-
-
-def _by_length(requests: Requests, send_s: Mapping[float, float]) -> Floats:
-    """Return a send for each request: quantiles of those seen, in order of prompts, by chance among equal ones."""
-    chance = np.random.default_rng(len(requests)).random(len(requests))
-    rank = np.empty(len(requests), np.int64)
-    rank[np.lexsort((chance, requests.input_tokens))] = np.arange(len(requests))
-    times_s = np.array(sorted(send_s))
-    below = np.cumsum([send_s[time_s] for time_s in times_s.tolist()])
-    place = np.searchsorted(below, (rank + 0.5) / len(requests) * below[-1])
-    return np.asarray(times_s[np.minimum(place, len(times_s) - 1)])
-
-
-def _fleet(service: Service, slowness: float) -> Fleet:
-    served, laws, way = service.served, service.laws, service.way
-    deployment = served.deployment
-    busy = np.minimum(service.load.requests_per_s * way.kv_busy, 1.0)
-    decoding, reading = (_slower(step, slowness) for step in (way.decode, way.prefill))
-    if deployment.prefill is None:
-        table = with_network(laws.decode, decoding, decoding, busy)
-        return Fleet(
-            deployment.mode, _replicas(service, deployment.decode, table), settings=deployment.settings
-        )
-    decode = _replicas(service, deployment.decode, with_network(laws.decode, decoding, None, busy))
-    prefill = _replicas(service, deployment.prefill, with_network(laws.prefill, None, reading, busy))
-    each = cache_bytes_per_token(served.model, deployment.settings.kv_precision)
-    replicas = deployment.decode.replicas + deployment.prefill.replicas
-    transfer = uniform_transfer(replicas, 0.0, AT_ONCE_BYTES_PER_S, each)
-    return Fleet(deployment.mode, decode, prefill, deployment.settings, transfer=transfer)
-
-
-def _slower(step: StepReach, slowness: float) -> StepReach:
-    return replace(step, link_s_per_token=slowness * step.link_s_per_token)
 
 
 def _replicas(service: Service, pool: Pool, table: StepTable) -> Replicas:

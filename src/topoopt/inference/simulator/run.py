@@ -201,6 +201,11 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
     changes = _changes(fleet)
     room = 2 * len(requests) + replicas + len(changes) + 8
     transfer = fleet.transfer
+    rows = np.zeros((fleet.replicas, len(Replica)), np.int64)
+    rows[:, Replica.UP] = 1
+    if fleet.prefill:
+        rows[fleet.prefill.pool.replicas :, Replica.POOL] = 1
+    replica_rows = rows
     return State(
         tally=_counts(fleet, requests, blocks),
         number=_numbers(fleet),
@@ -211,7 +216,7 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
         time=np.full((len(requests), len(layout.Time)), layout.NEVER_YET),
         block_first=requests.block_first if keeps else np.zeros(len(requests) + 1, np.int64),
         block=block.astype(np.int64),
-        replica=_replica_rows(fleet),
+        replica=replica_rows,
         clock=_clocks(replicas),
         running=np.zeros((replicas, max(width, 1)), np.int64),
         pool=_pools(fleet),
@@ -319,14 +324,6 @@ def _request_rows(fleet: Fleet, requests: Requests) -> NDArray[np.int64]:
     rows[:, Request.OUTPUT] = requests.output_tokens
     rows[:, Request.TOTAL] = np.ceil((requests.output_tokens - 1) / fleet.settings.accepted_tokens)
     rows[:, Request.REPLICA] = rows[:, Request.SOURCE] = -1
-    return rows
-
-
-def _replica_rows(fleet: Fleet) -> NDArray[np.int64]:
-    rows = np.zeros((fleet.replicas, len(Replica)), np.int64)
-    rows[:, Replica.UP] = 1
-    if fleet.prefill:
-        rows[fleet.prefill.pool.replicas :, Replica.POOL] = 1
     return rows
 
 

@@ -65,11 +65,24 @@ def step_table(
     part = find_accelerator(accelerator)
     stack = ServedStack(model, part, settings, engine, split=parallelism)
     law = shipped_constants(stack) if constants is None else constants
-    one = replica(model, part, _degrees(parallelism), settings)
+    degrees = Degrees(
+        *(
+            np.array([float(degree)])
+            for degree in (
+                parallelism.tensor,
+                parallelism.pipeline,
+                parallelism.expert,
+                parallelism.attention_data,
+            )
+        )
+    )
+    one = replica(model, part, degrees, settings)
     if free_between:
         domain = np.minimum(one.domain, free_between)
         one = replace(one, network_bytes_per_s=np.full(1, np.inf), domain=domain)
-    tokens = _points(parallelism.attention_data)
+    # the numbers of tokens of a table: all powers of two and of half steps between, from 1
+    exponents = np.arange(0, 2 * int(np.ceil(np.log2(LARGEST_STEP * parallelism.attention_data))) + 1) / 2
+    tokens = np.unique(np.round(2.0**exponents)).astype(float)
     rows = Replica(*(np.repeat(getattr(one, name), len(tokens)) for name in Replica.__slots__))
     own = tokens / parallelism.attention_data
     floor = law.prompt_layer_s * one.layers
@@ -118,18 +131,6 @@ def check_split(model: TransformerModel, parallelism: Parallelism) -> None:
     if parallelism.expert > experts:
         what = f"has {experts} experts" if model.experts else "has no experts"
         raise InvalidInput(f"expert {parallelism.expert}: {model.name} {what}; take at most {experts}")
-
-
-def _degrees(one: Parallelism) -> Degrees:
-    return Degrees(
-        *(np.array([float(degree)]) for degree in (one.tensor, one.pipeline, one.expert, one.attention_data))
-    )
-
-
-def _points(copies: int) -> Floats:
-    """Return the numbers of tokens of a table: all powers of two and of half steps between, from 1."""
-    exponents = np.arange(0, 2 * int(np.ceil(np.log2(LARGEST_STEP * copies))) + 1) / 2
-    return np.unique(np.round(2.0**exponents)).astype(float)
 
 
 def decode_step_s(one: Replica, law: Constants, requests: Number, cached: Number) -> Floats:

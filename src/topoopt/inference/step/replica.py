@@ -146,7 +146,7 @@ def replica(
         "experts_held": weights.experts / degrees.expert,
         "cache_bytes_per_token": (cache.whole_values - sparse) * element / held,
         "window_bytes_per_token": (cache.window_values + sparse) * element / held,
-        "window": _seen(model),
+        "window": model.window if model.window_layers else 2**31,
         "state_bytes": 2 * 4.0 * cache.state_values / tensor,
         "cached_flops": _cached_flops(model) / tensor,
         **_pair_flops(model, tensor),
@@ -176,11 +176,6 @@ def stacked(replicas: Sequence[Replica]) -> Replica:
             for one in fields(Replica)
         }
     )
-
-
-def _seen(model: TransformerModel) -> int:
-    """Return how many tokens a layer that does not look at all of them looks at."""
-    return model.window if model.window_layers else 2**31
 
 
 def _cached_flops(model: TransformerModel) -> float:

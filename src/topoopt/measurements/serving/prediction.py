@@ -193,7 +193,18 @@ def predict_served_runs(path: str, own: ServingCalibration | None = None) -> Pre
     values = law_values(runs, own) if runs else {}
     for place, run in enumerate(runs):
         mine = {name: float(column[place]) for name, column in values.items() if np.isfinite(column[place])}
-        mine = _named(run, mine) | _moved(run)
+        if np.isnan(run.cache_bytes):
+            moved = {}
+        else:
+            tokens = int(run.prompt) + TEMPLATE_TOKENS.get(run.stack.engine, 0)
+            once = request_cache_bytes(run.stack.model, tokens, run.stack.settings.kv_precision)
+            size = once * cache_copies(run.stack.model, run.prefill.tensor)
+            engine = run.stack.engine if run.stack.engine in ("vllm", "sglang") else DEFAULT_ENGINE
+            moved = {
+                "kv_bytes": size,
+                "kv_transfer": transfer_law(engine).transfer_s(size / NOMINAL_BYTES_PER_S),
+            }
+        mine = _named(run, mine) | moved
         errors = {}
         for name, measured in _named(run, {**run.measured, "kv_bytes": run.cache_bytes}).items():
             why = why_not_scored(run, "throughput" if name.endswith("throughput") else name)
@@ -216,17 +227,6 @@ def _named(run: ServedRun, values: Mapping[str, float]) -> dict[str, float]:
     """Return quantities by the names under which they are scored."""
     offline = {"throughput": "offline_throughput"} if run.mode == "offline" else {}
     return {offline.get(name, name): value for name, value in values.items()}
-
-
-def _moved(run: ServedRun) -> dict[str, float]:
-    """Return bytes and seconds of bringing one request's caches from pool to pool, where that was measured."""
-    if np.isnan(run.cache_bytes):
-        return {}
-    tokens = int(run.prompt) + TEMPLATE_TOKENS.get(run.stack.engine, 0)
-    once = request_cache_bytes(run.stack.model, tokens, run.stack.settings.kv_precision)
-    size = once * cache_copies(run.stack.model, run.prefill.tensor)
-    engine = run.stack.engine if run.stack.engine in ("vllm", "sglang") else DEFAULT_ENGINE
-    return {"kv_bytes": size, "kv_transfer": transfer_law(engine).transfer_s(size / NOMINAL_BYTES_PER_S)}
 
 
 def _row(one: RunPrediction) -> dict[str, Any]:

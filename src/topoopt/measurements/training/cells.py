@@ -187,9 +187,28 @@ def with_cells(row: Row) -> Row:
         row = {**row, "zero": _stage_of_fsdp(row)}
     if text(row, "nodes") and not text(row, "gpus"):
         row = {**row, "gpus": str(whole(row, "nodes") * whole(row, "gpus_per_node", SERVER))}
-    row = {**row, **_of_accelerators(row)}
+    cells = {}
+    for column in ("dp", "gbs"):
+        match = SHARE_OF_ALL.fullmatch(text(row, column))
+        if match:
+            gpus, share = whole(row, "gpus"), int(match[2])
+            cells[column] = f"{gpus / max(share, 1) if match[1] == '/' else gpus * share:g}"
+    of_accelerators = cells
+    row = {**row, **of_accelerators}
     if not text(row, "gbs") and not text(row, "gbs_tokens"):
-        row = {**row, "gbs": _batch(row)}
+        # the sequences of a batch from those of a replica, or from micro-batches; nothing where none is
+        # said
+        said = [column for column in ("local_batch", "grad_accum") if text(row, column)]
+        if not said or not text(row, "gpus"):
+            batch = ""
+        else:
+            inside = degree(row, "tp") * degree(row, "pp") * degree(row, "cp")
+            replicas = whole(row, "dp", max(whole(row, "gpus") // inside, 1))
+            if said[0] == "local_batch":
+                batch = str(whole(row, "local_batch") * replicas)
+            else:
+                batch = str(whole(row, "grad_accum") * whole(row, "mbs", 1) * replicas)
+        row = {**row, "gbs": batch}
     if (
         text(row, "local_batch")
         and not (text(row, "mbs") or text(row, "grad_accum"))
@@ -197,17 +216,6 @@ def with_cells(row: Row) -> Row:
     ):
         row = {**row, "mbs": text(row, "local_batch")}
     return row
-
-
-def _of_accelerators(row: Row) -> dict[str, str]:
-    """Return replicas and sequences that are said by the number of accelerators."""
-    cells = {}
-    for column in ("dp", "gbs"):
-        match = SHARE_OF_ALL.fullmatch(text(row, column))
-        if match:
-            gpus, share = whole(row, "gpus"), int(match[2])
-            cells[column] = f"{gpus / max(share, 1) if match[1] == '/' else gpus * share:g}"
-    return cells
 
 
 def _of_parallelism(row: Row) -> dict[str, str]:
@@ -246,18 +254,6 @@ def _stage_of_fsdp(row: Row) -> str:
             return str(zero_stage({"zero": cell}))
     words = " ".join(text(row, place) for place in ("framework", "source", "dataset", "note")).lower()
     return "fsdp" if sharded else "1" if meaning("framework", words) == "nemo" else "0"
-
-
-def _batch(row: Row) -> str:
-    """Return the sequences of a batch from those of a replica, or from micro-batches; nothing where none is said."""
-    said = [column for column in ("local_batch", "grad_accum") if text(row, column)]
-    if not said or not text(row, "gpus"):
-        return ""
-    inside = degree(row, "tp") * degree(row, "pp") * degree(row, "cp")
-    replicas = whole(row, "dp", max(whole(row, "gpus") // inside, 1))
-    if said[0] == "local_batch":
-        return str(whole(row, "local_batch") * replicas)
-    return str(whole(row, "grad_accum") * whole(row, "mbs", 1) * replicas)
 
 
 def _of_documents(row: Row) -> dict[str, str]:

@@ -174,7 +174,25 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit[Calibration]:
         check_known("weight", dataset, known)
     start = starting_calibration(rules.start or name, name, rules.attention)
     fit = calibrate(timed_runs(fitted_runs), start, Weights(rules.weights or {}), rules.seed, rules.strength)
-    calibration = replace(fit.calibration, provenance=_provenance(fit, path, rules))
+    words = {
+        "accelerator": [",".join(rules.accelerators)] if rules.accelerators else [],
+        "start": [rules.start] if rules.start else [],
+        "attention": [fit.calibration.attention],
+        "weight": [f"{name}={weight:g}" for name, weight in (rules.weights or {}).items()],
+        "strength": [f"{fit.strength:g}"],
+    }
+    flags = [f"--{word} {value}" for word, values in words.items() for value in values]
+    provenance = {
+        **fit.calibration.provenance,
+        "command": " ".join(["topoopt llm calibrate", Path(path).name, *flags]),
+        "runs": ", ".join(
+            f"{name} {error.runs}" for name, error in fit.errors["in_sample"].items() if name != "all"
+        ),
+        "mape_percent": _listed(fit.errors["in_sample"]),
+        "mape_percent_held_out": _listed(fit.errors["cross_validated"]),
+        "mape_percent_size_held_out": _listed(fit.errors["leave_one_size_out"]),
+    }
+    calibration = replace(fit.calibration, provenance=provenance)
     rows = {run.row for run in fitted_runs}
     about = {
         "other_runs": dict(Counter(run.system.accelerator for run in timed(runs) if run.row not in rows)),
@@ -219,28 +237,6 @@ def runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[st
             f"accelerator: no timed run of {', '.join(names)} in {place}; it has {', '.join(known)}"
         )
     return names[0], of_these
-
-
-def _provenance(fit: Fit, path: str, rules: FitRules) -> dict[str, str]:
-    """Return what a calibration was made of, and by which command."""
-    words = {
-        "accelerator": [",".join(rules.accelerators)] if rules.accelerators else [],
-        "start": [rules.start] if rules.start else [],
-        "attention": [fit.calibration.attention],
-        "weight": [f"{name}={weight:g}" for name, weight in (rules.weights or {}).items()],
-        "strength": [f"{fit.strength:g}"],
-    }
-    flags = [f"--{word} {value}" for word, values in words.items() for value in values]
-    return {
-        **fit.calibration.provenance,
-        "command": " ".join(["topoopt llm calibrate", Path(path).name, *flags]),
-        "runs": ", ".join(
-            f"{name} {error.runs}" for name, error in fit.errors["in_sample"].items() if name != "all"
-        ),
-        "mape_percent": _listed(fit.errors["in_sample"]),
-        "mape_percent_held_out": _listed(fit.errors["cross_validated"]),
-        "mape_percent_size_held_out": _listed(fit.errors["leave_one_size_out"]),
-    }
 
 
 def _listed(errors: Errors) -> str:

@@ -238,7 +238,8 @@ def run_memory(run: Run) -> MemoryColumns:
     """
     ways = [run.configuration.recompute] if text(run.row.cells, "recompute") else RECOMPUTATIONS
     table = configuration_table([replace(run.configuration, recompute=how) for how in ways])
-    return _least(memory(run.model, table, *_stack(run)))
+    needed = memory(run.model, table, *_stack(run))
+    return take_rows(needed, np.array([np.argmin(needed.total)]))
 
 
 def measured_bytes(run: Run, needed: MemoryColumns) -> float:
@@ -251,10 +252,6 @@ def measured_bytes(run: Run, needed: MemoryColumns) -> float:
 
 def _stack(run: Run) -> tuple[str, str, str]:
     return run.system.accelerator, run_attention(run.row.cells), run_framework(run.row.cells)
-
-
-def _least(needed: MemoryColumns) -> MemoryColumns:
-    return take_rows(needed, np.array([np.argmin(needed.total)]))
 
 
 def counted_bytes(needed: MemoryColumns, row: Row) -> float:

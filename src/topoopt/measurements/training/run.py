@@ -272,9 +272,19 @@ def _configuration(row: Row, model: TransformerModel, accelerators: int, system:
             f"ep·etp = {degrees['ep'] * etp} does not divide tp·cp·dp = {accelerators // degrees['pp']}"
         )
     sequence = whole(row, "seq", model.sequence)
-    batch = _global_batch(row, sequence, dp)
+    # the sequences of the batch; of so many tokens (`4M tokens`), as many as go round the replicas
+    tokens = re.fullmatch(r"(.*?)\s*tok(?:en)?s?", text(row, "gbs"), re.IGNORECASE)
+    written = tokens[1] if tokens else text(row, "gbs_tokens")
+    if not written or (text(row, "gbs") and not tokens):
+        batch = whole(row, "gbs")
+    else:
+        batch = max(round(whole({"gbs": written}, "gbs") / sequence / dp), 1) * dp
     if batch < dp:
         raise InvalidInput(f"gbs: {batch} sequences do not go round {dp} replicas")
+    # the words of a row without those that a degree of 1 leaves nothing to do: a column is of all rows
+    rare = rare_fields(row, degrees["tp"], system)
+    idle = {name for degree, names in IDLE_AT_1.items() if degrees[degree] == 1 for name in names}
+    with_effect = {name: value for name, value in rare.items() if name not in idle}
     configuration = Configuration(
         **degrees,
         etp=etp,
@@ -286,26 +296,10 @@ def _configuration(row: Row, model: TransformerModel, accelerators: int, system:
         zero=zero_stage(row),
         sequence_parallel=switched_on(row, "seq_parallel", True) and degrees["tp"] > 1,
         precision=precision(row) or _likely_precision(row, system),
-        **recipe_fields(row, degrees["pp"], degrees["vpp"], degrees["ep"])
-        | _with_effect(rare_fields(row, degrees["tp"], system), degrees),
+        **recipe_fields(row, degrees["pp"], degrees["vpp"], degrees["ep"]) | with_effect,
     )
     check_configuration(model, configuration, accelerators, uneven_stages=True)
     return configuration
-
-
-def _with_effect(rare: dict[str, Any], degrees: Mapping[str, int]) -> dict[str, Any]:
-    """Return the words of a row without those that a degree of 1 leaves nothing to do: a column is of all rows."""
-    idle = {name for degree, names in IDLE_AT_1.items() if degrees[degree] == 1 for name in names}
-    return {name: value for name, value in rare.items() if name not in idle}
-
-
-def _global_batch(row: Row, sequence: int, dp: int) -> int:
-    """Return the sequences of the batch; of so many tokens (``4M tokens``), as many as go round the replicas."""
-    tokens = re.fullmatch(r"(.*?)\s*tok(?:en)?s?", text(row, "gbs"), re.IGNORECASE)
-    written = tokens[1] if tokens else text(row, "gbs_tokens")
-    if not written or (text(row, "gbs") and not tokens):
-        return whole(row, "gbs")
-    return max(round(whole({"gbs": written}, "gbs") / sequence / dp), 1) * dp
 
 
 def _likely_precision(row: Row, system: System) -> str:

@@ -90,7 +90,21 @@ def measured_s(row: Row, model: TransformerModel, one: Configuration, system: Sy
         return math.nan, ""
     if _amount(row, column) <= 0:
         raise InvalidInput(f"{column}: must be positive, got {_amount(row, column):g}")
-    seconds = _seconds(row, column, model, one, system)
+    amount = _amount(row, column)
+    tokens = one.global_batch * one.sequence
+    plain = {
+        "iter_time_s": amount,
+        "iter_time_ms": amount / 1e3,
+        "tokens_per_s_per_gpu": tokens / (amount * one.accelerators),
+        "tokens_per_s": tokens / amount,
+        "sequences_per_s": one.global_batch / amount,
+    }
+    if column in plain:
+        seconds = plain[column]
+    else:
+        usual = "hardware" if column == "hfu_pct" else ""
+        rate = amount * (1e12 if column == "tflops_per_gpu" else _peak_flops(row, one, system))
+        seconds = _flops(text(row, "tflops_def") or usual, model, one) / rate / one.accelerators
     if not 0 < seconds < math.inf:
         raise InvalidInput(f"{column}: {text(row, column)} would be {seconds:g} s an iteration")
     _check_rate(model, one, system, seconds)
@@ -105,32 +119,11 @@ def measured_bytes(row: Row) -> float:
 def _amount(row: Row, column: str) -> float:
     """Return what a column says, in its own unit."""
     if column == "iter_time_s":
-        return _written_s(row)
+        match = TIME.fullmatch(text(row, "iter_time_s"))
+        if match is None:
+            return number(row, "iter_time_s")
+        return number({"iter_time_s": match[1]}, "iter_time_s") * (1e-3 if match[2] == "ms" else 1)
     return _share(row, column) if column in ("mfu_pct", "hfu_pct") else number(row, column)
-
-
-def _seconds(row: Row, column: str, model: TransformerModel, one: Configuration, system: System) -> float:
-    amount = _amount(row, column)
-    tokens = one.global_batch * one.sequence
-    plain = {
-        "iter_time_s": amount,
-        "iter_time_ms": amount / 1e3,
-        "tokens_per_s_per_gpu": tokens / (amount * one.accelerators),
-        "tokens_per_s": tokens / amount,
-        "sequences_per_s": one.global_batch / amount,
-    }
-    if column in plain:
-        return plain[column]
-    usual = "hardware" if column == "hfu_pct" else ""
-    rate = amount * (1e12 if column == "tflops_per_gpu" else _peak_flops(row, one, system))
-    return _flops(text(row, "tflops_def") or usual, model, one) / rate / one.accelerators
-
-
-def _written_s(row: Row) -> float:
-    match = TIME.fullmatch(text(row, "iter_time_s"))
-    if match is None:
-        return number(row, "iter_time_s")
-    return number({"iter_time_s": match[1]}, "iter_time_s") * (1e-3 if match[2] == "ms" else 1)
 
 
 def _share(row: Row, column: str) -> float:
@@ -153,19 +146,15 @@ def _flops(definition: str, model: TransformerModel, one: Configuration) -> floa
         known = ", ".join((*FLOPS_DEFINITIONS, "hardware"))
         raise InvalidInput(f'tflops_def: expected one of {known}, got "{definition}"')
     if name == "hardware":
-        return _hardware_flops(model, one)
+        # matrix products with those that are computed again: all layers, or the attention's core
+        forward, bits = forward_flops(model, one.sequence), recomputation_bits(one.recompute)
+        again = forward.layers.core_flops if bits & part_bit("core") else 0.0
+        if bits & part_bit("full"):
+            again = forward.layers.total_flops
+        return (3 * forward.total_flops + again) * one.global_batch * one.sequence
     if name == USUAL_DEFINITION:
         return iteration_flops(model, one)  # frozen weights and packed documents ask for less
     return flops_per_iteration(name, model, one.global_batch, one.sequence)
-
-
-def _hardware_flops(model: TransformerModel, one: Configuration) -> float:
-    """Return matrix products with those that are computed again: all layers, or the attention's core."""
-    forward, bits = forward_flops(model, one.sequence), recomputation_bits(one.recompute)
-    again = forward.layers.core_flops if bits & part_bit("core") else 0.0
-    if bits & part_bit("full"):
-        again = forward.layers.total_flops
-    return (3 * forward.total_flops + again) * one.global_batch * one.sequence
 
 
 def _peak_flops(row: Row, one: Configuration, system: System) -> float:
@@ -216,7 +205,19 @@ def run_model(row: Row) -> TransformerModel:
         return _by_shapes(row)
     known = _named(row)
     if known is not None and (not shaped or mixture or whole(row, "hidden") == known.hidden):
-        return _changed(known, row)
+        # a known model with the shapes of a row: a part of its layers, other experts
+        said: dict[str, Any] = {
+            field: whole(row, column) for column, field in SHAPES.items() if text(row, column)
+        }
+        said |= {name: switched_on(row, name, False) for name in ("gated", "tied") if text(row, name)}
+        if text(row, "capacity_factor"):
+            said["capacity_factor"] = number(row, "capacity_factor")
+        experts = known.experts
+        if experts is not None and "ffn" in said and "expert_ffn" not in said:
+            all_mixed = known.moe_layers == known.layers
+            if all_mixed or said["ffn"] == experts.ffn:  # that column is of whatever size a table has
+                said["expert_ffn"] = said.pop("ffn")
+        return _with_dense_layers(changed_model(known, Shapes(**said)), row)
     if shaped and (not mixture or text(row, "experts")):
         return _by_shapes(row)
     why = "experts: not in the table" if shaped else "layers, hidden: missing"
@@ -232,22 +233,6 @@ def _named(row: Row) -> TransformerModel | None:
             known = find_transformer(word)
             return replace(known, mtp_layers=0) if re.search(WITHOUT_MTP, name.lower()) else known
     return None
-
-
-def _changed(model: TransformerModel, row: Row) -> TransformerModel:
-    """Return a known model with the shapes of a row: a part of its layers, other experts."""
-    said: dict[str, Any] = {
-        field: whole(row, column) for column, field in SHAPES.items() if text(row, column)
-    }
-    said |= {name: switched_on(row, name, False) for name in ("gated", "tied") if text(row, name)}
-    if text(row, "capacity_factor"):
-        said["capacity_factor"] = number(row, "capacity_factor")
-    experts = model.experts
-    if experts is not None and "ffn" in said and "expert_ffn" not in said:
-        all_mixed = model.moe_layers == model.layers
-        if all_mixed or said["ffn"] == experts.ffn:  # that column is of whatever size a table has
-            said["expert_ffn"] = said.pop("ffn")
-    return _with_dense_layers(changed_model(model, Shapes(**said)), row)
 
 
 def _with_dense_layers(model: TransformerModel, row: Row) -> TransformerModel:

@@ -51,7 +51,15 @@ def completed(
         listed = _servers(content.servers, servers, wiring.degree)
         width = _width(wiring, len(content.panels))
         parts = content.panels or [PanelPart(name=f"panel{index}") for index in range(wiring.panels)]
-        _check_given(listed, parts, content.cables)
+        there = tuple(Panel(one.name, one.kind, one.ports or LARGEST, "", 0) for one in parts)
+        Inventory(
+            listed,
+            there,
+            tuple(
+                Cable(one.id or f"cables[{index}]", one.server, one.interface, one.panel, one.port, one.side)
+                for index, one in enumerate(content.cables)
+            ),
+        )
         cables = _cables(wiring, listed, parts, content.cables, width)
         panels = _panels(parts, cables, None if content.panels else kind)
         return Inventory(listed, panels, cables)
@@ -102,21 +110,6 @@ def _interface(part: InterfacePart) -> Interface:
         port if part.port is None else part.port,
         part.mac or "",
         part.rdma_device or "",
-    )
-
-
-def _check_given(
-    servers: tuple[Server, ...], panels: Sequence[PanelPart], cables: Sequence[CablePart]
-) -> None:
-    """Refuse cables that go nowhere, before others are made up in their place."""
-    there = tuple(Panel(one.name, one.kind, one.ports or LARGEST, "", 0) for one in panels)
-    Inventory(
-        servers,
-        there,
-        tuple(
-            Cable(one.id or f"cables[{index}]", one.server, one.interface, one.panel, one.port, one.side)
-            for index, one in enumerate(cables)
-        ),
     )
 
 

@@ -231,7 +231,12 @@ def _csv(rows: list[Row]) -> str:
 def work_order(deployment: Deployment) -> str:
     """Return what is to be done by hand: cables that nothing has used so far, then the cords of each step."""
     lines = [_HEAD]
-    lines += _section("Cables to run", cable_lines(deployment.inventory, _new_cables(deployment)))
+    there = () if deployment.present is None else deployment.present.patches
+    used = circuits(deployment.inventory, deployment.present or deployment.wiring, there)
+    carrying = {cable.id for one in used for cable in (one.cable_a, one.cable_b)}
+    needed = (cable for one in deployment.circuits for cable in (one.cable_a, one.cable_b))
+    new_cables = list({cable.id: cable for cable in needed if cable.id not in carrying}.values())
+    lines += _section("Cables to run", cable_lines(deployment.inventory, new_cables))
     for title, some in _cords(deployment):
         lines += _section(title, some)
     return "\n".join(lines) + "\n"
@@ -256,15 +261,6 @@ def walking_order(inventory: Inventory, cables: Iterable[Cable]) -> list[Cable]:
         for index, interface in enumerate(server.interfaces)
     }
     return sorted(cables, key=lambda cable: (place[cable.server, cable.interface], cable.side != "out"))
-
-
-def _new_cables(deployment: Deployment) -> list[Cable]:
-    """Return the cables that the plan needs and that carry nothing now."""
-    there = () if deployment.present is None else deployment.present.patches
-    used = circuits(deployment.inventory, deployment.present or deployment.wiring, there)
-    carrying = {cable.id for one in used for cable in (one.cable_a, one.cable_b)}
-    needed = (cable for one in deployment.circuits for cable in (one.cable_a, one.cable_b))
-    return list({cable.id: cable for cable in needed if cable.id not in carrying}.values())
 
 
 def _cords(deployment: Deployment) -> Iterator[tuple[str, list[str]]]:

@@ -60,12 +60,22 @@ def netbox(deployment: Deployment) -> Contents:
         raise Infeasible("a port of NetBox has one cable, and directed links need two fibers at each port")
     inventory = deployment.inventory
     manual = [panel for panel in inventory.panels if panel.kind == "manual"]
+    names = dict.fromkeys(["server", *map(_kind, inventory.panels)])
+    colors = {"server": "2196f3", "patch panel": "9e9e9e", "optical switch": "ff9800"}
+    roles = [(name, name.replace(" ", "-"), colors[name]) for name in names]
+    models = dict.fromkeys(["server", *map(_model, inventory.panels)])
+    types = [(MAKER, model, model.replace(" ", "-"), 1) for model in models]
+    units: dict[str, int] = {}
+    places = [(one.rack, one.position) for one in inventory.servers]
+    for rack, position in places + [(one.rack, one.position) for one in inventory.panels]:
+        units[rack] = max(units.get(rack, _LEAST_UNITS), position)
+    racks = [(SITE, rack, "active", 19, most) for rack, most in units.items()]
     tables: dict[str, list[Sequence[Any]]] = {
         "01-sites": [("name", "slug", "status"), (SITE, SITE, "active")],
         "02-manufacturers": [("name", "slug"), (MAKER, MAKER)],
-        "03-device-roles": [("name", "slug", "color"), *_roles(inventory)],
-        "04-device-types": [("manufacturer", "model", "slug", "u_height"), *_types(inventory)],
-        "05-racks": [("site", "name", "status", "width", "u_height"), *_racks(inventory)],
+        "03-device-roles": [("name", "slug", "color"), *roles],
+        "04-device-types": [("manufacturer", "model", "slug", "u_height"), *types],
+        "05-racks": [("site", "name", "status", "width", "u_height"), *racks],
         "06-devices": [
             ("name", "role", "manufacturer", "device_type", "status", "site", "rack", "position", "face"),
             *_devices(inventory),
@@ -100,27 +110,8 @@ def _kind(panel: Panel) -> str:
     return "patch panel" if panel.kind == "manual" else "optical switch"
 
 
-def _roles(inventory: Inventory) -> list[tuple[str, str, str]]:
-    names = dict.fromkeys(["server", *map(_kind, inventory.panels)])
-    colors = {"server": "2196f3", "patch panel": "9e9e9e", "optical switch": "ff9800"}
-    return [(name, name.replace(" ", "-"), colors[name]) for name in names]
-
-
 def _model(panel: Panel) -> str:
     return f"{panel.kind} {panel.ports}"
-
-
-def _types(inventory: Inventory) -> list[tuple[str, str, str, int]]:
-    models = dict.fromkeys(["server", *map(_model, inventory.panels)])
-    return [(MAKER, model, model.replace(" ", "-"), 1) for model in models]
-
-
-def _racks(inventory: Inventory) -> list[tuple[str, str, str, int, int]]:
-    units: dict[str, int] = {}
-    places = [(one.rack, one.position) for one in inventory.servers]
-    for rack, position in places + [(one.rack, one.position) for one in inventory.panels]:
-        units[rack] = max(units.get(rack, _LEAST_UNITS), position)
-    return [(SITE, rack, "active", 19, most) for rack, most in units.items()]
 
 
 def _devices(inventory: Inventory) -> list[tuple[Any, ...]]:
@@ -150,7 +141,9 @@ def _ports(panels: Iterable[Panel], more: tuple[Any, ...]) -> list[Any]:
 def _cables(deployment: Deployment) -> list[tuple[str, ...]]:
     inventory = deployment.inventory
     kinds = {panel.name: panel.kind for panel in inventory.panels}
-    kept = _kept(deployment)
+    there = set() if deployment.present is None else set(deployment.present.patches)
+    pairs = zip(deployment.wiring.patches, deployment.circuits, strict=True)
+    kept = {one.id for patch, one in pairs if patch in there}
     carrying = {
         cable.id for one in deployment.circuits if one.id in kept for cable in (one.cable_a, one.cable_b)
     }
@@ -175,13 +168,6 @@ def _end(kinds: dict[str, str], cable: Cable) -> str:
     return "dcim.rearport" if kinds[cable.panel] == "manual" else "dcim.interface"
 
 
-def _kept(deployment: Deployment) -> set[str]:
-    """Return the circuits that are there already."""
-    there = set() if deployment.present is None else set(deployment.present.patches)
-    pairs = zip(deployment.wiring.patches, deployment.circuits, strict=True)
-    return {one.id for patch, one in pairs if patch in there}
-
-
 def inventory_file(deployment: Deployment) -> Contents:
     """Return the inventory as YAML; read again, it is the same inventory."""
     return {"inventory.yaml": inventory_text(deployment.inventory)}
@@ -192,21 +178,18 @@ def addressing_plan(deployment: Deployment) -> Contents:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(_identity_rows(deployment))
+    addressing, count = deployment.addressing, deployment.tables.identities
+    identity_rows = [
+        (name, "lo", f"{addressing.identity(server, identity)}/32", "", "", "", "", "")
+        for server, name in enumerate(addressing.server_names)
+        for identity in range(count)
+    ]
+    writer.writerows(identity_rows)
     writer.writerows(_end_rows(deployment))
     return {
         "addresses.csv": text.getvalue(),
         "addresses.json": json.dumps(_document(deployment), indent=1) + "\n",
     }
-
-
-def _identity_rows(deployment: Deployment) -> list[tuple[str, ...]]:
-    addressing, count = deployment.addressing, deployment.tables.identities
-    return [
-        (name, "lo", f"{addressing.identity(server, identity)}/32", "", "", "", "", "")
-        for server, name in enumerate(addressing.server_names)
-        for identity in range(count)
-    ]
 
 
 def _end_rows(deployment: Deployment) -> list[tuple[str, ...]]:

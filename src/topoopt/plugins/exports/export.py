@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput, check_known
@@ -88,9 +88,16 @@ def export(
     if panels is not None:
         check_known("panels", panels, PANEL_KINDS)
     names = (format,) if isinstance(format, str) else tuple(format)
-    forwarding = _forwarding(words)
+    said = checked_words(words, ForwardingWords)
+    check_known("paths", said["paths"], SPLITS)
+    prefixes = said["identity_prefix"], said["link_prefix"]
+    checked_prefixes(prefixes)
+    forwarding = {"paths": said["paths"], "prefixes": prefixes}
     if out is not None:
-        _check_out(out)
+        try:
+            check_folder(os.fspath(out))
+        except InvalidInput as error:
+            raise InvalidInput(f"out: {error}") from None
     made, name = plan_and_name(plan)
     now: Joined | None = None
     if present is not None:
@@ -118,19 +125,3 @@ def export_formats() -> ExportFormats:
     ExportFormats
     """
     return ExportFormats(tuple(FORMATS.values()))
-
-
-def _forwarding(words: ForwardingWords) -> dict[str, Any]:
-    """Return the words of forwarding as fields of a deployment."""
-    said = checked_words(words, ForwardingWords)
-    check_known("paths", said["paths"], SPLITS)
-    prefixes = said["identity_prefix"], said["link_prefix"]
-    checked_prefixes(prefixes)
-    return {"paths": said["paths"], "prefixes": prefixes}
-
-
-def _check_out(out: str | os.PathLike[str]) -> None:
-    try:
-        check_folder(os.fspath(out))
-    except InvalidInput as error:
-        raise InvalidInput(f"out: {error}") from None

@@ -169,19 +169,16 @@ def rank_order(deployment: Deployment) -> Contents:
 def _files(hosts: list[str], each: int, folder: str) -> dict[str, str]:
     places = [(host, slot) for host in hosts for slot in range(each)]
     ranks = "".join(f"rank {rank}={host} slot={slot}\n" for rank, (host, slot) in enumerate(places))
+    # what to start where: with a static meeting point ranks are in the order of the nodes' ranks
+    where = {"nodes": len(hosts), "each": each, "first": hosts[0], "port": PORT}
+    rows = (_SLURM_COMMAND.format(rank=rank, host=host, **where) for rank, host in enumerate(hosts))
+    torchrun = "".join(("node_rank\thost\tcommand\n", *rows))
     return {
         f"{folder}rankfile": ranks,
         f"{folder}hostfile": "".join(f"{host} slots={each}\n" for host in hosts),
-        f"{folder}torchrun.tsv": _torchrun(hosts, each),
+        f"{folder}torchrun.tsv": torchrun,
         f"{folder}slurm-hosts": "".join(f"{host}\n" for host, _ in places),
     }
-
-
-def _torchrun(hosts: list[str], each: int) -> str:
-    """Return what to start where: with a static meeting point ranks are in the order of the nodes' ranks."""
-    where = {"nodes": len(hosts), "each": each, "first": hosts[0], "port": PORT}
-    rows = (_SLURM_COMMAND.format(rank=rank, host=host, **where) for rank, host in enumerate(hosts))
-    return "".join(("node_rank\thost\tcommand\n", *rows))
 
 
 def servers_of(deployment: Deployment) -> tuple[Server, ...]:

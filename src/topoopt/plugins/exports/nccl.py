@@ -37,7 +37,7 @@ from topoopt.collectives import (
     rings_xml,
     transfers_of,
 )
-from topoopt.plans.inventory import Interface, Server
+from topoopt.plans.inventory import Interface
 from topoopt.plugins.exports.deployment import LONGEST_NAME, MTU_BYTES, Contents, Deployment, ServerNetwork
 from topoopt.plugins.exports.job_schedulers import servers_of
 from topoopt.routing.forwarding import Addressing, Hop, Route
@@ -116,19 +116,6 @@ def nccl(deployment: Deployment) -> Contents:
     Infeasible
         If the accelerators are none of NVIDIA's, or there is no AllReduce between servers.
     """
-    machine = _machine(deployment)
-    degree = deployment.plan.job.cluster.degree
-    nics = {server.name: server.interfaces[:degree] for server in servers_of(deployment)}
-    alike = len({tuple((one.name, one.rdma_device) for one in each) for each in nics.values()}) == 1
-    files = {"README.txt": README, "graph.xml": _graph(machine, degree), "tuner.csv": _tuner(machine)}
-    for server in servers_of(deployment)[: 1 if alike else None]:
-        folder = "" if alike else f"{server.name}/"
-        files[f"{folder}topology.xml"] = _topology(machine, server, nics[server.name])
-        files[f"{folder}nccl.env"] = _environment(machine, nics[server.name])
-    return files
-
-
-def _machine(deployment: Deployment) -> _Machine:
     cluster = deployment.plan.job.cluster
     accelerator = find_accelerator(cluster.accelerator)
     if accelerator.architecture not in CAPABILITIES:
@@ -137,7 +124,7 @@ def _machine(deployment: Deployment) -> _Machine:
     channels = len(deployment.plan.fabric.rings.get(largest, ()))
     if not channels:
         raise Infeasible("the plan has no AllReduce between servers, and so no rings")
-    return _Machine(
+    machine = _Machine(
         cluster.accelerators_per_server,
         CAPABILITIES[accelerator.architecture],
         cluster.link_bandwidth_bps,
@@ -145,11 +132,19 @@ def _machine(deployment: Deployment) -> _Machine:
         channels,
         tuple(sorted({kind for kinds in ring_collectives(deployment).values() for kind in kinds})),
     )
-
-
-def _topology(machine: _Machine, server: Server, nics: tuple[Interface, ...]) -> str:
-    """Return one server: everything on one processor, at PCI addresses one after the other."""
-    return "\n".join(_topology_lines(machine, nics)) + "\n"
+    degree = deployment.plan.job.cluster.degree
+    nics = {server.name: server.interfaces[:degree] for server in servers_of(deployment)}
+    alike = len({tuple((one.name, one.rdma_device) for one in each) for each in nics.values()}) == 1
+    # a row for each collective: by rings at every size, on any number of nodes and ranks
+    names = [kind.replace("-", "") for kind in machine.collectives]
+    tuner = "".join(f"{name},0,{2**64 - 1},ring,simple,{machine.channels},-1,-1\n" for name in names)
+    files = {"README.txt": README, "graph.xml": _graph(machine, degree), "tuner.csv": tuner}
+    for server in servers_of(deployment)[: 1 if alike else None]:
+        folder = "" if alike else f"{server.name}/"
+        # one server: everything on one processor, at PCI addresses one after the other
+        files[f"{folder}topology.xml"] = "\n".join(_topology_lines(machine, nics[server.name])) + "\n"
+        files[f"{folder}nccl.env"] = _environment(machine, nics[server.name])
+    return files
 
 
 def _topology_lines(machine: _Machine, nics: tuple[Interface, ...]) -> Iterator[str]:
@@ -202,12 +197,6 @@ def _environment(machine: _Machine, nics: tuple[Interface, ...]) -> str:
         rows.append(f"NCCL_IB_HCA=={','.join(devices)}")
     rows.append("NCCL_TUNER_CONFIG_FILE=tuner.csv")
     return "\n".join(rows) + "\n"
-
-
-def _tuner(machine: _Machine) -> str:
-    """Return a row for each collective: by rings at every size, on any number of nodes and ranks."""
-    names = [kind.replace("-", "") for kind in machine.collectives]
-    return "".join(f"{name},0,{2**64 - 1},ring,simple,{machine.channels},-1,-1\n" for name in names)
 
 
 def msccl(deployment: Deployment) -> Contents:
@@ -298,24 +287,20 @@ def rdma_rules(deployment: Deployment) -> Contents:
     refuse_too_large(f"{rules} tc rules", 2 * _BYTES_OF_A_RULE * rules, "leave this format out")
     files = {}
     for server, network in enumerate(deployment.networks):
-        files[f"{network.name}/rdma.sh"] = _script(network, deployment.prefixes)
+        clean = (
+            f"tc qdisc del dev {one.name}{TRANSIT_SUFFIX} ingress 2>/dev/null || true"
+            for one in network.interfaces
+        )
+        files[f"{network.name}/rdma.sh"] = _SCRIPT.format(
+            name=network.name,
+            suffix=TRANSIT_SUFFIX,
+            mtu=MTU_BYTES,
+            clean="\n".join(clean),
+            prefixes=" ".join(deployment.prefixes),
+        )
         files[f"{network.name}/ip.batch"] = "\n".join(_ip(deployment, server, network)) + "\n"
         files[f"{network.name}/tc.batch"] = "\n".join(_tc(deployment.addressing, network)) + "\n"
     return files
-
-
-def _script(network: ServerNetwork, prefixes: tuple[str, str]) -> str:
-    clean = (
-        f"tc qdisc del dev {one.name}{TRANSIT_SUFFIX} ingress 2>/dev/null || true"
-        for one in network.interfaces
-    )
-    return _SCRIPT.format(
-        name=network.name,
-        suffix=TRANSIT_SUFFIX,
-        mtu=MTU_BYTES,
-        clean="\n".join(clean),
-        prefixes=" ".join(prefixes),
-    )
 
 
 def _ip(deployment: Deployment, server: int, network: ServerNetwork) -> Iterator[str]:

@@ -113,9 +113,29 @@ def sonic_ocs(deployment: Deployment) -> Contents:
         If no panel is one.
     """
     files: dict[str, str | bytes] = {"README.txt": _README}
-    labels = _labels(deployment)
+    # what hangs on each side of each port: an interface sends into side A, and hears from side B
+    labels = {}
+    for cable in deployment.inventory.cables:
+        for side, way, verb in (("A", "out", "TX"), ("B", "in", "RX")):
+            if cable.side in ("both", way):
+                labels[cable.panel, cable.port, side] = f"{cable.server} {cable.interface} {verb}"
     for one in steps_of_kind(deployment, "sonic-ocs"):
-        files[f"{one.panel.name}.config_db.json"] = _json(_database(one, labels))
+        panel = one.panel
+        ports = {
+            f"{_port(panel, port)}{side}": {
+                "label": labels.get((panel.name, port, side), "free"),
+                "state": "normal",
+            }
+            for port in range(1, panel.ports + 1)
+            for side in "AB"
+        }
+        joined = sorted(paths(one.circuits))
+        database = {
+            "DEVICE_METADATA": {"localhost": {"type": "SonicOCS", "switch_type": "ocs"}},
+            "OCS_PORT": ports,
+            "OCS_CROSS_CONNECT": {_key(panel, path): _sides(panel, path) for path in joined},
+        }
+        files[f"{one.panel.name}.config_db.json"] = _json(database)
         for step in one.steps:
             removed = [{"op": "remove", "path": _place(one.panel, path)} for path in sorted(paths(step.gone))]
             added = [
@@ -124,34 +144,6 @@ def sonic_ocs(deployment: Deployment) -> Contents:
             ]
             files[f"{one.panel.name}-step{step.number}.patch.json"] = _json([*removed, *added])
     return files
-
-
-def _database(one: PanelSteps, labels: dict[tuple[str, int, str], str]) -> dict[str, Any]:
-    panel = one.panel
-    ports = {
-        f"{_port(panel, port)}{side}": {
-            "label": labels.get((panel.name, port, side), "free"),
-            "state": "normal",
-        }
-        for port in range(1, panel.ports + 1)
-        for side in "AB"
-    }
-    joined = sorted(paths(one.circuits))
-    return {
-        "DEVICE_METADATA": {"localhost": {"type": "SonicOCS", "switch_type": "ocs"}},
-        "OCS_PORT": ports,
-        "OCS_CROSS_CONNECT": {_key(panel, path): _sides(panel, path) for path in joined},
-    }
-
-
-def _labels(deployment: Deployment) -> dict[tuple[str, int, str], str]:
-    """Return what hangs on each side of each port: an interface sends into side A, and hears from side B."""
-    labels = {}
-    for cable in deployment.inventory.cables:
-        for side, way, verb in (("A", "out", "TX"), ("B", "in", "RX")):
-            if cable.side in ("both", way):
-                labels[cable.panel, cable.port, side] = f"{cable.server} {cable.interface} {verb}"
-    return labels
 
 
 def _port(panel: Panel, port: int) -> str:

@@ -21,12 +21,28 @@ def export_page(answer: ExportAnswer) -> Page:
     refused = {row["name"]: row["reason"] for row in document["refused"]}
     place = f" in {answer.out}" if answer.out is not None else ""
     files = sum(len(row["files"]) for row in document["formats"])
+    deployment = answer.deployment
+    panels = [f"{one.name}: {one.kind}, {one.ports} ports" for one in deployment.inventory.panels]
+    order = answer.deployment.order
+    if order is None:
+        moves = "none: nothing is wired yet"
+    else:
+        gone, come = (sum(len(getattr(step, what)) for step in order.steps) for what in ("unplug", "plug"))
+        moves = f"{gone} disconnected, {come} connected, in {counted(len(order.steps), 'step')}"
+    entries = {
+        "servers": f"{deployment.inventory.servers[0].name} to {deployment.inventory.servers[-1].name}",
+        "panels": panels if len(panels) <= SHOWN else [*panels[:SHOWN], f"and {len(panels) - SHOWN} more"],
+        "moves": moves,
+    }
+    if answer.forwarding is not None:
+        entries["forwarding"] = f"paths {answer.forwarding['paths']}; {answer.forwarding['why']}"
+    machines = Section("machines", "Machines", "", (facts(entries),))
     return Page(
         "export",
         answer.plan,
         f"{counted(files, 'file')}{place}.",
         sections=(
-            _machines(answer),
+            machines,
             Section("files", "Files", "", (written,), f"{counted(files, 'file')}{place}"),
             *((Section("refused", "Not possible", "", (facts(refused),)),) if refused else ()),
         ),
@@ -46,27 +62,6 @@ def export_formats_page(answer: ExportFormats) -> Page:
     )
     what = counted(len(answer.formats), "format")
     return Page("export formats", "", f"{what}.", sections=(Section("formats", "Formats", "", (rows,)),))
-
-
-def _machines(answer: ExportAnswer) -> Section:
-    deployment = answer.deployment
-    panels = [f"{one.name}: {one.kind}, {one.ports} ports" for one in deployment.inventory.panels]
-    entries = {
-        "servers": f"{deployment.inventory.servers[0].name} to {deployment.inventory.servers[-1].name}",
-        "panels": panels if len(panels) <= SHOWN else [*panels[:SHOWN], f"and {len(panels) - SHOWN} more"],
-        "moves": _moves(answer),
-    }
-    if answer.forwarding is not None:
-        entries["forwarding"] = f"paths {answer.forwarding['paths']}; {answer.forwarding['why']}"
-    return Section("machines", "Machines", "", (facts(entries),))
-
-
-def _moves(answer: ExportAnswer) -> str:
-    order = answer.deployment.order
-    if order is None:
-        return "none: nothing is wired yet"
-    gone, come = (sum(len(getattr(step, what)) for step in order.steps) for what in ("unplug", "plug"))
-    return f"{gone} disconnected, {come} connected, in {counted(len(order.steps), 'step')}"
 
 
 def _names(names: list[str]) -> str:

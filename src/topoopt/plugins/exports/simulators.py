@@ -29,7 +29,7 @@ import numpy as np
 from topoopt.base.errors import Infeasible
 from topoopt.catalog import find_accelerator
 from topoopt.plugins.exports.deployment import Contents, Deployment
-from topoopt.routing import Fabric, path_arrays, used_paths
+from topoopt.routing import path_arrays, used_paths
 from topoopt.search import task_graph_of
 from topoopt.simulation import COMPUTE, TRANSFER, ChakraFiles, TaskGraph, chakra_files, pair_demands
 from topoopt.topologies import Ring, Topology, hops_from
@@ -81,7 +81,26 @@ def simai(deployment: Deployment) -> Contents:
     kind = next((known for known in KINDS if name.startswith(known)), None)
     if kind is None:
         raise Infeasible(f"SimAI knows the accelerators {', '.join(KINDS)}, not {name}")
-    workload = _workload(deployment)
+    plan = deployment.plan
+    n, each = plan.fabric.topology.servers, plan.job.cluster.accelerators_per_server
+    graph = task_graph_of(plan.job, plan.strategy)
+    everyone = (tuple(range(graph.servers)),)
+    if not graph.operator_names or (graph.kind == TRANSFER).any() or graph.groups != everyone:
+        raise Infeasible(
+            "a workload of SimAI sends by collectives of regular groups alone; this job has transfers between servers, "
+            "or groups of some of them"
+        )
+    kinds = {int(graph.collective[task]) for task in graph.collectives}
+    if kinds != {0}:
+        raise Infeasible(
+            "a workload of SimAI is written for AllReduces of gradients alone; this job has other collectives"
+        )
+    layers = [_layer(graph, operator) for operator in range(len(graph.operator_names))]
+    head = (
+        f"HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: {n * each} "
+        "checkpoints: 0 checkpoint_initiates: 0"
+    )
+    workload = "\n".join((head, str(len(layers)), *layers)) + "\n"
     check_routes(deployment)
     return {"topology.txt": _topology(deployment, kind), "workload.txt": workload}
 
@@ -103,33 +122,6 @@ def _topology(deployment: Deployment, kind: str) -> str:
     switches = " ".join(map(str, range(inside, outside + n)))
     head = f"{n * each + 2 * n} {each} {n} {n} {len(lines)} {kind}"
     return "\n".join((head, switches, *lines)) + "\n"
-
-
-def _workload(deployment: Deployment) -> str:
-    plan = deployment.plan
-    n, each = plan.fabric.topology.servers, plan.job.cluster.accelerators_per_server
-    graph = task_graph_of(plan.job, plan.strategy)
-    _check_data_parallel(graph)
-    layers = [_layer(graph, operator) for operator in range(len(graph.operator_names))]
-    head = (
-        f"HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: {n * each} "
-        "checkpoints: 0 checkpoint_initiates: 0"
-    )
-    return "\n".join((head, str(len(layers)), *layers)) + "\n"
-
-
-def _check_data_parallel(graph: TaskGraph) -> None:
-    everyone = (tuple(range(graph.servers)),)
-    if not graph.operator_names or (graph.kind == TRANSFER).any() or graph.groups != everyone:
-        raise Infeasible(
-            "a workload of SimAI sends by collectives of regular groups alone; this job has transfers between servers, "
-            "or groups of some of them"
-        )
-    kinds = {int(graph.collective[task]) for task in graph.collectives}
-    if kinds != {0}:
-        raise Infeasible(
-            "a workload of SimAI is written for AllReduces of gradients alone; this job has other collectives"
-        )
 
 
 def _layer(graph: TaskGraph, operator: int) -> str:
@@ -199,7 +191,10 @@ def check_routes(deployment: Deployment) -> None:
     pairs = np.unique(src * n + dst)
     src, dst = np.divmod(pairs, n)
     hops = hops_from(plan.fabric.topology, np.arange(n))
-    detours = _detours(plan.fabric, src, dst, hops)
+    paths = used_paths(path_arrays(plan.fabric.routes, src, dst))
+    pair = np.repeat(np.arange(len(src)), np.diff(paths.path_first))
+    longer = np.diff(paths.node_first) - 1 > hops[src[pair], dst[pair]]
+    detours = len(np.unique(pair[longer]))
     segments = [
         segment for rings in plan.fabric.rings.values() for ring in rings for segment in _segments(ring)
     ]
@@ -209,14 +204,6 @@ def check_routes(deployment: Deployment) -> None:
         raise Infeasible(
             f"{ways} send along paths that are not the shortest, and ns-3 takes none but the shortest"
         )
-
-
-def _detours(fabric: Fabric, src: np.ndarray, dst: np.ndarray, hops: np.ndarray) -> int:
-    """Return how many of the pairs have a longer path."""
-    paths = used_paths(path_arrays(fabric.routes, src, dst))
-    pair = np.repeat(np.arange(len(src)), np.diff(paths.path_first))
-    longer = np.diff(paths.node_first) - 1 > hops[src[pair], dst[pair]]
-    return len(np.unique(pair[longer]))
 
 
 def _segments(ring: Ring) -> Iterator[tuple[int, int, int]]:
@@ -242,8 +229,13 @@ def astra_sim(deployment: Deployment) -> Contents:
     """
     topology = deployment.plan.fabric.topology
     shape = _shape(topology)
+    gib, latency_ns = topology.bandwidth_bps[0] / 8 / _GIB, topology.latency_s[0] * 1e9
+    network = (
+        f"topology: [ {shape} ]\nnpus_count: [ {topology.servers} ]\n"
+        f"bandwidth: [ {gib:.9g} ]  # 2^30 bytes a second\nlatency: [ {latency_ns:.9g} ]  # ns\n"
+    )
     files = {
-        "network.yml": _network(topology, shape),
+        "network.yml": network,
         "system.json": json.dumps(system("ring" if shape == "Ring" else "direct"), indent=1) + "\n",
         "remote_memory.json": json.dumps({"memory-type": "NO_MEMORY_EXPANSION"}) + "\n",
         "run.sh": RUN,
@@ -279,14 +271,6 @@ def _shape(topology: Topology) -> str:
     raise Infeasible(
         "ASTRA-sim's analytical network knows rings in the order of ranks, networks of all pairs and switches; this "
         f"wiring of {n} servers and {len(topology)} links is none; see format astra-sim-ns3"
-    )
-
-
-def _network(topology: Topology, shape: str) -> str:
-    gib, latency_ns = topology.bandwidth_bps[0] / 8 / _GIB, topology.latency_s[0] * 1e9
-    return (
-        f"topology: [ {shape} ]\nnpus_count: [ {topology.servers} ]\n"
-        f"bandwidth: [ {gib:.9g} ]  # 2^30 bytes a second\nlatency: [ {latency_ns:.9g} ]  # ns\n"
     )
 
 

@@ -208,20 +208,16 @@ def iproute2(deployment: Deployment) -> Contents:
     """Return ``SERVER.sh`` and ``SERVER.batch`` of every server; the script sets the kernel and reads the batch."""
     files = {}
     for network in deployment.networks:
-        files[f"{network.name}.sh"] = _script(network, deployment.prefixes)
+        settings = (f"sysctl -qw {name}={value}" for name, value in kernel_settings(network).items())
+        files[f"{network.name}.sh"] = _SCRIPT.format(
+            name=network.name,
+            settings="\n".join(settings),
+            preference=RULE_PREFERENCE,
+            protocol=PROTOCOL,
+            prefixes=" ".join(deployment.prefixes),
+        )
         files[f"{network.name}.batch"] = "\n".join(_batch(network)) + "\n"
     return files
-
-
-def _script(network: ServerNetwork, prefixes: tuple[str, str]) -> str:
-    settings = (f"sysctl -qw {name}={value}" for name, value in kernel_settings(network).items())
-    return _SCRIPT.format(
-        name=network.name,
-        settings="\n".join(settings),
-        preference=RULE_PREFERENCE,
-        protocol=PROTOCOL,
-        prefixes=" ".join(prefixes),
-    )
 
 
 def _batch(network: ServerNetwork) -> Iterator[str]:
@@ -296,30 +292,24 @@ def sonic_routes(deployment: Deployment) -> Contents:
         raise Infeasible("its static routes have no weights; export with paths=pinned, or use iproute2")
     files, rows = {}, [("server", "interface", "sonic_port")]
     for network in deployment.networks:
-        ports = _ports(network)
+        names = [one.name for one in network.interfaces]
+        if all(_PORT.fullmatch(name) for name in names):
+            ports = dict(zip(names, names, strict=True))
+        else:
+            ports = {name: f"Ethernet{LANES * place}" for place, name in enumerate(names)}
         rows += [(network.name, *pair) for pair in ports.items()]
-        files[f"{network.name}/config_db.json"] = json.dumps(_config(network, ports), indent=1) + "\n"
+        loopback: dict[str, dict[str, str]] = {"Loopback0": {}}
+        loopback |= {f"Loopback0|{identity}/32": {} for identity in network.identities}
+        interfaces: dict[str, dict[str, str]] = {}
+        for one in network.interfaces:
+            interfaces[ports[one.name]] = {}
+            interfaces |= {f"{ports[one.name]}|{address}": {} for address in one.addresses}
+        routes = {f"default|{route.address}/32": _sonic_routes_route(route, ports) for route in network.main}
+        config = {"LOOPBACK_INTERFACE": loopback, "INTERFACE": interfaces, "STATIC_ROUTE": routes}
+        files[f"{network.name}/config_db.json"] = json.dumps(config, indent=1) + "\n"
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return {"ports.csv": text.getvalue(), **files}
-
-
-def _ports(network: ServerNetwork) -> dict[str, str]:
-    names = [one.name for one in network.interfaces]
-    if all(_PORT.fullmatch(name) for name in names):
-        return dict(zip(names, names, strict=True))
-    return {name: f"Ethernet{LANES * place}" for place, name in enumerate(names)}
-
-
-def _config(network: ServerNetwork, ports: dict[str, str]) -> dict[str, dict[str, dict[str, str]]]:
-    loopback: dict[str, dict[str, str]] = {"Loopback0": {}}
-    loopback |= {f"Loopback0|{identity}/32": {} for identity in network.identities}
-    interfaces: dict[str, dict[str, str]] = {}
-    for one in network.interfaces:
-        interfaces[ports[one.name]] = {}
-        interfaces |= {f"{ports[one.name]}|{address}": {} for address in one.addresses}
-    routes = {f"default|{route.address}/32": _sonic_routes_route(route, ports) for route in network.main}
-    return {"LOOPBACK_INTERFACE": loopback, "INTERFACE": interfaces, "STATIC_ROUTE": routes}
 
 
 def _sonic_routes_route(route: Route, ports: dict[str, str]) -> dict[str, str]:

@@ -140,7 +140,9 @@ def trace_rows(grid: TraceGrid, seed: int, on_progress: Progress) -> Iterator[Ro
             (run,) = run_schedules(trace, cluster, on_progress=on_progress).fabrics
             yield _row(kind, name, trace, run)
         if grid.shards:
-            yield _row(kind, SHARDS, trace, _shards(trace, seed, on_progress))
+            settings = _settings(seed, SHARD_DEGREE)
+            shards = run_cluster(trace, settings, (SHARDS,), on_progress=on_progress).fabrics[0]
+            yield _row(kind, SHARDS, trace, shards)
 
 
 def _settings(seed: int, degree: int) -> ClusterSettings:
@@ -150,14 +152,14 @@ def _settings(seed: int, degree: int) -> ClusterSettings:
     return replace(ClusterSettings(cluster), costs=COSTS, search=search)
 
 
-def _shards(trace: Trace, seed: int, on_progress: Progress) -> FabricRun:
-    """Return the trace on shards of their own behind patch panels, first come, first served."""
-    settings = _settings(seed, SHARD_DEGREE)
-    return run_cluster(trace, settings, (SHARDS,), on_progress=on_progress).fabrics[0]
-
-
 def _row(kind: str, name: str, trace: Trace, run: FabricRun) -> Row:
     schedule = run.schedule
+    if run.schedule is None:
+        slowdown = None
+    else:
+        pairs = zip(run.jobs, run.schedule.jobs, strict=True)
+        each = [job.iteration_time_s.mean / known.dedicated_iteration_time_s for job, known in pairs]
+        slowdown = sum(each) / len(each)
     return {
         "what": "trace",
         "name": kind,
@@ -165,20 +167,11 @@ def _row(kind: str, name: str, trace: Trace, run: FabricRun) -> Row:
         "trace_jobs": len(trace.jobs),
         "mean_iteration_time_s": run.iteration_time_s.mean,
         "p99_iteration_time_s": run.iteration_time_s.p99,
-        "mean_slowdown": _slowdown(run),
+        "mean_slowdown": slowdown,
         "ecn_marks_per_iteration": schedule.ecn_marks_per_iteration if schedule else 0.0,
         "mean_completion_time_s": run.completion_time_s.mean,
         "compatibility": schedule.compatibility if schedule else None,
     }
-
-
-def _slowdown(run: FabricRun) -> float | None:
-    """Return the mean over jobs of iteration time over that with links of its own."""
-    if run.schedule is None:
-        return None
-    pairs = zip(run.jobs, run.schedule.jobs, strict=True)
-    each = [job.iteration_time_s.mean / known.dedicated_iteration_time_s for job, known in pairs]
-    return sum(each) / len(each)
 
 
 def trace_comparisons(text: Description, rows: Sequence[Row]) -> Iterator[Comparison]:
@@ -212,7 +205,7 @@ def pair_rows(text: Description, seed: int) -> Iterator[Row]:
     for name in ("unfair", "pairs"):
         for entry in text.tables[name]:
             jobs = [_paired(model, index) for index, model in enumerate(entry["models"], 1)]
-            yield from _rows(name, _together(jobs), jobs, WORKERS[-1:], seed)
+            yield from _rows(name, "+".join(title_of(job.model) for job in jobs), jobs, WORKERS[-1:], seed)
 
 
 def _paired(model: str, number: int) -> TraceJob:
@@ -264,10 +257,6 @@ def title_of(model: str) -> str:
 
 def _evaluated(model: str) -> EvaluatedModel:
     return next(row for row in evaluated_models() if row.model == model)
-
-
-def _together(jobs: Sequence[TraceJob]) -> str:
-    return "+".join(title_of(job.model) for job in jobs)
 
 
 def snapshot_comparisons(text: Description, rows: Sequence[Row]) -> Iterator[Comparison]:

@@ -81,7 +81,7 @@ def on_one_link(profiles: Sequence[CommunicationProfile], seed: int = 0) -> OneL
         found,
         {way: _mean(made, "period_s") for way, made in runs.items()},
         {way: _mean(made, "communication_s") for way, made in runs.items()},
-        {way: float(np.mean([_marks(run) for run in made])) for way, made in runs.items()},
+        {way: float(np.mean([(run.ecn_marks / run.end_s) for run in made])) for way, made in runs.items()},
     )
 
 
@@ -109,8 +109,3 @@ def _run(
 
 def _mean(runs: Sequence[PeriodicRun], what: str) -> Floats:
     return np.asarray(np.mean([[getattr(job, what).mean() for job in run.jobs] for run in runs], axis=0))
-
-
-def _marks(run: PeriodicRun) -> float:
-    """Return the marked packets in a second."""
-    return run.ecn_marks / run.end_s

@@ -64,7 +64,12 @@ def reproduce(
         return
     if name not in (ALL, *titles):
         raise unknown_name("figure", name, titles)
-    _check(words)
+    if words["seed"] < 0:
+        raise InvalidInput(f"--seed: expected an integer >= 0, got {words['seed']}")
+    for picture in words["pictures"]:
+        if picture not in topoopt.FORMATS:
+            raise unknown_name("--pictures", picture, [*topoopt.FORMATS, "none"])
+    check_known("--format", words["table"], TABLES)
     quick, seed, out, page = words["quick"], words["seed"], words["out"], words.get("page")
     names = list(topoopt.reproducible(measured=False)) if name == ALL else [name]
     check_files(out, names, words["table"], page)
@@ -89,15 +94,6 @@ def reproduce(
         print_json({"quick": quick, "seed": seed, "figures": figures})
     elif len(done) > 1:
         show_page(topoopt.overview_page([figure for figure, _ in done]))
-
-
-def _check(words: FigureWords) -> None:
-    if words["seed"] < 0:
-        raise InvalidInput(f"--seed: expected an integer >= 0, got {words['seed']}")
-    for picture in words["pictures"]:
-        if picture not in topoopt.FORMATS:
-            raise unknown_name("--pictures", picture, [*topoopt.FORMATS, "none"])
-    check_known("--format", words["table"], TABLES)
 
 
 def _list(titles: Mapping[str, str], as_json: bool) -> None:

@@ -10,7 +10,7 @@ from topoopt.catalog import ClusterSpec, sizings_of
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import Job, job_traffic
 from topoopt.pages import Chart, LineChart, Series
-from topoopt.plans import Outcome, Plan
+from topoopt.plans import Outcome
 from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import (
     BULK,
@@ -24,14 +24,12 @@ from topoopt.plugins.papers.published_jobs import (
 from topoopt.pricing import PAPER, Pricing, equivalent_fat_tree, find_prices, published_equivalent_bandwidth
 from topoopt.search import (
     Fidelity,
-    SearchOptions,
     compare_job,
     make_plan,
     outcome,
     simulated,
     starting_strategy,
 )
-from topoopt.simulation import SimResult
 
 PRICES = "2022"
 TOPOOPT, IDEAL, TREE, PRICED_TREE = "topoopt", "ideal-switch", "fat-tree", "fat-tree at list prices"
@@ -259,7 +257,9 @@ def _fabrics(cluster: ClusterSpec, *, circuits: bool) -> Iterator[tuple[str, str
 def searched_rows(point: Point, preset: str, budget: int, baseline_budget: int, seed: int) -> Iterator[Row]:
     """Yield what a search finds for TopoOpt and for each packet-switched fabric."""
     options, job = search_options(preset, budget, baseline_budget, seed), _job(point)
-    plan, own = _fastest_plan(job, options)
+    plans = [make_plan(job, row, fabrics=()) for row in dict.fromkeys((replace(options, budget=0), options))]
+    rows = [(plan, simulated(job, plan.strategy, plan.fabric, "flow", BULK)) for plan in plans]
+    plan, own = min(rows, key=lambda row: row[1].iteration_time_s)
     yield _row(point, TOPOOPT, preset, job.cluster.server_bandwidth_bps, outcome(own))
     starts = tuple(dict.fromkeys((starting_strategy(job), plan.strategy)))
     for row in compare_job(
@@ -272,13 +272,6 @@ def searched_rows(point: Point, preset: str, budget: int, baseline_budget: int, 
     ).rows:
         name = PRICED_TREE if row.rule == "fat-tree-priced" else row.fabric
         yield _row(point, name, preset, row.server_bandwidth_bps, row.outcome)
-
-
-def _fastest_plan(job: Job, options: SearchOptions) -> tuple[Plan, SimResult]:
-    """Return the searched plan or the unsearched one, whichever is faster in the simulation that counts."""
-    plans = [make_plan(job, row, fabrics=()) for row in dict.fromkeys((replace(options, budget=0), options))]
-    rows = [(plan, simulated(job, plan.strategy, plan.fabric, "flow", BULK)) for plan in plans]
-    return min(rows, key=lambda row: row[1].iteration_time_s)
 
 
 def _job(point: Point) -> Job:

@@ -303,7 +303,8 @@ def loads_rows(
             times_s[circuits] = _mean_s(actual, chosen, bandwidth_bps)
         chosen = [improved_circuits(demand, OPTICAL, 1.0, float(PER_SERVER - OPTICAL)) for demand in actual]
         times_s[IMPROVED] = _mean_s(actual, chosen, bandwidth_bps)
-        times_s[TREE] = _tree_s(actual, bandwidth_bps)
+        busiest = [max(demand.sum(axis=0).max(), demand.sum(axis=1).max()) for demand in actual]
+        times_s[TREE] = float(np.mean(busiest)) * 8.0 / (PER_SERVER * bandwidth_bps)
         for circuits, time_s in times_s.items():
             yield {
                 "model": name,
@@ -333,11 +334,6 @@ def _mean_s(demands: list[Floats], circuits: list[Ints], bandwidth_bps: float) -
     electrical_bps = (PER_SERVER - OPTICAL) * bandwidth_bps
     pairs = zip(demands, circuits, strict=True)
     return float(np.mean([exchange_time_s(d, c, bandwidth_bps, electrical_bps) for d, c in pairs]))
-
-
-def _tree_s(demands: list[Floats], bandwidth_bps: float) -> float:
-    busiest = [max(demand.sum(axis=0).max(), demand.sum(axis=1).max()) for demand in demands]
-    return float(np.mean(busiest)) * 8.0 / (PER_SERVER * bandwidth_bps)
 
 
 def step_of(job: MoeJob, bandwidth_bps: float) -> PipelinedStep:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from topoopt.base.answers import Progress
 from topoopt.catalog import DEFAULT_LATENCY_S, ClusterSpec
 from topoopt.finder import FabricRequest, FinderRules, build_fabric, find_topology
-from topoopt.jobs import Job, job_traffic, make_job, traffic_job
+from topoopt.jobs import job_traffic, make_job, traffic_job
 from topoopt.pages import HeatmapChart, Series
 from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import (
@@ -168,12 +168,24 @@ def wiring_rows() -> Iterator[Row]:
     The bandwidth of the AllReduce is the bytes that a server has to send, 2(n-1)/n·M, over the time of the whole;
     in the time of the exchange all of the tables' transfers go at once, and nothing else.
     """
-    job = _job()
+    cluster = ClusterSpec(SERVERS, DEGREE, BANDWIDTH_BPS, links="directed")
+    job = make_job(load_model("dlrm", servers=SERVERS), cluster, COUNTED)
     traffic = job_traffic(job, starting_strategy(job))
+    server = np.repeat(np.arange(SERVERS), DEGREE)
+    topology = _topology("ring", server, (server + 1) % SERVERS)
+    rings = {EVERYONE: (Ring(1, EVERYONE, EVERYONE),)}
+    one_ring = Fabric("ring", topology, make_routes("single-shortest", topology), rings)
+    three_rings = find_topology(
+        traffic,
+        degree=DEGREE,
+        bandwidth_bps=BANDWIDTH_BPS,
+        links="directed",
+        rules=FinderRules("all-to-allreduce", "nearest"),
+    )
     for name, fabric in (
-        (ONE_RING, _one_ring()),
+        (ONE_RING, one_ring),
         (SHORT_PATHS, _short_paths()),
-        (TOPOOPT, _three_rings(traffic)),
+        (TOPOOPT, three_rings),
     ):
         hops = hop_metrics(fabric.topology)
         exchange = traffic_job(name, Traffic(SERVERS, transfers=traffic.transfers), job.cluster)
@@ -200,19 +212,6 @@ def duplex_ring_diameter() -> int:
     ).diameter
 
 
-def _job() -> Job:
-    cluster = ClusterSpec(SERVERS, DEGREE, BANDWIDTH_BPS, links="directed")
-    return make_job(load_model("dlrm", servers=SERVERS), cluster, COUNTED)
-
-
-def _one_ring() -> Fabric:
-    """Return all interfaces on parallel links to the next server."""
-    server = np.repeat(np.arange(SERVERS), DEGREE)
-    topology = _topology("ring", server, (server + 1) % SERVERS)
-    rings = {EVERYONE: (Ring(1, EVERYONE, EVERYONE),)}
-    return Fabric("ring", topology, make_routes("single-shortest", topology), rings)
-
-
 def _short_paths() -> Fabric:
     """Return the generalized Kautz graph: i to -(3i + 1), -(3i + 2) and -(3i + 3), in few hops to everybody.
 
@@ -228,17 +227,6 @@ def _short_paths() -> Fabric:
     apart = server != other
     topology = _topology("kautz", server[apart], other[apart])
     return Fabric("kautz", topology, make_routes("ecmp", topology), {})
-
-
-def _three_rings(traffic: Traffic) -> Fabric:
-    """Return what the paper's rules make of the traffic when every interface goes to rings."""
-    return find_topology(
-        traffic,
-        degree=DEGREE,
-        bandwidth_bps=BANDWIDTH_BPS,
-        links="directed",
-        rules=FinderRules("all-to-allreduce", "nearest"),
-    )
 
 
 def _topology(family: str, src: np.ndarray, dst: np.ndarray) -> Topology:

@@ -257,7 +257,11 @@ def queue_rows(prompts: int, seed: int) -> Iterator[tuple[Row, Comparison]]:
                 TEXT.comparison("queue", ours, published=known, **words),
             )
     for clients in CLIENTS:
-        run = _clients(clients, seed)
+        table = step_table(find_transformer("llama3-8b"), "h100", Parallelism())
+        fleet = Fleet("chunked", Replicas(Pool(Parallelism(), 1, 256, 2048), table, PLENTY))
+        lengths = parse_lengths(QUEUE_PROMPT, "isl"), parse_lengths(QUEUE_ANSWER, "osl")
+        loop = parse_arrivals(f"closed:{clients}")
+        run = simulate_serving(fleet, draw_requests(loop, EACH * clients, 1.0, *lengths, seed))
         inside = float((run.ttft_s + (QUEUE_ANSWER - 1) * np.nan_to_num(run.tpot_s)).sum() / run.end_s)
         yield (
             _row("closed loop", f"{clients} clients", inside, float(clients)),
@@ -279,15 +283,6 @@ def _prompts(stages: int, rate_per_s: float, count: int, seed: int) -> ServingRu
     return simulate_serving(
         fleet, draw_requests(parse_arrivals("poisson"), count, rate_per_s, *lengths, seed)
     )
-
-
-def _clients(clients: int, seed: int) -> ServingRun:
-    """Return clients of Llama 3 8B on one H100, each of which waits for its answer."""
-    table = step_table(find_transformer("llama3-8b"), "h100", Parallelism())
-    fleet = Fleet("chunked", Replicas(Pool(Parallelism(), 1, 256, 2048), table, PLENTY))
-    lengths = parse_lengths(QUEUE_PROMPT, "isl"), parse_lengths(QUEUE_ANSWER, "osl")
-    loop = parse_arrivals(f"closed:{clients}")
-    return simulate_serving(fleet, draw_requests(loop, EACH * clients, 1.0, *lengths, seed))
 
 
 def transfer_rows() -> Iterator[tuple[Row, Comparison]]:

@@ -89,7 +89,12 @@ def section(figure: Figure) -> str:
     """Return the part of the page that is one figure's; equal results give equal text."""
     parts = [f"## {figure.name}", f"**{figure.title}**", f"*The paper:* {find_study(figure.name).shown}"]
     if figure.comparisons:
-        parts += [_compared(figure.comparisons), *_explained(figure.comparisons)]
+        lines = [
+            f"- Row{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}: {reason}"
+            for reason, numbers in reasons(figure.comparisons).items()
+        ]
+        explained = ["Explained:", "\n".join(lines)] if lines else []
+        parts += [_compared(figure.comparisons), *explained]
     if figure.notes:
         parts += ["How it was made:", "\n".join(f"- {note}" for note in figure.notes)]
     if figure.charts:
@@ -114,15 +119,6 @@ def _compared(rows: tuple[Comparison, ...]) -> str:
             for index, row in enumerate(rows, 1)
         ),
     )
-
-
-def _explained(rows: tuple[Comparison, ...]) -> list[str]:
-    """Return what is to say of the rows, each thing once, with the numbers of its rows."""
-    lines = [
-        f"- Row{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}: {reason}"
-        for reason, numbers in reasons(rows).items()
-    ]
-    return ["Explained:", "\n".join(lines)] if lines else []
 
 
 def _picture(chart: Chart) -> str:

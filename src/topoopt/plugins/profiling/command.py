@@ -51,18 +51,18 @@ def profile(
         return
     with progress("measuring", remaining=True) as report:
         run = topoopt.profile(source, out=out, on_progress=report, **device, **subject)
-    show(run, as_json, (_next_step(run.profile.source, run.stopped_because, source, out),))
+    if out is None:
+        next_step = "To keep the measurements, and to plan with them: --out profile.json"
+    elif run.stopped_because != "finished":
+        next_step = f"{shlex.quote(out)} holds what was measured; the same command goes on."
+    elif run.profile.source == "transformer":
+        next_step = (
+            f"topoopt llm search {shlex.quote(source)} --accelerators 64 --calibration {shlex.quote(out)}"
+        )
+    elif run.profile.source == "zoo":
+        next_step = f"topoopt plan {shlex.quote(out)}"
+    else:
+        next_step = f"topoopt plan {shlex.quote(source)} --profile-file {shlex.quote(out)}"
+    show(run, as_json, (next_step,))
     if run.stopped_because == "interrupted":
         raise Exit(INTERRUPTED)
-
-
-def _next_step(kind: str, stopped_because: str, source: str, out: str | None) -> str:
-    if out is None:
-        return "To keep the measurements, and to plan with them: --out profile.json"
-    if stopped_because != "finished":
-        return f"{shlex.quote(out)} holds what was measured; the same command goes on."
-    if kind == "transformer":
-        return f"topoopt llm search {shlex.quote(source)} --accelerators 64 --calibration {shlex.quote(out)}"
-    if kind == "zoo":
-        return f"topoopt plan {shlex.quote(out)}"
-    return f"topoopt plan {shlex.quote(source)} --profile-file {shlex.quote(out)}"

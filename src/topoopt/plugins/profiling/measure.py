@@ -233,53 +233,47 @@ def measure_part(
     try:
         device.watch_memory()
         part = part_of(shape, size.channel_degree, size.channel_dim)
-        return _measured(torch_operator(kind, part, size.samples, device), device, repetitions)
+        operator = torch_operator(kind, part, size.samples, device)
+        gradient = device.torch.randn_like(operator.forward())
+
+        def backward_of(output: Any) -> Callable[[], Any]:
+            return lambda: device.torch.autograd.grad(output, operator.leaves, gradient, retain_graph=True)
+
+        def both() -> None:
+            backward_of(operator.forward())()
+
+        longest_s = 0.0
+        for _ in range(repetitions.warm_up):
+            longest_s = sum(device.times_s(both, 1))
+            if longest_s > repetitions.longest_s:
+                break
+        count = int(np.clip(repetitions.longest_s / max(longest_s, 1e-9), FEWEST, repetitions.measured))
+        forward_s = device.times_s(operator.forward, count)
+        output = operator.forward()
+        backward = backward_of(output)
+        backward_s = device.times_s(backward, count)
+        memory_bytes = device.peak_bytes((*operator.leaves, *operator.others, output, gradient, *backward()))
+        return PartTime(
+            float(np.median(forward_s)),
+            float(np.median(backward_s)),
+            _spread_s(forward_s),
+            _spread_s(backward_s),
+            count,
+            memory_bytes,
+        )
     except (RuntimeError, MemoryError) as error:  # PyTorch's own errors are all RuntimeError
-        reason = _reason(error)
+        text = " ".join(str(error).split())
+        if isinstance(error, MemoryError) or any(sign in text for sign in _SIGNS_OF_FULL_MEMORY):
+            reason = OUT_OF_MEMORY
+        else:
+            reason = f"PyTorch: {text[:120]}"
     device.forget()
     raise CannotMeasure(reason)
-
-
-def _measured(operator: TorchOperator, device: Device, repetitions: Repetitions) -> PartTime:
-    gradient = device.torch.randn_like(operator.forward())
-
-    def backward_of(output: Any) -> Callable[[], Any]:
-        return lambda: device.torch.autograd.grad(output, operator.leaves, gradient, retain_graph=True)
-
-    def both() -> None:
-        backward_of(operator.forward())()
-
-    longest_s = 0.0
-    for _ in range(repetitions.warm_up):
-        longest_s = sum(device.times_s(both, 1))
-        if longest_s > repetitions.longest_s:
-            break
-    count = int(np.clip(repetitions.longest_s / max(longest_s, 1e-9), FEWEST, repetitions.measured))
-    forward_s = device.times_s(operator.forward, count)
-    output = operator.forward()
-    backward = backward_of(output)
-    backward_s = device.times_s(backward, count)
-    memory_bytes = device.peak_bytes((*operator.leaves, *operator.others, output, gradient, *backward()))
-    return PartTime(
-        float(np.median(forward_s)),
-        float(np.median(backward_s)),
-        _spread_s(forward_s),
-        _spread_s(backward_s),
-        count,
-        memory_bytes,
-    )
 
 
 def _spread_s(times_s: list[float]) -> float:
     low, high = np.quantile(times_s, (0.25, 0.75))
     return float(high - low) / 2
-
-
-def _reason(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    if isinstance(error, MemoryError) or any(sign in text for sign in _SIGNS_OF_FULL_MEMORY):
-        return OUT_OF_MEMORY
-    return f"PyTorch: {text[:120]}"
 
 
 def torch_operator(kind: str, shape: Any, samples: int, device: Device) -> TorchOperator:

@@ -18,10 +18,13 @@ def profile_page(run: ProfileRun) -> Page:
     profile, device = run.profile, run.profile.device
     law, no_law = calibration_words(profile)
     threads = f", {counted(device.threads, 'thread')}" if device.threads else ""
+    rest = {"known before": run.known, "that cannot be measured here": run.failed, "left": run.left}
+    words = [f"{count:,} {what}" for what, count in rest.items() if count]
+    sizes = ", ".join([f"{run.sizes:,}: {run.measured:,} measured now", *words])
     described = {
         "device": f"{device.kind}, {device.precision}{threads}, PyTorch {device.torch}",
         "in the catalogue": device.accelerator,
-        "sizes": _sizes(run),
+        "sizes": sizes,
         "as a calibration": law,
     }
     warnings = Notes((*_warnings(run), *filter(None, [no_law])), warn=True)
@@ -70,12 +73,6 @@ def calibration_words(profile: DeviceProfile) -> tuple[str, str]:
         f"products is off by {law.product_error:.1%} (median of {law.products})",
         "",
     )
-
-
-def _sizes(run: ProfileRun) -> str:
-    rest = {"known before": run.known, "that cannot be measured here": run.failed, "left": run.left}
-    words = [f"{count:,} {what}" for what, count in rest.items() if count]
-    return ", ".join([f"{run.sizes:,}: {run.measured:,} measured now", *words])
 
 
 def _operators(operators: Sequence[MeasuredOperator]) -> Table:

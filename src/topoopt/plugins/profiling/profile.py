@@ -26,7 +26,7 @@ from topoopt.plugins.profiling.words import ProfileWords, SubjectWords
 from topoopt.schema.words import amount, checked_arguments, checked_words, pick
 from topoopt.search import is_transformer
 from topoopt.workloads import resolve_variant, with_overrides
-from topoopt.workloads.transformer import TransformerModel, find_transformer, read_config
+from topoopt.workloads.transformer import find_transformer, read_config
 
 _OF_JOBS = ("variant", "set", "batch_per_accelerator", "servers", "accelerators_per_server")
 _OF_TRANSFORMERS = ("tensor_parallel", "micro_batch", "seq")
@@ -108,34 +108,27 @@ def _subject(source: NamedSource, words: Mapping[str, Any]) -> Subject:
     if is_transformer(request):
         model = read_config(request.config) if request.config else find_transformer(request.model)
         _refuse(words, _OF_JOBS, f"for models of operators, and {model.name} is a transformer")
-        subject = _transformer_subject(model, words)
+        sequence = whole("seq", words["seq"], 1) if "seq" in words else model.sequence
+        subject = subject_of_transformer(
+            replace(model, sequence=sequence),
+            tensor_degrees=_numbers(words, "tensor_parallel") or TENSOR_DEGREES,
+            micro_batches=_numbers(words, "micro_batch") or MICRO_BATCHES,
+        )
     else:
         _refuse(words, _OF_TRANSFORMERS, f"for transformers, and {source} is none")
-        subject = _job_subject(request, source, words)
+        if request.traffic:
+            raise InvalidInput(f"{source}: holds bytes and no operators that could be measured; name a model")
+        if request.profile:
+            raise InvalidInput(f"{source}: is or names a profile already; name a model to measure it here")
+        whole_request = job_request(request, pick(words, _OF_JOBS))
+        job = requested_job(whole_request)
+        if whole_request.operators or whole_request.program:
+            subject = subject_of_job(job, "operators")
+        else:
+            subject = subject_of_job(job, "zoo", _changes(whole_request, job.name))
     if "operators" not in words:
         return subject
     return only_operators(subject, _listed(words, "operators", "kinds or names with commas"))
-
-
-def _transformer_subject(model: TransformerModel, words: Mapping[str, Any]) -> Subject:
-    sequence = whole("seq", words["seq"], 1) if "seq" in words else model.sequence
-    return subject_of_transformer(
-        replace(model, sequence=sequence),
-        tensor_degrees=_numbers(words, "tensor_parallel") or TENSOR_DEGREES,
-        micro_batches=_numbers(words, "micro_batch") or MICRO_BATCHES,
-    )
-
-
-def _job_subject(request: JobRequest, source: NamedSource, words: Mapping[str, Any]) -> Subject:
-    if request.traffic:
-        raise InvalidInput(f"{source}: holds bytes and no operators that could be measured; name a model")
-    if request.profile:
-        raise InvalidInput(f"{source}: is or names a profile already; name a model to measure it here")
-    whole_request = job_request(request, pick(words, _OF_JOBS))
-    job = requested_job(whole_request)
-    if whole_request.operators or whole_request.program:
-        return subject_of_job(job, "operators")
-    return subject_of_job(job, "zoo", _changes(whole_request, job.name))
 
 
 def _changes(request: JobRequest, variant: str) -> dict[str, int | tuple[int, ...]]:

@@ -174,7 +174,9 @@ def measure_subject(
     stopped, too_long = FINISHED, 0
     try:
         for number, (op, size) in enumerate(rows := _in_order(subject, book.before)):
-            on_progress(_words(op, size), len(book.before) + number, len(book.before) + len(rows))
+            split = "" if size.channel_degree == 1 else f", 1/{size.channel_degree} of {size.channel_dim}"
+            words = f"{op.operator.kind} {op.operator.name}, {size.samples:,} samples{split}"
+            on_progress(words, len(book.before) + number, len(book.before) + len(rows))
             now_s = time.perf_counter()
             if now_s - saved_s > SAVE_EVERY_S:
                 save(book.profile())
@@ -303,11 +305,6 @@ def _in_order(subject: Subject, before: Mapping[_Key, PartTime]) -> list[tuple[S
                     rows.append(((sizes is not whole, rank, work_of(op, size)), op, size))
     rows.sort(key=lambda row: row[0])
     return [(op, size) for _, op, size in rows]
-
-
-def _words(op: SubjectOperator, size: PartSize) -> str:
-    split = "" if size.channel_degree == 1 else f", 1/{size.channel_degree} of {size.channel_dim}"
-    return f"{op.operator.kind} {op.operator.name}, {size.samples:,} samples{split}"
 
 
 def work_of(op: SubjectOperator, size: PartSize) -> float:

@@ -34,7 +34,12 @@ def create_namespace(name: str) -> None:
     OSError
         Without the right to.
     """
-    _share_folder()
+    # let mounts in the folder be seen by all, as `ip netns` does, and make it where it is missing
+    FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
+    folder = os.fsencode(FOLDER)
+    if _libc().mount(b"", folder, b"none", _MS_SHARED | _MS_REC, None) != 0:
+        _call("mount", folder, folder, b"none", _MS_BIND | _MS_REC, None)
+        _call("mount", b"", folder, b"none", _MS_SHARED | _MS_REC, None)
     place = FOLDER / name
     os.close(os.open(place, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0))
     try:
@@ -132,15 +137,6 @@ def _inode(path: Path) -> int:
 def _bind_new(place: Path) -> None:
     _call("unshare", _CLONE_NEWNET)
     _call("mount", os.fsencode(_THREADS_NAMESPACE), os.fsencode(place), b"none", _MS_BIND, None)
-
-
-def _share_folder() -> None:
-    """Let mounts in the folder be seen by all, as ``ip netns`` does, and make it where it is missing."""
-    FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
-    folder = os.fsencode(FOLDER)
-    if _libc().mount(b"", folder, b"none", _MS_SHARED | _MS_REC, None) != 0:
-        _call("mount", folder, folder, b"none", _MS_BIND | _MS_REC, None)
-        _call("mount", b"", folder, b"none", _MS_SHARED | _MS_REC, None)
 
 
 def _call(name: str, *arguments: object) -> None:

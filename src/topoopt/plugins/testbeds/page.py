@@ -147,10 +147,12 @@ def testbed_share_page(share: TestbedShare) -> Page:
         number("dropped", "dropped_packets", ",.0f"),
     )
     blocks: list[Block] = [setting, jobs, ways, Notes(_notes(share)), _chart(share)]
+    said = [f"{way.name}: {way.slowdown:.3f} times the time alone" for way in share.ways]
+    testbed_share_page_summary = f"{'; '.join(said)}."
     return Page(
         "testbed",
         f"{len(share.jobs)} jobs share a link of this machine",
-        _testbed_share_page_summary(share),
+        testbed_share_page_summary,
         sections=(Section("sharing", "Sharing a link", "", tuple(blocks)),),
     )
 
@@ -183,11 +185,6 @@ def _chart(share: TestbedShare) -> LineChart:
         tuple(series),
         note="mean of all jobs and runs",
     )
-
-
-def _testbed_share_page_summary(share: TestbedShare) -> str:
-    said = [f"{way.name}: {way.slowdown:.3f} times the time alone" for way in share.ways]
-    return f"{'; '.join(said)}."
 
 
 def testbeds_page(answer: TestbedsAnswer) -> Page:

@@ -102,7 +102,14 @@ def share(
     """
     settings = checked_words(words, TestbedShareWords)
     capacity_bps = amount(parse_bandwidth, settings["capacity"], "capacity")
-    profiles = _profiles(jobs, capacity_bps)
+    if not 2 <= len(jobs) <= MOST_JOBS:
+        raise InvalidInput(f"jobs: expected 2..{MOST_JOBS} of them, got {len(jobs)}")
+    found = [_profile(job, capacity_bps) for job in jobs]
+    names = [profile.job for profile in found]
+    profiles = tuple(
+        replace(one, job=f"{one.job} #{number + 1}") if names.count(one.job) > 1 else one
+        for number, one in enumerate(found)
+    )
     asked = _settings(settings, profiles, capacity_bps)
     wanted_s = iteration_time_s(settings)
     scale = checked_scale(settings["scale"])
@@ -115,18 +122,6 @@ def share(
     on_progress("measuring this machine", 0, 0)
     check_bottleneck(capacity_bps, scale, asked.queue_bytes)
     return share_link(sharing, link, asked, name, on_progress)
-
-
-def _profiles(jobs: Sequence[ProfileSource | float], capacity_bps: float) -> tuple[CommunicationProfile, ...]:
-    """Return the jobs, each with a name of its own."""
-    if not 2 <= len(jobs) <= MOST_JOBS:
-        raise InvalidInput(f"jobs: expected 2..{MOST_JOBS} of them, got {len(jobs)}")
-    found = [_profile(job, capacity_bps) for job in jobs]
-    names = [profile.job for profile in found]
-    return tuple(
-        replace(one, job=f"{one.job} #{number + 1}") if names.count(one.job) > 1 else one
-        for number, one in enumerate(found)
-    )
 
 
 def _profile(job: ProfileSource | float, capacity_bps: float) -> CommunicationProfile:

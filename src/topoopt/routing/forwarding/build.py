@@ -124,7 +124,11 @@ class _Splits:
     share: Floats
 
 
-def _splits(topology: Topology, flows: PairLinks) -> _Splits:
+def _tables(
+    topology: Topology, paths: Split, ways: Ways, how: tuple[PairLinks, Ints], freed: int
+) -> ForwardingTables:
+    flows, turn = how
+    identities = int(ways.identity.max(initial=0)) + 1
     way = np.repeat(np.arange(len(flows)), np.diff(flows.pair_first))
     node = topology.src[flows.link].astype(np.int64)
     begins = np.ones(len(way), bool)  # links are in order of where they begin
@@ -132,15 +136,7 @@ def _splits(topology: Topology, flows: PairLinks) -> _Splits:
     row = np.cumsum(begins) - 1
     total = np.bincount(row, flows.share)
     first = np.append(np.flatnonzero(begins), len(way))
-    return _Splits(way[begins], node[begins], first, flows.link.astype(np.int64), flows.share / total[row])
-
-
-def _tables(
-    topology: Topology, paths: Split, ways: Ways, how: tuple[PairLinks, Ints], freed: int
-) -> ForwardingTables:
-    flows, turn = how
-    identities = int(ways.identity.max(initial=0)) + 1
-    splits = _splits(topology, flows)
+    splits = _Splits(way[begins], node[begins], first, flows.link.astype(np.int64), flows.share / total[row])
     address = ways.dst[splits.way] * identities + ways.identity[splits.way]
     source = ways.src[splits.way]
     # a server's own way comes first, and where it has none that of the lowest source
@@ -276,7 +272,11 @@ def without_circles(topology: Topology, flows: PairLinks, dst: Ints) -> tuple[Pa
     if (np.diff(key) < 0).any():
         order = np.argsort(key, kind="stable")
         link, share = link[order], share[order]
-    suspect = np.isin(pair, _not_always_nearer(topology, pair, link, dst))
+    # the rows of which a link does not lead nearer: only they can go in circles
+    ends, row = np.unique(dst, return_inverse=True)
+    hops, row = trees_to(topology, ends).hops, row[pair]
+    not_always_nearer = np.unique(pair[hops[row, topology.src[link]] <= hops[row, topology.dst[link]]])
+    suspect = np.isin(pair, not_always_nearer)
     circling = _circling(topology, pair[suspect], link[suspect])
     for one in circling.tolist():
         rows = slice(int(flows.pair_first[one]), int(flows.pair_first[one + 1]))
@@ -284,13 +284,6 @@ def without_circles(topology: Topology, flows: PairLinks, dst: Ints) -> tuple[Pa
     kept = share > 0
     first = np.searchsorted(pair[kept], np.arange(len(flows) + 1))
     return PairLinks(first, link[kept].astype(np.int32), share[kept]), len(circling)
-
-
-def _not_always_nearer(topology: Topology, pair: Ints, link: Ints, dst: Ints) -> Ints:
-    """Return the rows of which a link does not lead nearer: only they can go in circles."""
-    ends, row = np.unique(dst, return_inverse=True)
-    hops, row = trees_to(topology, ends).hops, row[pair]
-    return np.unique(pair[hops[row, topology.src[link]] <= hops[row, topology.dst[link]]])
 
 
 def _circling(topology: Topology, pair: Ints, link: Ints) -> Ints:

@@ -267,13 +267,10 @@ def next_hops(tables: ForwardingTables, addressing: Addressing, largest: int = L
     share = np.repeat(tables.share / ports, ports)
     first = np.concatenate(([0], np.cumsum(ports)))[tables.hop_first]
     weight = integer_weights(first, share, largest)
-    return NextHops(first, cable_end[cable], weight, _error(first, share, weight))
-
-
-def _error(first: Ints, share: Floats, weight: Ints) -> float:
     entry = np.repeat(np.arange(len(first) - 1), np.diff(first))
     total = np.bincount(entry, weight)
-    return float(np.abs(weight / total[entry] - share).max(initial=0.0))
+    error = float(np.abs(weight / total[entry] - share).max(initial=0.0))
+    return NextHops(first, cable_end[cable], weight, error)
 
 
 def integer_weights(first: Ints, share: Floats, largest: int = LARGEST_WEIGHT) -> Ints:

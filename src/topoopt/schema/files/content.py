@@ -62,7 +62,11 @@ def parse_yaml(text: str, place: str) -> Any:
     """
     if len(text) > LONGEST_YAML:
         raise InvalidInput(f"{place}: longer than {LONGEST_YAML} characters of YAML; write it as JSON")
-    _refuse_deep_brackets(text, place)
+    depth = 0
+    for bracket in re.finditer(r"[\[{\]}]|(?:[-?] ){1000}", text):
+        depth = max(0, depth + (1 if bracket[0] in "[{" else -1 if bracket[0] in "]}" else 1000))
+        if depth >= 1000:
+            raise InvalidInput(f"{place}: not valid YAML: nested too deeply")
     try:
         content = _constructed(text, place)
     except yaml.MarkedYAMLError as error:
@@ -210,15 +214,6 @@ def _constructed(text: str, place: str) -> Any:
         return None if node is None else loader.construct_document(node)
     finally:
         loader.dispose()
-
-
-def _refuse_deep_brackets(text: str, place: str) -> None:
-    """PyYAML takes a second for 5,000 open brackets, and four for twice as many."""
-    depth = 0
-    for bracket in re.finditer(r"[\[{\]}]|(?:[-?] ){1000}", text):
-        depth = max(0, depth + (1 if bracket[0] in "[{" else -1 if bracket[0] in "]}" else 1000))
-        if depth >= 1000:
-            raise InvalidInput(f"{place}: not valid YAML: nested too deeply")
 
 
 def _refuse_repeated_keys(node: yaml.Node | None, place: str) -> None:

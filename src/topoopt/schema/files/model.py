@@ -114,7 +114,31 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
     except ValidationError as error:
         # A misspelled key is often the reason why another one is missing: name it first.
         details = sorted(error.errors(include_url=False), key=lambda item: item["type"] not in _UNKNOWN_KEY)
-        raise InvalidInput(_one_line(details[0], model_class, place)) from None
+        detail = details[0]
+        loc = detail["loc"]
+        schema, known = _schema_at(_json_schema(model_class), loc)
+        if detail["type"] in _UNKNOWN_KEY:
+            parent = dotted(loc[:-1])
+            elsewhere = _elsewhere(_json_schema(model_class), str(loc[-1]))
+            remedy = f"it belongs {elsewhere}" if elsewhere else hint(str(loc[-1]), known)
+            one_line = f'{place}: {parent}unknown key "{loc[-1]}"; {remedy}'
+        elif detail["type"] == "missing":
+            remedy = _expected(schema.get("anyOf", [schema])[0], detail)
+            remedy = "give a value" if remedy == detail["msg"] else f"expected {remedy}"
+            which = f'key "{loc[-1]}"' if isinstance(loc[-1], str) else f"value [{loc[-1]}]"
+            one_line = f"{place}: {dotted(loc[:-1])}missing {which}: {remedy}"
+        elif detail["type"] == "quantity":
+            *outside, key = (
+                loc[:-1] if isinstance(loc[-1], int) else loc
+            )  # the key also of one value in a list
+            one_line = f"{place}: {dotted(outside)}{key}: {detail['msg']}"
+        elif detail["type"] == "value_error":
+            one_line = f"{place}: {dotted(loc)}{detail['msg'].removeprefix('Value error, ')}"
+        else:
+            one_line = (
+                f"{place}: {dotted(loc)}expected {_expected(schema, detail)}, got {shown(detail['input'])}"
+            )
+        raise InvalidInput(one_line) from None
 
 
 def quantity(parse: Callable[[str, str], float]) -> Callable[[object], float]:
@@ -136,27 +160,6 @@ TimeText = Annotated[float, BeforeValidator(quantity(parse_time))]
 """A field that is written ``1 us`` and read as seconds."""
 _UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 """Of a model, and of a noun."""
-
-
-def _one_line(detail: ErrorDetails, model_class: type[BaseModel], place: str) -> str:
-    loc = detail["loc"]
-    schema, known = _schema_at(_json_schema(model_class), loc)
-    if detail["type"] in _UNKNOWN_KEY:
-        parent = dotted(loc[:-1])
-        elsewhere = _elsewhere(_json_schema(model_class), str(loc[-1]))
-        remedy = f"it belongs {elsewhere}" if elsewhere else hint(str(loc[-1]), known)
-        return f'{place}: {parent}unknown key "{loc[-1]}"; {remedy}'
-    if detail["type"] == "missing":
-        remedy = _expected(schema.get("anyOf", [schema])[0], detail)
-        remedy = "give a value" if remedy == detail["msg"] else f"expected {remedy}"
-        which = f'key "{loc[-1]}"' if isinstance(loc[-1], str) else f"value [{loc[-1]}]"
-        return f"{place}: {dotted(loc[:-1])}missing {which}: {remedy}"
-    if detail["type"] == "quantity":
-        *outside, key = loc[:-1] if isinstance(loc[-1], int) else loc  # the key also of one value in a list
-        return f"{place}: {dotted(outside)}{key}: {detail['msg']}"
-    if detail["type"] == "value_error":
-        return f"{place}: {dotted(loc)}{detail['msg'].removeprefix('Value error, ')}"
-    return f"{place}: {dotted(loc)}expected {_expected(schema, detail)}, got {shown(detail['input'])}"
 
 
 @cache
@@ -259,27 +262,23 @@ def _line(text: str, steps: Sequence[Step]) -> int:
     try:
         return line_in_json(text, steps)
     except ValueError:
-        return _line_in_yaml(text, steps)
-
-
-def _line_in_yaml(text: str, steps: Sequence[Step]) -> int:
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError):
-        return 0
-    line = 0
-    for step in steps:
-        if isinstance(node, yaml.MappingNode):
-            inner = [(key, value) for key, value in node.value if getattr(key, "value", None) == step]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            inner = [(node.value[step], node.value[step])]
-        else:
-            inner = []
-        if not inner:
-            break
-        key, node = inner[0]
-        line = key.start_mark.line + 1
-    return line
+        try:
+            node = yaml.compose(text, Loader=yaml.SafeLoader)
+        except (yaml.YAMLError, RecursionError):
+            return 0
+        line = 0
+        for step in steps:
+            if isinstance(node, yaml.MappingNode):
+                inner = [(key, value) for key, value in node.value if getattr(key, "value", None) == step]
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+                inner = [(node.value[step], node.value[step])]
+            else:
+                inner = []
+            if not inner:
+                break
+            key, node = inner[0]
+            line = key.start_mark.line + 1
+        return line
 
 
 def _line_in_toml(text: str, steps: Sequence[Step]) -> int:

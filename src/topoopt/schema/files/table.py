@@ -203,7 +203,11 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
-        Path(temporary).chmod(_mode_of_new_files())
+        # mkstemp makes private files; a result should get the mode that open() would have given it.
+        mask = os.umask(0)
+        os.umask(mask)
+        mode_of_new_files = 0o666 & ~mask
+        Path(temporary).chmod(mode_of_new_files)
         Path(temporary).replace(target)
     except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
@@ -211,13 +215,6 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from None
         raise
-
-
-def _mode_of_new_files() -> int:
-    # mkstemp makes private files; a result should get the mode that open() would have given it.
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def check_folder(path: str | Path) -> Path:

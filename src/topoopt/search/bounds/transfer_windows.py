@@ -120,7 +120,7 @@ class _LocalSets:
         if not self.fit:
             return np.zeros(len(task))
         work_s = np.zeros(len(task))
-        row = _owners(starts, len(before))
+        row = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(before))))
         here = self.device[task][row] == self.device[before]  # of communication -1, which nothing below holds
         here &= self.device[before] >= 0
         row = row[here]
@@ -292,11 +292,6 @@ def _rows(first: Ints, of: Ints) -> tuple[Ints, Ints]:
     count = first[of + 1] - first[of]
     starts = np.cumsum(count) - count
     return np.repeat(first[of] - starts, count) + np.arange(count.sum()), starts
-
-
-def _owners(starts: Ints, count: int) -> Ints:
-    """Return the row of each of so many entries, of rows that begin at ``starts``."""
-    return np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
 
 
 def moore_hops(servers: int, degree: int, links: str) -> NDArray[np.int64]:

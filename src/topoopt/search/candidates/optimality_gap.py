@@ -156,9 +156,16 @@ def wiring_bounds(
     # what the best routes leave on the busiest link they leave for a set, but for what others may have there now
     best_s = np.minimum(np.maximum(ring_s, optimal_load_s - others_s), busiest_s)
     out, heard = (_bytes_per_s(topology, end) for end in (topology.src, topology.dst))
+    source, row = np.unique(moved.src, return_inverse=True)
+    by_cell = np.zeros(moved.grid.cells)
+    if len(source):
+        hops = hops_from(topology, source)[row, moved.dst]
+        by_cell = moved.grid.summed(moved.cell, moved.size_bytes * hops)
+    total: Floats = (moved.grid.sets(by_cell) + moved.collective_sets) / (topology.bandwidth_bps.sum() / 8)
+    hop_seconds = total
     any_s = max(
         float(grid.times_s(best_s).max(initial=0.0)),
-        float(grid.times_s(_hop_seconds(topology, moved)).max(initial=0.0)),
+        float(grid.times_s(hop_seconds).max(initial=0.0)),
         injection_bound_s(moved, out, heard),
     )
     return WiringBounds(any_s, max(float(grid.times_s(busiest_s).max(initial=0.0)), any_s))
@@ -183,14 +190,3 @@ def _by_link(
     part = slice(None) if chosen is None else chosen
     place, size = (cell[part], flows.flow_class[part]), flows.payload_bytes[part]
     return sparse.csr_array((size, place), shape=(cells, links.shape[0])) @ links
-
-
-def _hop_seconds(topology: Topology, moved: Demands) -> Floats:
-    """Return the seconds that all links together need for each set, every transfer on a shortest path."""
-    source, row = np.unique(moved.src, return_inverse=True)
-    by_cell = np.zeros(moved.grid.cells)
-    if len(source):
-        hops = hops_from(topology, source)[row, moved.dst]
-        by_cell = moved.grid.summed(moved.cell, moved.size_bytes * hops)
-    total: Floats = (moved.grid.sets(by_cell) + moved.collective_sets) / (topology.bandwidth_bps.sum() / 8)
-    return total

@@ -37,7 +37,7 @@ from topoopt.search.candidates.candidate import (
     with_rings,
 )
 from topoopt.search.options import SearchOptions
-from topoopt.topologies import Topology, hops_from, turn_of
+from topoopt.topologies import hops_from, turn_of
 from topoopt.workloads import ParallelStrategy, Traffic, no_transfers
 
 MOST_PATHS, MOST_DETOUR = 16, 2
@@ -243,7 +243,10 @@ def balanced_fabric(traffic: Traffic, fabric: Fabric) -> Fabric:
     """
     if not is_direct(fabric) or not traffic.mp_bytes:
         return fabric
-    fixed, demand, topology = _ring_bytes(traffic, fabric), traffic.mp_matrix(), fabric.topology
+    ring_bytes = lay_traffic(
+        "", "", replace(traffic, alltoall=(), transfers=no_transfers()), fabric
+    ).link_bytes
+    fixed, demand, topology = ring_bytes, traffic.mp_matrix(), fabric.topology
     others = list(_rebalanced(traffic, fabric, fixed))
     if topology.servers > LARGEST_FOR_DETOURS:
         return others[0] if others else fabric
@@ -253,11 +256,6 @@ def balanced_fabric(traffic: Traffic, fabric: Fabric) -> Fabric:
         if peak_s < least_s * (1 - WORTH_BALANCING):
             best, least_s = other, peak_s
     return best
-
-
-def _ring_bytes(traffic: Traffic, fabric: Fabric) -> Floats:
-    """Return the bytes on each link that are no transfers."""
-    return lay_traffic("", "", replace(traffic, alltoall=(), transfers=no_transfers()), fabric).link_bytes
 
 
 def _rebalanced(traffic: Traffic, fabric: Fabric, fixed: Floats) -> Iterator[Fabric]:
@@ -278,12 +276,9 @@ def _candidates(fabric: Fabric, pairs: int) -> Iterator[Routes]:
         yield KShortestRoutes(topology, k=8, slack=1) if fabric.routes.method == "ecmp" else fabric.routes
         yield KShortestRoutes(topology, k=MOST_PATHS, slack=MOST_DETOUR)
         return
-    most = int(MOST_STEPS / (pairs * (1 + _mean_hops(topology))))
+    # the mean hops from some servers: exact where all are alike
+    some = np.arange(0, topology.servers, max(topology.servers // 16, 1))
+    mean_hops = float(hops_from(topology, some).mean())
+    most = int(MOST_STEPS / (pairs * (1 + mean_hops)))
     if most >= 2:
         yield KShortestRoutes(topology, k=min(most, MOST_PATHS // 2), slack=MOST_DETOUR)
-
-
-def _mean_hops(topology: Topology) -> float:
-    """Return the mean hops from some servers: exact where all are alike."""
-    some = np.arange(0, topology.servers, max(topology.servers // 16, 1))
-    return float(hops_from(topology, some).mean())

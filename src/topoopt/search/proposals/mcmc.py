@@ -177,8 +177,13 @@ class Chain:
         for row in self.rounds:
             points += [(made + proposals, time_s) for proposals, time_s in row.convergence]
             made += row.proposals
+        kept: list[tuple[int, float]] = []
+        for proposals, time_s in points:
+            if not kept or time_s < kept[-1][1]:
+                kept.append((proposals, time_s))
+        descending = tuple(kept)
         return replace(
-            self.best, proposals=made, stopped_because=self.over or "budget", convergence=_descending(points)
+            self.best, proposals=made, stopped_because=self.over or "budget", convergence=descending
         )
 
 
@@ -197,15 +202,6 @@ def exchanged(chains: Sequence[Chain]) -> list[Chain]:
         else chain
         for chain in chains
     ]
-
-
-def _descending(convergence: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    """Keep the points at which the best time so far fell."""
-    kept: list[tuple[int, float]] = []
-    for proposals, time_s in convergence:
-        if not kept or time_s < kept[-1][1]:
-            kept.append((proposals, time_s))
-    return tuple(kept)
 
 
 def config_of(divisors: Ints, strategy: ParallelStrategy) -> Ints:

@@ -116,7 +116,18 @@ def parse_chakra(data: bytes, place: str = "trace") -> ChakraTrace:
             at += size
         if not messages:
             raise ValueError("is empty")
-        version, attributes = _metadata(messages[0])
+        message = messages[0]
+        version, attributes = "", {}
+        for field in fields(message):
+            if field.number == META_VERSION and field.kind == RUN:
+                version = field.data.decode()
+            elif field.number == META_ATTR and field.kind == RUN:
+                name, value = _attribute(field.data)
+                attributes[name] = value
+            else:
+                raise ValueError(
+                    f"the first message has a field {field.number}, expected version and attributes"
+                )
         return ChakraTrace(place, version, attributes, tuple(_node(message) for message in messages[1:]))
     except (ValueError, struct.error) as error:
         raise InvalidInput(f"{place}: no Chakra trace: {error}; write it again") from None
@@ -176,19 +187,6 @@ def _groups(first: Path, ranks: int) -> Mapping[str, tuple[int, ...]]:
             raise InvalidInput(f"{place}: group {name}: rank {outside[0]} has no trace, there are {ranks}")
         groups[name] = tuple(members)
     return groups
-
-
-def _metadata(message: bytes) -> tuple[str, dict[str, Any]]:
-    version, attributes = "", {}
-    for field in fields(message):
-        if field.number == META_VERSION and field.kind == RUN:
-            version = field.data.decode()
-        elif field.number == META_ATTR and field.kind == RUN:
-            name, value = _attribute(field.data)
-            attributes[name] = value
-        else:
-            raise ValueError(f"the first message has a field {field.number}, expected version and attributes")
-    return version, attributes
 
 
 def _node(message: bytes) -> ChakraNode:

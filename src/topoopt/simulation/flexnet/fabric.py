@@ -154,9 +154,12 @@ def _common_jumps(fabric: Fabric, groups: tuple[tuple[int, ...], ...]) -> tuple[
     ways = set()
     for group in groups:
         rings = fabric.rings.get(group, ())
-        jumps = tuple(_jumps(ring, nnode) for ring in rings)
+        jumps = tuple(tuple((b - a) % nnode for a, b in pairwise(_legs(ring)[0])) for ring in rings)
         walked = [walk_ring(nnode, steps, group) for steps in jumps]
-        if not all(_same(mine, ring) for mine, ring in zip(walked, rings, strict=True)):
+        if not all(
+            (mine is not None and sorted(_legs(mine)) == sorted(_legs(ring)))
+            for mine, ring in zip(walked, rings, strict=True)
+        ):
             return None
         ways.add(jumps)
     return ways.pop() if len(ways) == 1 else None
@@ -170,16 +173,6 @@ def _along_routes(fabric: Fabric, ring: Ring) -> bool:
         if leg not in paths or not (switched or len(paths) == 1):
             return False
     return True
-
-
-def _jumps(ring: Ring, nnode: int) -> tuple[int, ...]:
-    """Return the steps from the first member to the next."""
-    return tuple((b - a) % nnode for a, b in pairwise(_legs(ring)[0]))
-
-
-def _same(ring: Ring | None, other: Ring) -> bool:
-    """Return whether two rings go the same way from each member to the next."""
-    return ring is not None and sorted(_legs(ring)) == sorted(_legs(other))
 
 
 def _legs(ring: Ring) -> list[tuple[int, ...]]:

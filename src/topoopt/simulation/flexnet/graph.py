@@ -245,11 +245,23 @@ def check(graph: FlexNetGraph) -> None:
         )
     if not len(graph.tasks):
         raise InvalidInput(f"{graph.place}: holds no tasks; export the task graph again")
-    _check_connections(graph)
+    rows = graph.connections
+    for name in ("fromnode", "tonode"):
+        node = getattr(rows, name)
+        refuse(graph, "connection", node >= graph.nodes, node, f"{name} must be in 0..{graph.nodes - 1}")
+    refuse(graph, "connection", rows.fromnode == rows.tonode, rows.tonode, "must join two different nodes")
+    refuse(graph, "connection", rows.nconn == 0, rows.nconn, "nconn must be at least 1")
     _check_devices(graph)
     _check_tasks(graph)
     _check_routes(graph)
-    _check_rings(graph)
+    for row, ring in enumerate(graph.rings):
+        for jumps in ring.ringpaths:
+            if not 0 < len(jumps) <= graph.nnode or any(jump % graph.nnode == 0 for jump in jumps):
+                shown = str(jumps) if len(jumps) < 10 else f"{len(jumps)} jumps"
+                raise InvalidInput(
+                    f"{graph.place}: ring {row}: expected 1 to {graph.nnode} jumps to other nodes, got {shown}; "
+                    "export the task graph again"
+                )
 
 
 def refuse(
@@ -270,15 +282,6 @@ def refuse(
     shown = value[row] if isinstance(value, np.ndarray) else value
     number = row if owner is None else owner[row]
     raise InvalidInput(f"{graph.place}: {what} {number}: {allowed}, got {shown}; export the task graph again")
-
-
-def _check_connections(graph: FlexNetGraph) -> None:
-    rows = graph.connections
-    for name in ("fromnode", "tonode"):
-        node = getattr(rows, name)
-        refuse(graph, "connection", node >= graph.nodes, node, f"{name} must be in 0..{graph.nodes - 1}")
-    refuse(graph, "connection", rows.fromnode == rows.tonode, rows.tonode, "must join two different nodes")
-    refuse(graph, "connection", rows.nconn == 0, rows.nconn, "nconn must be at least 1")
 
 
 def _check_devices(graph: FlexNetGraph) -> None:
@@ -354,17 +357,6 @@ def _check_steps(graph: FlexNetGraph, path: NDArray[np.int64]) -> None:
             f"{graph.place}: path {path[:-1][inner][step]}: steps {src[step]}->{dst[step]}, where the file has "
             "no connection; add it or route around it"
         )
-
-
-def _check_rings(graph: FlexNetGraph) -> None:
-    for row, ring in enumerate(graph.rings):
-        for jumps in ring.ringpaths:
-            if not 0 < len(jumps) <= graph.nnode or any(jump % graph.nnode == 0 for jump in jumps):
-                shown = str(jumps) if len(jumps) < 10 else f"{len(jumps)} jumps"
-                raise InvalidInput(
-                    f"{graph.place}: ring {row}: expected 1 to {graph.nnode} jumps to other nodes, got {shown}; "
-                    "export the task graph again"
-                )
 
 
 def _repeated(values: NDArray[np.generic]) -> NDArray[np.bool_]:

@@ -191,7 +191,21 @@ def parse_fbuf(data: bytes, place: str = "task graph") -> FlexNetGraph:
         data = _unpacked(data, place)
     if not data:
         raise InvalidInput(f"{place}: is empty, expected a FlexNet task graph (.fbuf)")
-    graph = _graph(buffer_of(data, place).root("root table"), place)
+    root = buffer_of(data, place).root("root table")
+    numbers = {name: root.column(slot, form).item() for slot, (name, form) in enumerate(NUMBERS.items())}
+    lists = {
+        name: _columns(root.children(slot, name)[1], table)
+        for slot, (name, table) in enumerate(LISTS.items(), start=len(NUMBERS))
+    }
+    kinds: dict[str, Callable[..., Any]] = {
+        "connections": Connections,
+        "operators": Operators,
+        "tasks": Tasks,
+        "devices": Devices,
+        "routes": RouteRows,
+        "rings": _rings,
+    }
+    graph = FlexNetGraph(place, **numbers, **{name: kind(*lists[name]) for name, kind in kinds.items()})
     check(graph)
     return graph
 
@@ -207,23 +221,6 @@ def _unpacked(data: bytes, place: str) -> bytes:
         return unpacked
     reason = "unpacks to more than any task graph" if len(unpacked) >= limit else "ends too early"
     raise InvalidInput(f"{place}: the xz file {reason}; copy the file again")
-
-
-def _graph(root: Tables, place: str) -> FlexNetGraph:
-    numbers = {name: root.column(slot, form).item() for slot, (name, form) in enumerate(NUMBERS.items())}
-    lists = {
-        name: _columns(root.children(slot, name)[1], table)
-        for slot, (name, table) in enumerate(LISTS.items(), start=len(NUMBERS))
-    }
-    kinds: dict[str, Callable[..., Any]] = {
-        "connections": Connections,
-        "operators": Operators,
-        "tasks": Tasks,
-        "devices": Devices,
-        "routes": RouteRows,
-        "rings": _rings,
-    }
-    return FlexNetGraph(place, **numbers, **{name: kind(*lists[name]) for name, kind in kinds.items()})
 
 
 def _columns(rows: Tables, table: Table) -> list[Any]:

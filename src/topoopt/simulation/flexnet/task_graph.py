@@ -115,6 +115,15 @@ def flexnet_graph(
     plan = ring_plan(fabric, graph.groups, name, drop_rings)
     rows = _rows(graph, plan)
     devices, device_of = _devices(graph, fabric.topology.nodes, rows)
+    around = [(a, b) for group in rows.members for a, b in zip(group, group[1:] + group[:1], strict=True)]
+    ring = np.array(around, np.int64).reshape(-1, 2)
+    src, dst = np.concatenate([rows.src, ring[:, 0]]), np.concatenate([rows.dst, ring[:, 1]])
+    used = (src >= 0) & (src != dst)
+    pairs_in_use = np.unique(src[used] * fabric.topology.servers + dst[used])
+    number = len(graph.operator_names)
+    operators = Operators(
+        (np.arange(number) + 1).astype(np.uint64), np.zeros(number, np.int32), graph.operator_names
+    )
     written = FlexNetGraph(
         name,
         graph.devices // graph.servers,
@@ -124,10 +133,10 @@ def flexnet_graph(
         MEMORY_BYTES_PER_MS,
         netbw,
         connections,
-        _operators(graph),
+        operators,
         _tasks(graph, rows, device_of, netbw),
         devices,
-        routes_of(fabric, _pairs_in_use(rows, fabric.topology.servers), name),
+        routes_of(fabric, pairs_in_use, name),
         plan.descriptors,
     )
     check(written)
@@ -184,15 +193,6 @@ def _rows(graph: TaskGraph, plan: RingPlan) -> _Rows:
     return _Rows(origin, *rows, tuple(members))
 
 
-def _pairs_in_use(rows: _Rows, servers: int) -> Ints:
-    """Return each src·servers + dst between which there are transfers or ring edges."""
-    around = [(a, b) for group in rows.members for a, b in zip(group, group[1:] + group[:1], strict=True)]
-    ring = np.array(around, np.int64).reshape(-1, 2)
-    src, dst = np.concatenate([rows.src, ring[:, 0]]), np.concatenate([rows.dst, ring[:, 1]])
-    used = (src >= 0) & (src != dst)
-    return np.unique(src[used] * servers + dst[used])
-
-
 def _devices(graph: TaskGraph, nodes: int, rows: _Rows) -> tuple[Devices, Ints]:
     """Return one GPU per device of the graph, one network device per pair, and each row's device (-1: none).
 
@@ -217,7 +217,14 @@ def _devices(graph: TaskGraph, nodes: int, rows: _Rows) -> tuple[Devices, Ints]:
 
 
 def _tasks(graph: TaskGraph, rows: _Rows, device: Ints, netbw: float) -> Tasks:
-    first, following = _following(graph, rows)
+    # nexttasks of every row: numbers of rows + 1, or of an AllReduce its members
+    source, target = _dependencies(graph, rows)
+    reduces = np.flatnonzero(rows.type == ALLREDUCE)
+    owner = np.concatenate([source, np.repeat(reduces, [len(group) for group in rows.members])])
+    members = np.array([member for group in rows.members for member in group], np.int64)
+    entry = np.concatenate([target + 1, members])
+    order = np.argsort(owner, kind="stable")
+    first, following = np.searchsorted(owner[order], np.arange(len(rows) + 1)).astype(np.int64), entry[order]
     runtime = np.where(rows.src >= 0, rows.size_bytes / netbw, graph.duration_s[rows.origin] * 1e3)
     return Tasks(
         rows.type,
@@ -228,17 +235,6 @@ def _tasks(graph: TaskGraph, rows: _Rows, device: Ints, netbw: float) -> Tasks:
         first,
         following.astype(np.uint64),
     )
-
-
-def _following(graph: TaskGraph, rows: _Rows) -> tuple[Ints, Ints]:
-    """Return nexttasks of every row: numbers of rows + 1, or of an AllReduce its members."""
-    source, target = _dependencies(graph, rows)
-    reduces = np.flatnonzero(rows.type == ALLREDUCE)
-    owner = np.concatenate([source, np.repeat(reduces, [len(group) for group in rows.members])])
-    members = np.array([member for group in rows.members for member in group], np.int64)
-    entry = np.concatenate([target + 1, members])
-    order = np.argsort(owner, kind="stable")
-    return np.searchsorted(owner[order], np.arange(len(rows) + 1)).astype(np.int64), entry[order]
 
 
 def _dependencies(graph: TaskGraph, rows: _Rows) -> tuple[Ints, Ints]:
@@ -268,13 +264,6 @@ def _dependencies(graph: TaskGraph, rows: _Rows) -> tuple[Ints, Ints]:
     return first[source[edge]] + place // wide, first[target[edge]] + place % wide
 
 
-def _operators(graph: TaskGraph) -> Operators:
-    number = len(graph.operator_names)
-    return Operators(
-        (np.arange(number) + 1).astype(np.uint64), np.zeros(number, np.int32), graph.operator_names
-    )
-
-
 def flexnet_task_graph(flexnet: FlexNetGraph) -> TaskGraph:
     """Return the tasks and what waits for what; task t of the result is the file's row t.
 
@@ -293,7 +282,16 @@ def flexnet_task_graph(flexnet: FlexNetGraph) -> TaskGraph:
     kind = np.where(on_network | free, TRANSFER, COMPUTE)
     kind[tasks.type == ALLREDUCE] = COLLECTIVE
     computes, transfers = kind == COMPUTE, (kind == TRANSFER) & ~free
-    src, dst = _ends(flexnet, device, transfers)
+    src, dst = np.full(len(device), -1, np.int64), np.full(len(device), -1, np.int64)
+    pair = flexnet.devices.deviceproperty[device[transfers]].astype(np.int64)
+    src[transfers], dst[transfers] = np.divmod(pair, flexnet.nodes)
+    outside = transfers & ((src >= flexnet.nnode) | (dst >= flexnet.nnode))
+    if outside.any():
+        task = int(np.argmax(outside))
+        raise InvalidInput(
+            f"{flexnet.place}: task {task}: transfers {src[task]}->{dst[task]}, expected two servers out of "
+            f"0..{flexnet.nnode - 1}; export the graph with nominal (end to end) communication"
+        )
     src[free] = dst[free] = 0
     timed = computes | (kind == COLLECTIVE) | free
     rows = TaskRows(
@@ -339,21 +337,6 @@ def _members(flexnet: FlexNetGraph) -> tuple[tuple[int, ...], ...]:
     return tuple(
         tuple(tasks.next[tasks.next_first[row] : tasks.next_first[row + 1]].tolist()) for row in rows
     )
-
-
-def _ends(flexnet: FlexNetGraph, device: Ints, transfers: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Return src and dst of the transfers, -1 for other tasks."""
-    src, dst = np.full(len(device), -1, np.int64), np.full(len(device), -1, np.int64)
-    pair = flexnet.devices.deviceproperty[device[transfers]].astype(np.int64)
-    src[transfers], dst[transfers] = np.divmod(pair, flexnet.nodes)
-    outside = transfers & ((src >= flexnet.nnode) | (dst >= flexnet.nnode))
-    if outside.any():
-        task = int(np.argmax(outside))
-        raise InvalidInput(
-            f"{flexnet.place}: task {task}: transfers {src[task]}->{dst[task]}, expected two servers out of "
-            f"0..{flexnet.nnode - 1}; export the graph with nominal (end to end) communication"
-        )
-    return src, dst
 
 
 def _places(flexnet: FlexNetGraph) -> Ints:

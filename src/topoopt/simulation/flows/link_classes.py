@@ -83,7 +83,18 @@ def pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
     for row in tuple(_KEPT):
         if row.fits(fabric, key, split):
             return row.classes
-    classes = _pair_classes(fabric, key, split)
+    src, dst = np.divmod(key, fabric.topology.servers)
+    if split == "spread":
+        found = link_rows(fabric.topology, fabric.routes, src, dst)
+        pair_first, part = np.arange(len(key) + 1), np.ones(len(key))
+    else:
+        table = path_table(fabric, src, dst)
+        links = PairLinks(table.path_first, table.link, np.ones(len(table.link)))
+        found = own_rows(links, len(fabric.topology))
+        pair_first, part = table.pair_first, table.weight
+    rows = found.rows
+    each = _overheads(fabric, rows.pair_first, found.link_of[rows.link], rows.share)
+    classes = PairClasses(pair_first, part, found, *(seconds[found.row] for seconds in each))
     _keep(_KeptClasses(weakref.ref(fabric.topology), weakref.ref(fabric.routes), key, split, classes))
     return classes
 
@@ -123,21 +134,6 @@ def _keep(row: _KeptClasses) -> None:
     _KEPT[:] = rows
 
 
-def _pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
-    src, dst = np.divmod(key, fabric.topology.servers)
-    if split == "spread":
-        found = link_rows(fabric.topology, fabric.routes, src, dst)
-        pair_first, part = np.arange(len(key) + 1), np.ones(len(key))
-    else:
-        table = path_table(fabric, src, dst)
-        links = PairLinks(table.path_first, table.link, np.ones(len(table.link)))
-        found = own_rows(links, len(fabric.topology))
-        pair_first, part = table.pair_first, table.weight
-    rows = found.rows
-    each = _overheads(fabric, rows.pair_first, found.link_of[rows.link], rows.share)
-    return PairClasses(pair_first, part, found, *(seconds[found.row] for seconds in each))
-
-
 def laid(fabric: Fabric, first: Ints, link: NDArray[np.integer], share: Floats) -> LaidRows:
     """Return rows of links, each with its share of the bytes, as 64-bit numbers with the overheads of each row."""
     return first.astype(np.int64), link.astype(np.int64), share, *_overheads(fabric, first, link, share)
@@ -164,7 +160,14 @@ def group_rings(fabric: Fabric, members: tuple[int, ...]) -> tuple[RingClass, ..
     rings = fabric.rings.get(tuple(sorted(members)))
     if rings:
         return tuple(_walked_ring(fabric, ring) for ring in rings)
-    return (_routed_ring(fabric, members),)
+    src = np.asarray(members, np.int64)
+    pairs = pair_links(fabric.topology, fabric.routes, src, np.roll(src, -1))
+    _, link, share, before_s, after_s = laid(fabric, pairs.pair_first, pairs.link, pairs.share)
+    coefficient = sum_by(link, share, len(fabric.topology))
+    used = np.flatnonzero(coefficient)
+    hops, share = whole_hops(pairs.mean_hops())
+    routed_ring = RingClass(used, coefficient[used], _slowest(before_s, after_s), hops, share)
+    return (routed_ring,)
 
 
 def _walked_ring(fabric: Fabric, ring: Ring) -> RingClass:
@@ -206,16 +209,6 @@ def edge_starts(ring: Ring) -> Ints:
     if member < len(ring.members) or starts[0] != 0:
         raise InvalidInput(f"ring: the walk does not visit member {ring.members[member % len(ring.members)]}")
     return np.array([*starts, len(ring.walk)], np.int64)
-
-
-def _routed_ring(fabric: Fabric, members: tuple[int, ...]) -> RingClass:
-    src = np.asarray(members, np.int64)
-    pairs = pair_links(fabric.topology, fabric.routes, src, np.roll(src, -1))
-    _, link, share, before_s, after_s = laid(fabric, pairs.pair_first, pairs.link, pairs.share)
-    coefficient = sum_by(link, share, len(fabric.topology))
-    used = np.flatnonzero(coefficient)
-    hops, share = whole_hops(pairs.mean_hops())
-    return RingClass(used, coefficient[used], _slowest(before_s, after_s), hops, share)
 
 
 def sum_by(index: Ints | Ints32, values: Floats, size: int) -> Floats:

@@ -100,7 +100,14 @@ def own_fabric(job: SimulatedJob, choice: FabricChoice) -> Fabric | None:
     InvalidInput
         If a word is about another fabric, and none is named.
     """
-    if choice.fabric not in (None, _own_name(job)):
+    if job.plan is not None:
+        own_name = job.plan.fabric.name
+    elif job.flexnet is None:
+        own_name = None
+    else:
+        direct = len(job.flexnet.connections) and not job.flexnet.nswitch
+        own_name = OWN if direct else None
+    if choice.fabric not in (None, own_name):
         return None
     wired = choice.words(_WIRING)
     if choice.strides is not None or choice.wiring is not None or (wired and choice.fabric is not None):
@@ -117,15 +124,6 @@ def own_fabric(job: SimulatedJob, choice: FabricChoice) -> Fabric | None:
         return None
     latency_s = DEFAULT_LATENCY_S if choice.latency_s is None else choice.latency_s
     return flexnet_fabric(job.flexnet, job.graph.groups, latency_s, choice.bandwidth_bps)
-
-
-def _own_name(job: SimulatedJob) -> str | None:
-    if job.plan is not None:
-        return job.plan.fabric.name
-    if job.flexnet is None:
-        return None
-    direct = len(job.flexnet.connections) and not job.flexnet.nswitch
-    return OWN if direct else None
 
 
 def named_fabric(
@@ -149,7 +147,19 @@ def named_fabric(
     InvalidInput
         If no fabric is named and none goes without saying, or a word does not go with it.
     """
-    name = _name(jobs, choice)
+    if choice.fabric is not None:
+        name = choice.fabric
+    elif choice.strides is not None or choice.wiring is not None:
+        name = OWN
+    else:
+        flexnet, alone = jobs[0].flexnet, len(jobs) == 1
+        if alone and flexnet is not None and flexnet.nswitch == 1:
+            name = "ideal-switch"
+        else:
+            what = f"{jobs[0].path}: holds no connections" if alone else f"{len(jobs)} jobs share one fabric"
+            raise InvalidInput(
+                f"{what}; name a fabric with fabric=NAME: {', '.join(networks_of('simulate'))}"
+            )
     check_known("fabric", name, networks_of("simulate"))
     shape = _shape(name, choice, switches)
     needed = sum(job.graph.servers for job in jobs)
@@ -172,18 +182,6 @@ def named_fabric(
         shape=shape,
     )
     return build_fabric(name, request, needed)
-
-
-def _name(jobs: Sequence[SimulatedJob], choice: FabricChoice) -> str:
-    if choice.fabric is not None:
-        return choice.fabric
-    if choice.strides is not None or choice.wiring is not None:
-        return OWN
-    flexnet, alone = jobs[0].flexnet, len(jobs) == 1
-    if alone and flexnet is not None and flexnet.nswitch == 1:
-        return "ideal-switch"
-    what = f"{jobs[0].path}: holds no connections" if alone else f"{len(jobs)} jobs share one fabric"
-    raise InvalidInput(f"{what}; name a fabric with fabric=NAME: {', '.join(networks_of('simulate'))}")
 
 
 def _shape(name: str, choice: FabricChoice, switches: bool) -> FabricShape:

@@ -130,7 +130,10 @@ def simulate_together(
     check_jobs(jobs, placement, servers)
     begins = checked_begins(begin_s, len(jobs))
     if iterations is None:
-        repetitions = _first_guess(jobs, fabric, placement, options)
+        alone = [_alone_s(job, fabric, row, options) for job, row in zip(jobs, placement, strict=True)]
+        slowest = int(np.argmax(alone))
+        repetitions = [1 + int(alone[slowest] / time_s) if time_s > 0 else 1 for time_s in alone]
+        repetitions[slowest] = 1
     else:
         repetitions = [whole("iterations", iterations, 1)] * len(jobs)
     while True:
@@ -145,17 +148,6 @@ def simulate_together(
         if not any(short):
             return _seen(placement, begins, ends_s, until_s, result)
         repetitions = [2 * times if early else times for times, early in zip(repetitions, short, strict=True)]
-
-
-def _first_guess(
-    jobs: Sequence[TaskGraph], fabric: Fabric, placement: Placement, options: SimulationOptions
-) -> list[int]:
-    """Return how often each job runs until the slowest is done once, if nobody slowed anybody down."""
-    alone = [_alone_s(job, fabric, row, options) for job, row in zip(jobs, placement, strict=True)]
-    slowest = int(np.argmax(alone))
-    guess = [1 + int(alone[slowest] / time_s) if time_s > 0 else 1 for time_s in alone]
-    guess[slowest] = 1
-    return guess
 
 
 def _alone_s(job: TaskGraph, fabric: Fabric, row: tuple[int, ...], options: SimulationOptions) -> float:

@@ -214,9 +214,17 @@ def run_on_circuits(
         )
         if done:
             return state
-        demand = _demand(state, edges, servers)
+        rows = state.flow[: state.count[layout.Count.FLOWS_USED]]
+        rows = rows[
+            (rows[:, layout.Flow.STATE] == layout.OPENING) | (rows[:, layout.Flow.STATE] == layout.OPEN)
+        ]
+        left = (rows[:, layout.Flow.PACKETS] - rows[:, layout.Flow.ACKED]) * layout.SIZE_DATA
+        place = rows[:, layout.Flow.SRC] * servers + rows[:, layout.Flow.DST]
+        total: Floats = np.bincount(place, left, minlength=servers * servers).astype(np.float64)
+        demand = total.reshape(servers, servers)
         if not demand.any():
-            change_s = max(rule.next_change_s(_next_event_s(state)), change_s + rule.period_s)
+            next_event_s = float(state.timer[0]) / PS if state.count[layout.Count.TIMER_SIZE] else 0.0
+            change_s = max(rule.next_change_s(next_event_s), change_s + rule.period_s)
             continue
         check_progress(fabric, demand, change_s)
         _command(state, layout.HOLD_ALL, _ps(change_s))
@@ -242,21 +250,6 @@ def _ps(time_s: float) -> int:
 def _command(state: State, command: int, now_ps: int) -> None:
     state.count[layout.Count.NOW] = now_ps
     state.count[layout.Count.COMMAND] = command
-
-
-def _demand(state: State, edges: Edges, servers: int) -> Floats:
-    """Return the unacknowledged bytes of all open connections, shape (servers, servers)."""
-    rows = state.flow[: state.count[layout.Count.FLOWS_USED]]
-    rows = rows[(rows[:, layout.Flow.STATE] == layout.OPENING) | (rows[:, layout.Flow.STATE] == layout.OPEN)]
-    left = (rows[:, layout.Flow.PACKETS] - rows[:, layout.Flow.ACKED]) * layout.SIZE_DATA
-    place = rows[:, layout.Flow.SRC] * servers + rows[:, layout.Flow.DST]
-    total: Floats = np.bincount(place, left, minlength=servers * servers).astype(np.float64)
-    return total.reshape(servers, servers)
-
-
-def _next_event_s(state: State) -> float:
-    """Return when something happens next, all queues being empty."""
-    return float(state.timer[0]) / PS if state.count[layout.Count.TIMER_SIZE] else 0.0
 
 
 def _connected(state: State, fabric: Fabric, options: PacketOptions) -> State:
@@ -287,7 +280,10 @@ def _ways(fabric: Fabric) -> tuple[Ints, Ints]:
     if not fabric.beat.host_forwarding:
         return np.arange(servers * servers + 1), np.arange(servers * servers)
     src, dst = topology.src.astype(np.int64), topology.dst.astype(np.int64)
-    hops = _hops(topology)
+    # the links between all servers, shape (servers, servers); infinite where there is no way
+    n = topology.servers
+    matrix = csr_matrix((np.ones(len(topology)), (topology.src, topology.dst)), (n, n))
+    hops: Floats = shortest_path(matrix, unweighted=True)
     link, end = np.nonzero(hops[dst] + 1 == hops[src])
     row = src[link] * servers + end
     times = topology.ports[link]
@@ -295,11 +291,3 @@ def _ways(fabric: Fabric) -> tuple[Ints, Ints]:
     count = np.bincount(row, times, minlength=servers * servers).astype(np.int64)
     number = np.repeat((src * servers + dst)[link][order], times[order])
     return np.concatenate(([0], np.cumsum(count))), number
-
-
-def _hops(topology: Topology) -> Floats:
-    """Return the links between all servers, shape (servers, servers); infinite where there is no way."""
-    n = topology.servers
-    matrix = csr_matrix((np.ones(len(topology)), (topology.src, topology.dst)), (n, n))
-    hops: Floats = shortest_path(matrix, unweighted=True)
-    return hops

@@ -46,7 +46,17 @@ def packet(
     """
     order = start_order(len(graph), options.seed)
     result = _by_number(renumbered(graph, order), fabric, options, on_progress)
-    return _as_numbered(result, graph, order)
+    place = np.argsort(order, kind="stable")
+    packet = result.packet
+    return replace(
+        result,
+        graph=graph,
+        start_s=result.start_s[place],
+        finish_s=result.finish_s[place],
+        compute_finish_s=result.compute_finish_s[place],
+        packet=None if packet is None else replace(packet, task_marks=packet.task_marks[place]),
+        flows=None if result.flows is None else replace(result.flows, task=order[result.flows.task]),
+    )
 
 
 def _by_number(
@@ -93,21 +103,6 @@ def before_packets(
     check_paths(edges)
     schedule_failures(state, fabric, options.packet.failures)
     return state, edges, streams
-
-
-def _as_numbered(result: SimResult, graph: TaskGraph, order: Ints) -> SimResult:
-    """Return a result in the task numbers of a graph, whose task ``order[i]`` is task ``i`` of the result."""
-    place = np.argsort(order, kind="stable")
-    packet = result.packet
-    return replace(
-        result,
-        graph=graph,
-        start_s=result.start_s[place],
-        finish_s=result.finish_s[place],
-        compute_finish_s=result.compute_finish_s[place],
-        packet=None if packet is None else replace(packet, task_marks=packet.task_marks[place]),
-        flows=None if result.flows is None else replace(result.flows, task=order[result.flows.task]),
-    )
 
 
 def carried_on_paths(

@@ -176,16 +176,6 @@ def make_streams(graph: TaskGraph, fabric: Fabric, options: SimulationOptions, b
     NoRoute, InvalidInput
         If a pair cannot be reached or a ring uses a link that is not there.
     """
-    transfers = _transfers(graph, options, book)
-    collectives = [*_all_to_alls(graph, book), *_rings(graph, options, book)]
-    rows = np.concatenate([transfers, np.array(collectives, np.int64).reshape(-1, 5)])
-    rows = rows[np.argsort(rows[:, 0], kind="stable")]
-    first = np.searchsorted(rows[:, 0], np.arange(len(graph) + 1)).astype(np.int64)
-    return Streams(first, *np.ascontiguousarray(rows.T))
-
-
-def _transfers(graph: TaskGraph, options: SimulationOptions, book: EdgeBook) -> Ints:
-    """Return task, rounds, bytes, first edge and edges of each stream, shape (streams, 5)."""
     task = np.flatnonzero((graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0))
     src, dst = (ends[task].astype(np.int64) for ends in (graph.src, graph.dst))
     size = graph.size_bytes[task]
@@ -196,7 +186,12 @@ def _transfers(graph: TaskGraph, options: SimulationOptions, book: EdgeBook) -> 
         part = np.rint(size[row] * share).astype(np.int64)
         task, size, edge = task[row][part > 0], part[part > 0], edge[part > 0]
     one = np.ones(len(task), np.int64)
-    return np.stack([task, one, size, edge, one], axis=1)
+    transfers = np.stack([task, one, size, edge, one], axis=1)
+    collectives = [*_all_to_alls(graph, book), *_rings(graph, options, book)]
+    rows = np.concatenate([transfers, np.array(collectives, np.int64).reshape(-1, 5)])
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    first = np.searchsorted(rows[:, 0], np.arange(len(graph) + 1)).astype(np.int64)
+    return Streams(first, *np.ascontiguousarray(rows.T))
 
 
 def _all_to_alls(graph: TaskGraph, book: EdgeBook) -> list[tuple[int, ...]]:

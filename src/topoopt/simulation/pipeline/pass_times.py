@@ -232,7 +232,15 @@ class Operations:
 def operations(step: PipelinedStep, fabric: Fabric, options: SimulationOptions) -> Operations:
     """Return the communications of a step on a fabric."""
     draft = Draft()
-    sends = _add_sends(draft, step)
+    sends = {}
+    for chunk in range(len(step.chunks)):
+        after = step.neighbor(chunk, 1)
+        if after is None:
+            continue
+        ends = [step.part_servers[step.chunk_stage[one]] for one in (chunk, after)]
+        for direction, (src, dst) in ((FORWARD, ends), (BACKWARD, ends[::-1])):
+            owner, _, tasks = add_transfers(draft, (src, dst), step.chunks[chunk], direction, chunk, 1)
+            sends[direction, chunk] = owner, tasks[:, 0]
     exchanges = [_add(draft, one) for one in step.exchanges]
     gradients, parameters = (
         tuple(
@@ -260,19 +268,6 @@ def _add(draft: Draft, one: Exchange) -> Ints:
 def _around_s(one: Exchange, tasks: Ints, links: LinkTime) -> Around:
     fixed_s = links.fixed_s(tasks)
     return one.delay_s + fixed_s, float(links.together(tasks).max()) - fixed_s, one.count
-
-
-def _add_sends(draft: Draft, step: PipelinedStep) -> dict[tuple[int, int], tuple[Ints, Ints]]:
-    sends = {}
-    for chunk in range(len(step.chunks)):
-        after = step.neighbor(chunk, 1)
-        if after is None:
-            continue
-        ends = [step.part_servers[step.chunk_stage[one]] for one in (chunk, after)]
-        for direction, (src, dst) in ((FORWARD, ends), (BACKWARD, ends[::-1])):
-            owner, _, tasks = add_transfers(draft, (src, dst), step.chunks[chunk], direction, chunk, 1)
-            sends[direction, chunk] = owner, tasks[:, 0]
-    return sends
 
 
 def _sent_s(step: PipelinedStep, sends: dict[tuple[int, int], tuple[Ints, Ints]], links: LinkTime) -> Floats:
@@ -333,12 +328,19 @@ def play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> P
         waiting += 1
         while at < len(order):
             backward, chunk, batch = order[at]
-            ready_s = _ready_s(arrived, backward, chunk, batch, last)
+            # when the input of a pass is there; nan if that is not known yet
+            if not backward:
+                ready_s = arrived[0][chunk - 1][batch] if chunk else 0.0
+            else:
+                ready_s = arrived[0][chunk][batch] if chunk == last else arrived[1][chunk + 1][batch]
             if isnan(ready_s):
                 break
             begin = max(free_s[stage], ready_s, queues[stage].fetched_s(at))
             free_s[stage] = begin + seconds[backward][chunk]
-            sent = _pass_times_sent_s(times, backward, chunk, last)
+            if backward:
+                sent = times.gradient_s[chunk - 1] if chunk else 0.0
+            else:
+                sent = times.output_s[chunk] if chunk < last else 0.0
             if sent:
                 sending = max(sent_s[backward][stage], free_s[stage]) + sent
                 sent_s[backward][stage] = arrived[backward][chunk][batch] = sending
@@ -356,20 +358,6 @@ def play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> P
     assert all(at == len(order) for at, order in zip(place, orders, strict=True)), "a schedule never blocks"
     drained_s = [queue.drained_s() for queue in queues]
     return Played(free_s, drained_s, begin_s, end_s)
-
-
-def _ready_s(arrived: list[list[Seconds]], backward: int, chunk: int, batch: int, last: int) -> float:
-    """Return when the input of a pass is there; nan if that is not known yet."""
-    if not backward:
-        return arrived[0][chunk - 1][batch] if chunk else 0.0
-    return arrived[0][chunk][batch] if chunk == last else arrived[1][chunk + 1][batch]
-
-
-def _pass_times_sent_s(times: PassTimes, backward: int, chunk: int, last: int) -> float:
-    """Return how long what a pass hands on is under way."""
-    if backward:
-        return times.gradient_s[chunk - 1] if chunk else 0.0
-    return times.output_s[chunk] if chunk < last else 0.0
 
 
 def _passes(step: PipelinedStep, stage: int) -> list[tuple[int, int, int]]:

@@ -50,7 +50,11 @@ def add_passes(draft: Draft, step: PipelinedStep, *, one_by_one: bool) -> Passes
     bucket = np.zeros((step.gradient_buckets, *shape[1:3]), np.int64)
     last = np.array([step.micro_batches - 1])
     for direction, chunk in np.ndindex(shape[:2]):
-        cut = _cut(step, direction, chunk, one_by_one=one_by_one)
+        place = chunk, PASSES[direction], "inside"
+        inside = tuple(one for one in step.exchanges if (one.chunk, one.direction, one.moment) == place)
+        cut = _Cut(
+            direction, chunk, max((one.count for one in inside), default=1) if one_by_one else 1, inside
+        )
         apart = direction == len(step.pass_s) - 1 and step.gradient_buckets > 0
         batches = np.arange(step.micro_batches - apart)
         tails = _add_pieces(draft, step, cut, batches, head[direction, chunk])
@@ -62,20 +66,17 @@ def add_passes(draft: Draft, step: PipelinedStep, *, one_by_one: bool) -> Passes
             for part in range(step.gradient_buckets):
                 leaves = -(-(part + 1) * finer.pieces // step.gradient_buckets) - 1
                 bucket[part, chunk] = tails[leaves][:, 0]
-    return Passes(head, tail, *_done_as_one(step, head, tail), bucket)
-
-
-def _done_as_one(step: PipelinedStep, head: Ints, tail: Ints) -> tuple[Ints, Ints]:
-    """Return the task that the first of the passes done as one begins with, and the one that the last ends with."""
     if step.ends == 1:
-        return head, tail
-    ready, done = head.copy(), tail.copy()
-    for stage in range(step.stages):
-        order = step.order_of(stage)
-        where = order.direction, order.chunk, slice(None), order.micro_batch
-        ready[where] = head[where][order.begin]
-        done[where] = tail[where][order.end]
-    return ready, done
+        done_as_one = head, tail
+    else:
+        ready, done = head.copy(), tail.copy()
+        for stage in range(step.stages):
+            order = step.order_of(stage)
+            where = order.direction, order.chunk, slice(None), order.micro_batch
+            ready[where] = head[where][order.begin]
+            done[where] = tail[where][order.end]
+        done_as_one = ready, done
+    return Passes(head, tail, *done_as_one, bucket)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +96,6 @@ class _Cut:
             if operations:
                 due.setdefault(one.turn, []).append((one, operations))
         return [due[turn] for turn in sorted(due)]
-
-
-def _cut(step: PipelinedStep, direction: int, chunk: int, *, one_by_one: bool) -> _Cut:
-    place = chunk, PASSES[direction], "inside"
-    inside = tuple(one for one in step.exchanges if (one.chunk, one.direction, one.moment) == place)
-    return _Cut(direction, chunk, max((one.count for one in inside), default=1) if one_by_one else 1, inside)
 
 
 def _add_pieces(draft: Draft, step: PipelinedStep, cut: _Cut, batches: Ints, head: Ints) -> list[Ints]:

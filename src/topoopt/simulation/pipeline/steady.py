@@ -89,7 +89,19 @@ def analytic_step(
     for length in lengths:
         result = None  # before the next and longer one: times of all its tasks are much memory
         result = analytic(_graph(step, length), fabric)
-        rounds.append(_rounds(result))
+        # the last ends of what each device does, and of all that does not go with forward passes, by chunk
+        graph = result.graph
+        phases, labels = len(PHASES), len(graph.operator_names) + 1
+        late = (graph.phase != FORWARD_PHASES[0]) & (graph.phase != FORWARD_PHASES[1])
+        kind = graph.kind[late].astype(np.int64)
+        key = (kind * phases + graph.phase[late]) * labels + graph.operator[late] + 1
+        ends_s = np.full(3 * phases * labels, -1.0)
+        np.maximum.at(ends_s, key, result.finish_s[late])
+        computing = graph.kind == COMPUTE
+        devices_s = np.full(graph.devices, -1.0)
+        np.maximum.at(devices_s, graph.device[computing], result.finish_s[computing])
+        late_ends_s = np.concatenate((ends_s[ends_s >= 0], devices_s[devices_s >= 0]))
+        rounds.append(noun_from(_Rounds, result, late_ends_s=late_ends_s))
         if len(rounds) > 2 and _drift(rounds[-3:]) <= IN_STEP:
             break
         least_s = _least_s(step, fabric, length, a_round, rounds[-2:])
@@ -150,10 +162,6 @@ def _least_s(
     return results[-1].iteration_time_s + (step.micro_batches - length) * each_s
 
 
-def _rounds(result: SimResult) -> _Rounds:
-    return noun_from(_Rounds, result, late_ends_s=_late_ends_s(result))
-
-
 def _drift(results: Sequence[_Rounds]) -> float:
     """Return by what share of a round it differs from the one before, or anything late in it grows faster."""
     times_s = np.array([(result.iteration_time_s, result.compute_time_s) for result in results])
@@ -161,21 +169,6 @@ def _drift(results: Sequence[_Rounds]) -> float:
     beat_s = grown_s[1, 0]
     faster = results[-1].late_ends_s - results[-2].late_ends_s - beat_s
     return float(max(np.abs(grown_s[1] - grown_s[0]).max(), faster.max()) / beat_s)
-
-
-def _late_ends_s(result: SimResult) -> Floats:
-    """Return the last ends of what each device does, and of all that does not go with forward passes, by chunk."""
-    graph = result.graph
-    phases, labels = len(PHASES), len(graph.operator_names) + 1
-    late = (graph.phase != FORWARD_PHASES[0]) & (graph.phase != FORWARD_PHASES[1])
-    kind = graph.kind[late].astype(np.int64)
-    key = (kind * phases + graph.phase[late]) * labels + graph.operator[late] + 1
-    ends_s = np.full(3 * phases * labels, -1.0)
-    np.maximum.at(ends_s, key, result.finish_s[late])
-    computing = graph.kind == COMPUTE
-    devices_s = np.full(graph.devices, -1.0)
-    np.maximum.at(devices_s, graph.device[computing], result.finish_s[computing])
-    return np.concatenate((ends_s[ends_s >= 0], devices_s[devices_s >= 0]))
 
 
 def _extended(

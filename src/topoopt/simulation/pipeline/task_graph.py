@@ -80,13 +80,10 @@ def pipeline_task_graph(step: PipelinedStep, iterations: int = 1, *, one_by_one:
     add_sends(draft, step, passes, stages)
     around = add_surroundings(draft, step, stages)
     add_end(draft, step, passes, stages, around)
-    return draft.graph(step.servers, iterations, (*_chunk_names(step), OPTIMIZER))
-
-
-def _chunk_names(step: PipelinedStep) -> list[str]:
     length = len(step.chunks) // step.ends
     ends = ("", " from the other end")
-    return [f"chunk {index % length}{ends[index // length]}" for index in range(len(step.chunks))]
+    chunk_names = [f"chunk {index % length}{ends[index // length]}" for index in range(len(step.chunks))]
+    return draft.graph(step.servers, iterations, (*chunk_names, OPTIMIZER))
 
 
 def add_end(
@@ -94,22 +91,6 @@ def add_end(
 ) -> None:
     """Add synchronizations, optimizer and gathers, and let the next iteration's first passes wait for them."""
     end = np.stack([tasks.tail[:, -1] for tasks in stages])
-    optimizer = _add_optimizer(draft, step)
-    draft.wait(end, optimizer)
-    for one, tasks in around.last:
-        draft.wait(tasks[:, None], optimizer[step.chunk_stage[one.chunk], list(one.replicas)])
-    for one, tasks in around.first:
-        draft.wait(
-            optimizer[step.chunk_stage[one.chunk], list(one.replicas)][:, None], tasks, next_iteration=True
-        )
-    _add_synchronizations(draft, step, passes, end, optimizer)
-    _add_gathers(draft, step, passes, optimizer)
-    first = np.stack([tasks.head[:, 0] for tasks in stages])
-    draft.wait(optimizer, first, next_iteration=True)
-
-
-def _add_optimizer(draft: Draft, step: PipelinedStep) -> Ints:
-    """Return the task of each worker, shape (stages, replicas)."""
     row = TaskRows(
         COMPUTE,
         step.stages * step.replicas,
@@ -118,19 +99,21 @@ def _add_optimizer(draft: Draft, step: PipelinedStep) -> Ints:
         accelerator=step.worker_accelerator.ravel(),
         operator=len(step.chunks),
     )
-    return draft.add(row).reshape(step.stages, step.replicas)
-
-
-def _add_synchronizations(
-    draft: Draft, step: PipelinedStep, passes: Passes, end: Ints, optimizer: Ints
-) -> None:
+    optimizer = draft.add(row).reshape(step.stages, step.replicas)
+    draft.wait(end, optimizer)
+    for one, tasks in around.last:
+        draft.wait(tasks[:, None], optimizer[step.chunk_stage[one.chunk], list(one.replicas)])
+    for one, tasks in around.first:
+        draft.wait(
+            optimizer[step.chunk_stage[one.chunk], list(one.replicas)][:, None], tasks, next_iteration=True
+        )
     turns = _Turns(step)
     buckets = max(step.gradient_buckets, 1)
     for sync in sorted(step.synchronizations, key=lambda one: one.turn):
         chunks, workers = _chunks(sync), _workers(step, sync)
         previous = turns.before(sync)
         for bucket in range(buckets):
-            size = _share(sync.size_bytes, bucket, buckets)
+            size = sync.size_bytes * (bucket + 1) // buckets - sync.size_bytes * bucket // buckets
             delay_s = sync.delay_s / buckets
             done = draft.add_collective(
                 sync.collective, sync.members, size, delay_s, 1, sync.chunks[0], ALLREDUCE
@@ -140,6 +123,9 @@ def _add_synchronizations(
             previous = done
         turns.done(sync, int(done[0]))
         draft.wait(done, optimizer[workers])
+    _add_gathers(draft, step, passes, optimizer)
+    first = np.stack([tasks.head[:, 0] for tasks in stages])
+    draft.wait(optimizer, first, next_iteration=True)
 
 
 def _add_gathers(draft: Draft, step: PipelinedStep, passes: Passes, optimizer: Ints) -> None:
@@ -168,10 +154,6 @@ def _chunks(sync: Synchronization) -> tuple[Ints, Ints]:
 def _workers(step: PipelinedStep, sync: Synchronization) -> tuple[Ints, Ints]:
     stages = sorted({int(step.chunk_stage[chunk]) for chunk in sync.chunks})
     return np.ix_(stages, sync.replicas)  # type: ignore[return-value]
-
-
-def _share(size: int, part: int, parts: int) -> int:
-    return size * (part + 1) // parts - size * part // parts
 
 
 def tasks_of_micro_batch(step: PipelinedStep) -> int:

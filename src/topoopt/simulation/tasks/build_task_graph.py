@@ -205,16 +205,6 @@ def build_task_graph(
             f"model {graph.name} has {len(graph.operators)}"
         )
     batch = graph.batch_per_accelerator * accelerators_per_server * strategy.servers
-    parts = _parts(graph, strategy, timer, batch)
-    local, transfers = _by_way(_messages(graph, strategy, parts, batch, embedding_bytes_factor))
-    per_byte_s = 0.0 if accelerators_per_server == 1 else 8.0 / intra_server_bandwidth_bps
-    syncs = list(_syncs(graph, strategy, parts, 2.0 * per_byte_s / accelerators_per_server))
-    if bucket_bytes:
-        syncs = in_buckets(syncs, bucket_bytes)
-    return _assemble(graph, strategy.servers, parts, (local, transfers), syncs, iterations)
-
-
-def _parts(graph: OperatorGraph, strategy: ParallelStrategy, timer: OperatorTimer, batch: int) -> _Parts:
     count = np.array([split.parts for split in strategy.splits], np.int64)
     total = int(count.sum())
     forward = np.cumsum(count) - count
@@ -229,7 +219,15 @@ def _parts(graph: OperatorGraph, strategy: ParallelStrategy, timer: OperatorTime
             server[chosen] = split.servers(strategy.servers)
             duration_s[chosen] = seconds
             operator[chosen] = index
-    return _Parts(count, forward, backward, server, duration_s, operator)
+    parts = _Parts(count, forward, backward, server, duration_s, operator)
+    messages = _messages(graph, strategy, parts, batch, embedding_bytes_factor)
+    remote = (messages.src != messages.dst) & (messages.size_bytes > 0)
+    local, transfers = messages.of(~remote), messages.of(remote)
+    per_byte_s = 0.0 if accelerators_per_server == 1 else 8.0 / intra_server_bandwidth_bps
+    syncs = list(_syncs(graph, strategy, parts, 2.0 * per_byte_s / accelerators_per_server))
+    if bucket_bytes:
+        syncs = in_buckets(syncs, bucket_bytes)
+    return _assemble(graph, strategy.servers, parts, (local, transfers), syncs, iterations)
 
 
 def _messages(
@@ -254,12 +252,6 @@ def _messages(
             labels += [(producer, _ACTIVATION), (producer, _GRADIENT)]
     label = np.repeat(np.array(labels, np.int64).T, [len(row[0]) for row in rows], axis=1)
     return _Messages(*(np.concatenate(column) for column in zip(*rows, strict=True)), *label)
-
-
-def _by_way(messages: _Messages) -> tuple[_Messages, _Messages]:
-    """Return those that stay on a server, and those that go to another one."""
-    remote = (messages.src != messages.dst) & (messages.size_bytes > 0)
-    return messages.of(~remote), messages.of(remote)
 
 
 def _syncs(

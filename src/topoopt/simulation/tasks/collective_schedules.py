@@ -165,32 +165,13 @@ def _tasks(moves: Moves) -> int:
 def _played(graph: TaskGraph, played: dict[int, Moves]) -> TaskGraph:
     tasks = np.array(list(played), np.int64)
     start_of = np.arange(len(graph))
-    rows, before, after, first = [_own_rows(graph, tasks)], [], [], len(graph)
-    for task, moves in played.items():
-        start_of[task] = first
-        rows.append(_rows_of(graph, task, moves))
-        sources, targets = _edges_of(first, task, moves)
-        before.append(sources)
-        after.append(targets)
-        first += _tasks(moves)
-    return task_graph_from_edges(
-        graph.servers,
-        rows,
-        np.concatenate([graph.waited_for, *before]),
-        np.concatenate([start_of[graph.successor], *after]),
-        graph.operator_names,
-    )
-
-
-def _own_rows(graph: TaskGraph, played: Ints) -> TaskRows:
-    """Return the tasks of the graph, those that are played as barriers."""
     gone = np.zeros(len(graph), bool)
-    gone[played] = True
+    gone[tasks] = True
     here = graph.member[graph.member_first[:-1][gone]]
     kind, src, dst = graph.kind.copy(), graph.src.copy(), graph.dst.copy()
     kind[gone], src[gone], dst[gone] = TRANSFER, here, here
     left = np.flatnonzero((graph.kind == COLLECTIVE) & ~gone).tolist()
-    return TaskRows(
+    own_rows = TaskRows(
         kind,
         len(graph),
         np.where(gone, 0.0, graph.duration_s),
@@ -205,6 +186,21 @@ def _own_rows(graph: TaskGraph, played: Ints) -> TaskRows:
         iteration=graph.iteration,
         accelerator=graph.accelerator,
         job=graph.job,
+    )
+    rows, before, after, first = [own_rows], [], [], len(graph)
+    for task, moves in played.items():
+        start_of[task] = first
+        rows.append(_rows_of(graph, task, moves))
+        sources, targets = _edges_of(first, task, moves)
+        before.append(sources)
+        after.append(targets)
+        first += _tasks(moves)
+    return task_graph_from_edges(
+        graph.servers,
+        rows,
+        np.concatenate([graph.waited_for, *before]),
+        np.concatenate([start_of[graph.successor], *after]),
+        graph.operator_names,
     )
 
 

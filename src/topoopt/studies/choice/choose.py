@@ -251,7 +251,11 @@ class LeastTimes:
         key = job, network.server_bandwidth_bps if transformer else 0.0
         if key not in self.known_s:
             request = self.machines.request(job, network)
-            self.known_s[key] = _transformer_s(request) if transformer else _operators_s(request)
+            self.known_s[key] = (
+                _transformer_s(request)
+                if transformer
+                else computing_bound_s(job_of(replace(request, search={})))
+            )
         return self.known_s[key]
 
     def beside_switch_s(self, job: JobShare, switch_s: float) -> float:
@@ -313,7 +317,14 @@ def choose(question: Question, store: Store, on_progress: Progress = silent) -> 
     times = swept_times(mix, question.networks, machines, question.search, told, least)
     found = explore(mix, priced(question.networks, owner), times, on_progress, exact=question.exact)
     sizes = times.sizes(mix)
-    limits = _limits(question, found, sizes)
+    budget_usd, deadline_s = question.budget_usd, question.deadline_s
+    if deadline_s is None:
+        limits = Limits(budget_usd)
+    else:
+        run, first = question.owner.terms.run, Iteration(found.reference_times_s[0], *sizes[0])
+        samples = in_samples(run, first).samples
+        work_s = SECONDS_OF_A_YEAR if samples is None else samples / first.samples * first.time_s
+        limits = Limits(budget_usd, deadline_s / work_s)
     decision = decide(found.points, mix, limits)
     terms = replace(owner.terms, run=_run(owner, found, sizes))
     owner = replace(owner, terms=terms)
@@ -334,17 +345,6 @@ def choose(question: Question, store: Store, on_progress: Progress = silent) -> 
 Sizes = Sequence[tuple[float, float | None]]
 
 
-def _limits(question: Question, found: Explored, sizes: Sizes) -> Limits:
-    """Return the limits, the deadline in years of work on the reference network."""
-    budget_usd, deadline_s = question.budget_usd, question.deadline_s
-    if deadline_s is None:
-        return Limits(budget_usd)
-    run, first = question.owner.terms.run, Iteration(found.reference_times_s[0], *sizes[0])
-    samples = in_samples(run, first).samples
-    work_s = SECONDS_OF_A_YEAR if samples is None else samples / first.samples * first.time_s
-    return Limits(budget_usd, deadline_s / work_s)
-
-
 def _run(owner: Owner, found: Explored, sizes: Sizes) -> TrainingRun:
     """Return the run by its samples; hours are those on the reference network."""
     if owner.terms.run == TrainingRun():
@@ -355,10 +355,6 @@ def _run(owner: Owner, found: Explored, sizes: Sizes) -> TrainingRun:
 def _transformer_s(request: JobRequest) -> float:
     words = {word: value for word, value in request.training.items() if word != "accelerators"}
     return OF_CLOSED_FORM * closed_form_s(replace(request, training=words, search={}))
-
-
-def _operators_s(request: JobRequest) -> float:
-    return computing_bound_s(job_of(replace(request, search={})))
 
 
 def write_choice(folder: str, choice: Choice) -> tuple[str, ...]:

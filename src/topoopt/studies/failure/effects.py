@@ -19,7 +19,7 @@ from topoopt.studies.failure.fault import (
     plan_wiring,
     situation,
 )
-from topoopt.studies.failure.predict import RepairRow, move_time_s, predict
+from topoopt.studies.failure.predict import move_time_s, predict
 from topoopt.studies.failure.repair import spare_server
 
 
@@ -124,20 +124,17 @@ def _effect(plan: Plan, failure: Failure, weight: float, rates: FailureRates, si
             failure, weight, 0.0, 0.0, 0.0, "none: it stands until the part is repaired", spare_time_s
         )
     chosen = prediction.chosen
+    # how long a repair takes from the failure on; 0 where no fiber is moved
+    moved_s = rates.moves_begin_s + move_time_s(chosen.repair, rates.optics) if chosen.moved_fibers else 0.0
     return Effect(
         failure,
         weight,
         prediction.meanwhile.speed,
         chosen.speed,
-        _moved_s(chosen, rates),
+        moved_s,
         chosen.way.name,
         spare_time_s,
     )
-
-
-def _moved_s(chosen: RepairRow, rates: FailureRates) -> float:
-    """Return how long a repair takes from the failure on; 0 where no fiber is moved."""
-    return rates.moves_begin_s + move_time_s(chosen.repair, rates.optics) if chosen.moved_fibers else 0.0
 
 
 def _left_out(rates: FailureRates) -> tuple[str, ...]:

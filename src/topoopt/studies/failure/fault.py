@@ -51,7 +51,14 @@ class DetouredRoutes:
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""
         before = path_arrays(self.before, src, dst)
-        kept = before.weight * _whole(self.topology, before)
+        path_of = np.repeat(np.arange(len(before.weight)), np.diff(before.node_first))
+        inner = (
+            path_of[1:] == path_of[:-1]
+        )  # the step from a path's last node to the next path's first is none
+        nodes = before.nodes.astype(np.int64)
+        missing = inner & (self.topology.link_ids(nodes[:-1], nodes[1:]) < 0)
+        whole = np.asarray(np.bincount(path_of[:-1], missing, len(before.weight)) == 0)
+        kept = before.weight * whole
         pair = np.repeat(np.arange(len(src)), np.diff(before.path_first))
         total = np.bincount(pair, kept, len(src))
         lost = np.flatnonzero((np.diff(before.path_first) > 0) & (total <= 0))
@@ -59,7 +66,27 @@ class DetouredRoutes:
             before, weight=np.divide(kept, total[pair], out=np.zeros_like(kept), where=total[pair] > 0)
         )
         around = KShortestRoutes(self.topology).path_arrays(src[lost], dst[lost])
-        return _merged(used_paths(share), around, lost)
+        # the paths of all pairs; those of `pairs` are the others', and these have none among the first
+        some = used_paths(share)
+        count = len(some.path_first) - 1
+        owner = np.concatenate(
+            [
+                np.repeat(np.arange(count), np.diff(some.path_first)),
+                np.repeat(lost, np.diff(around.path_first)),
+            ]
+        )
+        order = np.argsort(owner, kind="stable")
+        size = np.concatenate([np.diff(some.node_first), np.diff(around.node_first)])
+        start = np.concatenate([some.node_first[:-1], around.node_first[:-1] + some.node_first[-1]])
+        first = np.concatenate(([0], np.cumsum(size[order])))
+        # Every path's nodes are copied from where they start, one run after the other.
+        at = np.arange(first[-1]) + np.repeat(start[order] - first[:-1], size[order])
+        return PathArrays(
+            np.searchsorted(owner[order], np.arange(count + 1)).astype(np.int64),
+            first.astype(np.int64),
+            np.concatenate([some.nodes, around.nodes])[at],
+            np.concatenate([some.weight, around.weight])[order],
+        )
 
     def written_down(self, pairs: Iterable[tuple[int, int]]) -> ExplicitRoutes:
         """Return the same as a table, which a plan file can hold."""
@@ -184,7 +211,20 @@ def broken_patches(failure: Failure, wiring: Wiring, servers: int) -> tuple[Patc
     """
     match failure:
         case FailedLink(src, dst):
-            return (_patch_of(src, dst, wiring, servers),)
+            _check("link", src, servers)
+            _check("link", dst, servers)
+            a, b = (min(src, dst), max(src, dst)) if wiring.links == "duplex" else (src, dst)
+            parallel = [patch for patch in wiring.patches if (patch.src, patch.dst) == (a, b)]
+            if parallel:
+                patch_of = min(parallel, key=lambda patch: patch.src_interface)
+            else:
+                ends = [(patch.src, patch.dst) for patch in wiring.patches]
+                neighbors = {b for a, b in ends if a == src}
+                if wiring.links == "duplex":
+                    neighbors |= {a for a, b in ends if b == src}
+                listed = ", ".join(str(one) for one in sorted(neighbors)) or "no other"
+                raise InvalidInput(f"link: there is no link {src}-{dst}; server {src} is wired to {listed}")
+            return (patch_of,)
         case FailedInterface(server, interface):
             _check("server", server, servers)
             _check("interface", interface, wiring.degree)
@@ -233,56 +273,9 @@ def without_links(topology: Topology, wiring: Wiring, broken: tuple[Patch, ...])
     )
 
 
-def _patch_of(src: int, dst: int, wiring: Wiring, servers: int) -> Patch:
-    _check("link", src, servers)
-    _check("link", dst, servers)
-    a, b = (min(src, dst), max(src, dst)) if wiring.links == "duplex" else (src, dst)
-    parallel = [patch for patch in wiring.patches if (patch.src, patch.dst) == (a, b)]
-    if parallel:
-        return min(parallel, key=lambda patch: patch.src_interface)
-    ends = [(patch.src, patch.dst) for patch in wiring.patches]
-    neighbors = {b for a, b in ends if a == src}
-    if wiring.links == "duplex":
-        neighbors |= {a for a, b in ends if b == src}
-    listed = ", ".join(str(one) for one in sorted(neighbors)) or "no other"
-    raise InvalidInput(f"link: there is no link {src}-{dst}; server {src} is wired to {listed}")
-
-
 def _check(what: str, number: int, count: int) -> None:
     if not 0 <= number < count:
         raise InvalidInput(f"{what}: expected a number in 0..{count - 1}, got {number}")
-
-
-def _whole(topology: Topology, paths: PathArrays) -> Flags:
-    """Return which paths have all their links, shape (paths,)."""
-    path_of = np.repeat(np.arange(len(paths.weight)), np.diff(paths.node_first))
-    inner = path_of[1:] == path_of[:-1]  # the step from a path's last node to the next path's first is none
-    nodes = paths.nodes.astype(np.int64)
-    missing = inner & (topology.link_ids(nodes[:-1], nodes[1:]) < 0)
-    return np.asarray(np.bincount(path_of[:-1], missing, len(paths.weight)) == 0)
-
-
-def _merged(some: PathArrays, others: PathArrays, pairs: Ints) -> PathArrays:
-    """Return the paths of all pairs; those of ``pairs`` are the others', and these have none among the first."""
-    count = len(some.path_first) - 1
-    owner = np.concatenate(
-        [
-            np.repeat(np.arange(count), np.diff(some.path_first)),
-            np.repeat(pairs, np.diff(others.path_first)),
-        ]
-    )
-    order = np.argsort(owner, kind="stable")
-    size = np.concatenate([np.diff(some.node_first), np.diff(others.node_first)])
-    start = np.concatenate([some.node_first[:-1], others.node_first[:-1] + some.node_first[-1]])
-    first = np.concatenate(([0], np.cumsum(size[order])))
-    # Every path's nodes are copied from where they start, one run after the other.
-    at = np.arange(first[-1]) + np.repeat(start[order] - first[:-1], size[order])
-    return PathArrays(
-        np.searchsorted(owner[order], np.arange(count + 1)).astype(np.int64),
-        first.astype(np.int64),
-        np.concatenate([some.nodes, others.nodes])[at],
-        np.concatenate([some.weight, others.weight])[order],
-    )
 
 
 def is_whole(topology: Topology, ring: Ring) -> bool:

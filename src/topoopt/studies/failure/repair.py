@@ -193,7 +193,14 @@ def _over(situation: Situation, rings: Rings) -> Repair:
 def _wired(traffic: Traffic, degree: int, plan: Plan) -> Fabric:
     """Return the fabric that the finder wires for traffic by the rules of the plan, of its family if that exists."""
     cluster = plan.job.cluster
-    for wiring in _families(plan):
+    # what to wire: the plan's family; a wiring file joins only those servers that it says, in its own
+    # way
+    own = plan.rules.wiring
+    if is_wiring_file(own):
+        own = plan.wiring.family if plan.wiring is not None else LIFTED
+    known = (name for name in (own, LIFTED) if name in WIRING_NAMES or ":" in name)
+    families = (STRIDES,) if own == STRIDES else tuple(dict.fromkeys((*known, STRIDES)))
+    for wiring in families:
         try:
             return find_topology(
                 traffic,
@@ -210,15 +217,6 @@ def _wired(traffic: Traffic, degree: int, plan: Plan) -> Fabric:
     raise Infeasible(f"no wiring of {degree} interfaces is known")
 
 
-def _families(plan: Plan) -> tuple[str, ...]:
-    """Return what to wire: the plan's family; a wiring file joins only those servers that it says, in its own way."""
-    own = plan.rules.wiring
-    if is_wiring_file(own):
-        own = plan.wiring.family if plan.wiring is not None else LIFTED
-    known = (name for name in (own, LIFTED) if name in WIRING_NAMES or ":" in name)
-    return (STRIDES,) if own == STRIDES else tuple(dict.fromkeys((*known, STRIDES)))
-
-
 def _direct(links: list[tuple[int, int]], plan: Plan) -> Topology:
     """Return the topology of links with the bandwidth and latency of the plan's cluster."""
     cluster, count = plan.job.cluster, len(links)
@@ -230,12 +228,23 @@ def _direct(links: list[tuple[int, int]], plan: Plan) -> Topology:
 def _borrowed(situation: Situation) -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
     """Return two patches that no ring uses, one at each end of the dead link, and what replaces them."""
     (dead,) = situation.broken
-    wiring, used = situation.left, _pairs_of_rings(situation)
+    rings = [ring for some in situation.plan.fabric.rings.values() for ring in some]
+    pairs_of_rings = {
+        pair for ring in rings for pair in zip(*(ends.tolist() for ends in ring.edges()), strict=True)
+    }
+    wiring, used = situation.left, pairs_of_rings
     if not {(dead.src, dead.dst), (dead.dst, dead.src)} & used:
         raise Infeasible("no ring uses the dead link")
     idle = [patch for patch in wiring.patches if not {(patch.src, patch.dst), (patch.dst, patch.src)} & used]
     for one, other in itertools.permutations(idle, 2):
-        exchanged = _exchanged(one, other, dead, wiring)
+        near, far = _turned(one, dead.src), _turned(other, dead.dst)
+        if wiring.panel_of(one) != wiring.panel_of(other) or near is None or far is None:
+            exchanged = None
+        elif wiring.links == "directed" and (near[0], far[1]) != (one.ends[0], other.ends[0]):
+            exchanged = None  # a fiber has a direction
+        else:
+            pairs = (near[0], far[0]), (far[1], near[1])
+            exchanged = tuple(wiring.joined(a, b) for a, b in pairs if a[0] != b[0])
         if exchanged is not None:
             return (one, other), exchanged
     raise Infeasible(
@@ -243,27 +252,11 @@ def _borrowed(situation: Situation) -> tuple[tuple[Patch, ...], tuple[Patch, ...
     )
 
 
-def _exchanged(one: Patch, other: Patch, dead: Patch, wiring: Wiring) -> tuple[Patch, ...] | None:
-    """Return the patches that join ``dead``'s ends over the ports of two others on one panel, if these have them."""
-    near, far = _turned(one, dead.src), _turned(other, dead.dst)
-    if wiring.panel_of(one) != wiring.panel_of(other) or near is None or far is None:
-        return None
-    if wiring.links == "directed" and (near[0], far[1]) != (one.ends[0], other.ends[0]):
-        return None  # a fiber has a direction
-    pairs = (near[0], far[0]), (far[1], near[1])
-    return tuple(wiring.joined(a, b) for a, b in pairs if a[0] != b[0])
-
-
 def _turned(patch: Patch, server: int) -> tuple[End, End] | None:
     """Return the ends of a patch, that at ``server`` first; None if it does not end there."""
     if server not in (patch.src, patch.dst):
         return None
     return patch.ends if patch.src == server else patch.ends[::-1]
-
-
-def _pairs_of_rings(situation: Situation) -> set[tuple[int, int]]:
-    rings = [ring for some in situation.plan.fabric.rings.values() for ring in some]
-    return {pair for ring in rings for pair in zip(*(ends.tolist() for ends in ring.edges()), strict=True)}
 
 
 def _with_idle_links(topology: Topology, situation: Situation) -> Topology:

@@ -122,7 +122,7 @@ def _attempt(compute: Callable[[], dict[str, Any]]) -> tuple[str, str, dict[str,
 
 
 def _values(point: Point, made: Made, folder: str) -> dict[str, Any]:
-    prices = _prices(point, folder)
+    prices = pricing_of(point.prices, point.accounting, folder=folder)
     rule = NETWORKS.sizings().get(point.fabric)
     own = rule is None
     # one duplex port joins servers in pairs: other fabrics, which want it no less, stand beside a plan of one-way links
@@ -199,10 +199,6 @@ def _simulation(point: Point) -> SimulationOptions:
     if point.simulator == "packet":
         return replace(collective_options(point.collective), split="one", seed=point.seed)
     return collective_options(point.collective)
-
-
-def _prices(point: Point, folder: str) -> Pricing:
-    return pricing_of(point.prices, point.accounting, folder=folder)
 
 
 def split_words(strategy: ParallelStrategy) -> str:

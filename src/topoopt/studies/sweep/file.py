@@ -107,7 +107,18 @@ def make_sweep(document: object, folder: str | Path, place: str, text: str) -> S
 def _points(axes: Box, excluded: list[Box], folder: Path, place: str) -> Iterator[Point]:
     prices = {name: _price_digest(name, folder, place) for name in axes.get("prices", ())}
     combinations = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
-    kept = _without(combinations, excluded, place)
+    for index, box in enumerate(excluded):
+        if not box:
+            raise InvalidInput(f"{place}: exclude[{index}]: names nothing; give the values to leave out")
+        for field in box:
+            if field not in combinations[0]:
+                key = KEY_OF_FIELD.get(field, field)
+                raise InvalidInput(f"{place}: exclude[{index}]: {key} is no key of this sweep; add it above")
+        if not any(_inside(values, box) for values in combinations):
+            raise InvalidInput(f"{place}: exclude[{index}]: no point of the sweep has these values")
+    kept = [values for values in combinations if not any(_inside(values, box) for box in excluded)]
+    if not kept:
+        raise InvalidInput(f"{place}: exclude: nothing is left of the sweep; exclude less")
     known: dict[tuple[str, str], ModelDefaults] = {}
     checked: set[tuple[object, ...]] = set()
     made: set[Point] = set()
@@ -123,23 +134,6 @@ def _points(axes: Box, excluded: list[Box], folder: Path, place: str) -> Iterato
             made.add(point)
             yield point
     refuse_unused(axes, known.values(), place)
-
-
-def _without(combinations: list[dict[str, Any]], excluded: list[Box], place: str) -> list[dict[str, Any]]:
-    """Return the combinations that lie in none of the boxes."""
-    for index, box in enumerate(excluded):
-        if not box:
-            raise InvalidInput(f"{place}: exclude[{index}]: names nothing; give the values to leave out")
-        for field in box:
-            if field not in combinations[0]:
-                key = KEY_OF_FIELD.get(field, field)
-                raise InvalidInput(f"{place}: exclude[{index}]: {key} is no key of this sweep; add it above")
-        if not any(_inside(values, box) for values in combinations):
-            raise InvalidInput(f"{place}: exclude[{index}]: no point of the sweep has these values")
-    kept = [values for values in combinations if not any(_inside(values, box) for box in excluded)]
-    if not kept:
-        raise InvalidInput(f"{place}: exclude: nothing is left of the sweep; exclude less")
-    return kept
 
 
 def _inside(values: Mapping[str, Any], box: Box) -> bool:

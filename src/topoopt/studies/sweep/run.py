@@ -314,7 +314,26 @@ def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDB
     try:
         connection = duckdb.connect(str(path), read_only=read_only)
     except duckdb.Error as error:
-        raise _refusal(path, str(error)) from None
+        message = str(error)
+        text = " ".join(message.split())
+        if "Could not set lock" in text:
+            owner = re.search(r"\(PID (\d+)\)", text)
+            who = f"process {owner[1]}" if owner else "another process"
+            refusal = Locked(
+                f"{path}: {who} writes it; wait until that has ended, or another file (out=FILE)"
+            )
+        elif "not a valid DuckDB" in text or "in-memory" in text:  # of plan.json DuckDB would make a table
+            refusal = InvalidInput(f"{path}: is no DuckDB file; name another file")
+        elif "WAL" in text:
+            refusal = InvalidInput(
+                f"{path}: the log beside it is damaged; move {Path(path).name}.wal away, and the next sweep computes "
+                "again what was only there"
+            )
+        else:
+            refusal = InvalidInput(
+                f"{path}: cannot be opened: {text.split(': ', 1)[-1].split(' See also')[0]}"
+            )
+        raise refusal from None
     try:
         # No function of SQL reads or writes other files, and no statement can allow that again.
         connection.execute("SET enable_external_access = false")
@@ -354,22 +373,6 @@ def damage_in_a_line(path: str | Path) -> Iterator[None]:
             raise
         reason = " ".join(str(error).split()).split(": ")[-1]
         raise InvalidInput(f"{path}: is damaged, make it again from its sweep: {reason}") from None
-
-
-def _refusal(path: str | Path, message: str) -> InvalidInput:
-    text = " ".join(message.split())
-    if "Could not set lock" in text:
-        owner = re.search(r"\(PID (\d+)\)", text)
-        who = f"process {owner[1]}" if owner else "another process"
-        return Locked(f"{path}: {who} writes it; wait until that has ended, or another file (out=FILE)")
-    if "not a valid DuckDB" in text or "in-memory" in text:  # of plan.json DuckDB would make a table
-        return InvalidInput(f"{path}: is no DuckDB file; name another file")
-    if "WAL" in text:
-        return InvalidInput(
-            f"{path}: the log beside it is damaged; move {Path(path).name}.wal away, and the next sweep computes "
-            "again what was only there"
-        )
-    return InvalidInput(f"{path}: cannot be opened: {text.split(': ', 1)[-1].split(' See also')[0]}")
 
 
 def row_of(answer: Answer, run: int, version: str) -> list[Any]:

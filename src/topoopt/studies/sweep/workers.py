@@ -219,7 +219,15 @@ def kept_ray_cluster(address: str, processes: int = 0) -> Iterator[Crew]:
             return
         if not connected:
             connected.append(True)
-            _connect(ray, address, processes)
+            quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+            try:
+                if address == LOCAL:
+                    ray.init(address=LOCAL, num_cpus=processes or None, include_dashboard=False, **quiet)
+                else:
+                    ray.init(address=address, **quiet)
+            except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+                reason = " ".join(str(error).split())[:200]
+                raise InvalidInput(f"ray {address}: no cluster there: {reason}; {_REMEDY}") from None
         yield from _answers(ray, tasks, on_start, processes)
 
     try:
@@ -231,31 +239,23 @@ def kept_ray_cluster(address: str, processes: int = 0) -> Iterator[Crew]:
 
 def _ready(address: str) -> Any:
     """Return Ray, once somebody answers at the address."""
-    place = _host_and_port(address)
-    ray = _imported()
-    if place is not None:
-        _check_reachable(address, *place)
-    return ray
-
-
-def _imported() -> Any:
+    # where a cluster is said to be; none where Ray looks for it
+    if address in (LOCAL, AUTO):
+        place = None
+    else:
+        host, sign, port = address.removeprefix("ray://").rpartition(":")
+        if not sign or not host or not port.isdigit():
+            raise InvalidInput(f'ray: expected auto, local, ray://host:port or host:port, got "{address}"')
+        place = host, int(port)
     # Read when Ray is imported: it would otherwise tell its makers that it is used.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray  # noqa: PLC0415 - an extra
     except ImportError:
         raise InvalidInput('ray: Ray is not installed; pip install "topoopt[ray]"') from None
+    if place is not None:
+        _check_reachable(address, *place)
     return ray
-
-
-def _host_and_port(address: str) -> tuple[str, int] | None:
-    """Return where a cluster is said to be; none where Ray looks for it."""
-    if address in (LOCAL, AUTO):
-        return None
-    host, sign, port = address.removeprefix("ray://").rpartition(":")
-    if not sign or not host or not port.isdigit():
-        raise InvalidInput(f'ray: expected auto, local, ray://host:port or host:port, got "{address}"')
-    return host, int(port)
 
 
 def _check_reachable(address: str, host: str, port: int) -> None:
@@ -264,18 +264,6 @@ def _check_reachable(address: str, host: str, port: int) -> None:
         socket.create_connection((host, port), KNOCK_S).close()
     except (OSError, OverflowError) as error:
         raise InvalidInput(f"ray {address}: no cluster there: {error}; {_REMEDY}") from None
-
-
-def _connect(ray: Any, address: str, processes: int) -> None:
-    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
-    try:
-        if address == LOCAL:
-            ray.init(address=LOCAL, num_cpus=processes or None, include_dashboard=False, **quiet)
-        else:
-            ray.init(address=address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise InvalidInput(f"ray {address}: no cluster there: {reason}; {_REMEDY}") from None
 
 
 def _answers(
@@ -304,12 +292,9 @@ def _answers(
                 del running[stream]
                 if len(owed) > 1:
                     pending.appendleft(Task(tuple(owed)[1:], task.folder))
-                answer = Answer(owed[0], FAILED, _one_line(error), {}, 0.0)
+                lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+                one_line = f"Ray: {lines[0] if lines else type(error).__name__}"[:300]
+                answer = Answer(owed[0], FAILED, one_line, {}, 0.0)
             else:
                 owed.popleft()
             yield answer
-
-
-def _one_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"Ray: {lines[0] if lines else type(error).__name__}"[:300]

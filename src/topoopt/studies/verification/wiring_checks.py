@@ -153,12 +153,9 @@ def check_degree(subject: Subject) -> Check:
     """Return whether every server has at most as many links as interfaces; of cables whether each goes both ways."""
     topology = subject.topology
     looked_at = f"{counted(topology.servers, 'server')} of {counted(subject.degree, 'port')}"
-    return checked("ports", looked_at, _wrong_links(subject), _in_use(subject))
-
-
-def _in_use(subject: Subject) -> str:
     used = int(subject.topology.ports[subject.topology.src < subject.topology.servers].sum())
-    return f"{used:,} of {subject.topology.servers * subject.degree:,} ports in use"
+    in_use = f"{used:,} of {subject.topology.servers * subject.degree:,} ports in use"
+    return checked("ports", looked_at, _wrong_links(subject), in_use)
 
 
 def _wrong_links(subject: Subject) -> Iterator[str]:

@@ -117,13 +117,25 @@ def lps(servers: int, degree: int, links: str) -> Iterator[DirectWiring]:
     """
     p, q = degree - 1, _other_prime(servers, degree)
     assert q is not None
-    generators = _algebraic_generators(p, q)
+    root = next(x for x in range(2, q) if x * x % q == q - 1)
+    most = int(p**0.5) + 1
+    even = [x for x in range(-most, most + 1) if x % 2 == 0]
+    fours = [
+        (a, b, c, d)
+        for a in range(1, most + 1, 2)
+        for b, c, d in itertools.product(even, repeat=3)
+        if a * a + b * b + c * c + d * d == p
+    ]
+    rows = [(a + root * b, c + root * d, -c + root * d, a - root * b) for a, b, c, d in fours]
+    generators = [_scaled((w % q, x % q, y % q, z % q), q) for w, x, y, z in rows]
     number: dict[Matrix, int] = {(1, 0, 0, 1): 0}
     pending, src, dst = [(1, 0, 0, 1)], list[int](), list[int]()
     while pending:
         here = pending.pop()
         for step in generators:
-            there = _scaled(_times(here, step, q), q)
+            (a, b, c, d), (e, f, g, h) = here, step
+            times = (a * e + b * g) % q, (a * f + b * h) % q, (c * e + d * g) % q, (c * f + d * h) % q
+            there = _scaled(times, q)
             if there not in number:
                 number[there] = len(number)
                 pending.append(there)
@@ -143,26 +155,6 @@ def _other_prime(servers: int, degree: int) -> int | None:
         if is_prime(q) and q != p and size == servers and q * q > 4 * p:
             return q
     return None
-
-
-def _algebraic_generators(p: int, q: int) -> list[Matrix]:
-    """Return the p + 1 matrices of a² + b² + c² + d² = p, a > 0 odd, the others even."""
-    root = next(x for x in range(2, q) if x * x % q == q - 1)
-    most = int(p**0.5) + 1
-    even = [x for x in range(-most, most + 1) if x % 2 == 0]
-    fours = [
-        (a, b, c, d)
-        for a in range(1, most + 1, 2)
-        for b, c, d in itertools.product(even, repeat=3)
-        if a * a + b * b + c * c + d * d == p
-    ]
-    rows = [(a + root * b, c + root * d, -c + root * d, a - root * b) for a, b, c, d in fours]
-    return [_scaled((w % q, x % q, y % q, z % q), q) for w, x, y, z in rows]
-
-
-def _times(one: Matrix, other: Matrix, q: int) -> Matrix:
-    (a, b, c, d), (e, f, g, h) = one, other
-    return (a * e + b * g) % q, (a * f + b * h) % q, (c * e + d * g) % q, (c * f + d * h) % q
 
 
 def _scaled(matrix: Matrix, q: int) -> Matrix:
@@ -320,16 +312,12 @@ def _arithmetic(
     factor, added = rule
     src = np.repeat(np.arange(servers), len(added))
     dst = (factor * src + np.tile(added, servers)) % servers
-    arcs = _without_loops(src, dst)
-    if links == "duplex":
-        arcs = both_ways(arcs)
-    return wiring_of_arcs(family, links, servers, degree, arcs, {"factor": factor, "added": added})
-
-
-def _without_loops(src: Ints, dst: Ints) -> tuple[Ints, Ints]:
-    """Join those that would be joined to themselves in a ring; where there is one only, it stays alone."""
+    # join those that would be joined to themselves in a ring; where there is one only, it stays alone
     loops = np.flatnonzero(src == dst)
     if len(loops):
         most = int(np.bincount(src[loops]).max())
         dst[loops] = np.roll(src[loops], -most)
-    return src, dst
+    arcs = src, dst
+    if links == "duplex":
+        arcs = both_ways(arcs)
+    return wiring_of_arcs(family, links, servers, degree, arcs, {"factor": factor, "added": added})

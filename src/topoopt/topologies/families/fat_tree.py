@@ -62,7 +62,18 @@ def rail(
     """
     check_numbers("rail", servers, rails, interface_bandwidth_bps, latency_s)
     check_oversubscription("rail", oversubscription)
-    below = _servers_of_leaf(servers, leaf_ports, oversubscription)
+    share = oversubscription / (1 + oversubscription)
+    ports = _USUAL_PORTS if leaf_ports is None else leaf_ports
+    while leaf_ports is None and ports * int(ports * share) < servers:
+        ports += 2
+    if ports < 2:
+        raise InvalidInput(f"rail: leaf_ports must be at least 2, got {ports}")
+    below = int(ports * share + 1e-9)
+    if servers > ports * below:
+        raise InvalidInput(
+            f"rail: leaves and spines of {ports} ports join {ports * below} servers, got {servers}; "
+            "use switches of more ports"
+        )
     uplinks, uplink_bps = thinned_uplinks(below, interface_bandwidth_bps, oversubscription)
     leaves = -(-servers // below)  # of a rail
     uplinks = uplinks if leaves > 1 else 0
@@ -79,23 +90,6 @@ def rail(
     bandwidth[: len(server)] = interface_bandwidth_bps
     nodes = first_spine + rails * spines
     return topology_of_cables("rail", servers, (lower, upper), bandwidth, latency_s, nodes)
-
-
-def _servers_of_leaf(servers: int, leaf_ports: int | None, oversubscription: float) -> int:
-    """Return how many ports of a leaf are for servers."""
-    share = oversubscription / (1 + oversubscription)
-    ports = _USUAL_PORTS if leaf_ports is None else leaf_ports
-    while leaf_ports is None and ports * int(ports * share) < servers:
-        ports += 2
-    if ports < 2:
-        raise InvalidInput(f"rail: leaf_ports must be at least 2, got {ports}")
-    below = int(ports * share + 1e-9)
-    if servers > ports * below:
-        raise InvalidInput(
-            f"rail: leaves and spines of {ports} ports join {ports * below} servers, got {servers}; "
-            "use switches of more ports"
-        )
-    return below
 
 
 def fat_tree(
@@ -146,7 +140,17 @@ def fat_tree(
     """
     check_numbers("fat-tree", servers, 1, server_bandwidth_bps, latency_s)
     check_oversubscription("fat-tree", oversubscription)
-    half = _half(servers, arity)
+    smallest = fat_tree_arity(servers)
+    if arity is None:
+        half = smallest // 2
+    else:
+        if arity < 2 or arity % 2:
+            raise InvalidInput(f"fat-tree: arity must be even and at least 2, got {arity}")
+        if arity < smallest:
+            raise InvalidInput(
+                f"fat-tree: arity {arity} holds {arity**3 // 4} servers, got {servers}; use {smallest} or more"
+            )
+        half = arity // 2
     uplinks, uplink_bps = thinned_uplinks(half, server_bandwidth_bps, oversubscription)
     racks, pods = -(-servers // half), -(-servers // half**2)
     aggregations = uplinks if switches else 1  # of a pod
@@ -198,19 +202,6 @@ def thinned_uplinks(downlinks: int, bandwidth_bps: float, oversubscription: floa
     """Return how many uplinks a switch of so many downlinks has, and the bandwidth of one."""
     uplinks = max(ceil(downlinks / oversubscription - 1e-9), 1)
     return uplinks, downlinks * bandwidth_bps / oversubscription / uplinks
-
-
-def _half(servers: int, arity: int | None) -> int:
-    smallest = fat_tree_arity(servers)
-    if arity is None:
-        return smallest // 2
-    if arity < 2 or arity % 2:
-        raise InvalidInput(f"fat-tree: arity must be even and at least 2, got {arity}")
-    if arity < smallest:
-        raise InvalidInput(
-            f"fat-tree: arity {arity} holds {arity**3 // 4} servers, got {servers}; use {smallest} or more"
-        )
-    return arity // 2
 
 
 def ideal_switch(servers: int, server_bandwidth_bps: float, latency_s: float = DEFAULT_LATENCY_S) -> Topology:

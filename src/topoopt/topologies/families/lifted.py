@@ -103,7 +103,23 @@ def lifted(
     .. [1] J. L. Gross, T. W. Tucker, "Topological Graph Theory", 1987, chapter 2 (voltage graphs).
     """
     rng = np.random.default_rng((seed, shape.servers, shape.degree, shape.group))
-    lift = _start(shape, rng)
+    places, factors, orders = [], [], []
+    for factor in range(shape.cycles):
+        blocks = shape.orbits // shape.ring_group if factor == 0 and shape.ring_group else 1
+        size = shape.orbits // blocks
+        for block in range(blocks):
+            keeps_order = factor == 0 and shape.has_matching
+            orders.append(block * size + (np.arange(size) if keeps_order else rng.permutation(size)))
+            places.append(size)
+            factors.append(factor)
+    order = np.concatenate(orders).astype(np.int64)
+    voltage = rng.integers(0, shape.group, len(order))
+    first = np.concatenate(([0], np.cumsum(places)))
+    for begin, end in itertools.pairwise(first.tolist()):
+        while math.gcd(int(voltage[begin:end].sum()), shape.group) > 1:
+            voltage[begin] = rng.integers(0, shape.group)
+    mate = _matching(shape, rng) if shape.has_matching else np.empty(0, np.int64)
+    lift = _laid(shape, order, voltage, places, factors, mate)
     if search_s > _PILOT * _LEVELS * shape.spread_s() and shape.servers > 3:
         try:
             _anneal(shape, lift, rng, search_s, tick)
@@ -145,27 +161,6 @@ class _State:
     least: int
 
 
-def _start(shape: LiftShape, rng: np.random.Generator) -> Lift:
-    """Return random cycles, each of them one cycle of all servers or of its ring group."""
-    places, factors, orders = [], [], []
-    for factor in range(shape.cycles):
-        blocks = shape.orbits // shape.ring_group if factor == 0 and shape.ring_group else 1
-        size = shape.orbits // blocks
-        for block in range(blocks):
-            keeps_order = factor == 0 and shape.has_matching
-            orders.append(block * size + (np.arange(size) if keeps_order else rng.permutation(size)))
-            places.append(size)
-            factors.append(factor)
-    order = np.concatenate(orders).astype(np.int64)
-    voltage = rng.integers(0, shape.group, len(order))
-    first = np.concatenate(([0], np.cumsum(places)))
-    for begin, end in itertools.pairwise(first.tolist()):
-        while math.gcd(int(voltage[begin:end].sum()), shape.group) > 1:
-            voltage[begin] = rng.integers(0, shape.group)
-    mate = _matching(shape, rng) if shape.has_matching else np.empty(0, np.int64)
-    return _laid(shape, order, voltage, places, factors, mate)
-
-
 def _laid(
     shape: LiftShape, order: Ints, voltage: Ints, places: Sequence[int], factors: Sequence[int], mate: Ints
 ) -> Lift:
@@ -198,7 +193,9 @@ def _anneal(shape: LiftShape, lift: Lift, rng: np.random.Generator, search_s: fl
     chunk = max(1, min(steps, int(_CHUNK_S / step_s)))
     cooling = _COOLS ** (1 / steps)
     state.total, state.least, spent_s, done = total, least, 0.0, 0
-    fewest = _fewest_hops(shape)
+    # moore's bound on what is searched for: hops from a server of each orbit to all others
+    near = moore_histogram(shape.servers, shape.degree, shape.links)
+    fewest = shape.orbits * sum(hops * servers for hops, servers in enumerate(near, start=1))
     try:
         while done < steps and spent_s < search_s and state.least > fewest:
             state.total, state.least, hot, work = _steps(shape, state, min(chunk, steps - done), hot, cooling)
@@ -210,12 +207,6 @@ def _anneal(shape: LiftShape, lift: Lift, rng: np.random.Generator, search_s: fl
         for best, now in zip(state.best, (lift.order, lift.voltage, lift.mate), strict=True):
             now[:] = best
         lay_all(lift, shape.group, shape.links == "duplex")
-
-
-def _fewest_hops(shape: LiftShape) -> int:
-    """Return Moore's bound on what is searched for: hops from a server of each orbit to all others."""
-    near = moore_histogram(shape.servers, shape.degree, shape.links)
-    return shape.orbits * sum(hops * servers for hops, servers in enumerate(near, start=1))
 
 
 def _searched(shape: LiftShape, lift: Lift, rng: np.random.Generator) -> _State:

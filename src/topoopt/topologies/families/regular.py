@@ -124,11 +124,7 @@ def expander(
     check_numbers("expander", servers, degree, bandwidth_bps, latency_s)
     if degree == 1 and servers > 2:
         raise InvalidInput(f"expander: degree 1 cannot connect {servers} servers; use a degree of 2 or more")
-    cables = _regular_multigraph(servers, degree, np.random.default_rng(seed))
-    return topology_of_cables("expander", servers, (cables[:, 0], cables[:, 1]), bandwidth_bps, latency_s)
-
-
-def _regular_multigraph(servers: int, degree: int, rng: np.random.Generator) -> _Pairs:
+    rng = np.random.default_rng(seed)
     meshes, rest = divmod(degree, servers - 1)
     parts = [_all_pairs(servers) for _ in range(meshes)]
     if rest > (servers - 1) // 2:
@@ -145,7 +141,8 @@ def _regular_multigraph(servers: int, degree: int, rng: np.random.Generator) -> 
         cycle = _random_cycle(servers, rng) if rest > 1 else np.empty((0, 2), np.int64)
         used = np.bincount(cycle.ravel(), minlength=servers)
         parts += [cycle, _random_graph(servers, ports - used, cycle, rng)]
-    return np.concatenate(parts)
+    cables = np.concatenate(parts)
+    return topology_of_cables("expander", servers, (cables[:, 0], cables[:, 1]), bandwidth_bps, latency_s)
 
 
 def _random_graph(servers: int, ports: Ints, taken: _Pairs, rng: np.random.Generator) -> _Pairs:

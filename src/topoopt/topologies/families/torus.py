@@ -111,7 +111,9 @@ def torus_shape(servers: int, dimensions: int, most_neighbors: int = 6) -> tuple
     if dimensions not in (1, 2, 3):
         raise InvalidInput(f"torus: dimensions must be 1, 2 or 3, got {dimensions}")
     reachable = [
-        sides for sides in _grids(servers, dimensions) if _neighbors(sides) <= max(most_neighbors, 2)
+        sides
+        for sides in _grids(servers, dimensions)
+        if sum(min(side - 1, 2) for side in sides) <= max(most_neighbors, 2)
     ]
     sides = min(reachable, key=lambda sides: (sum(sides), len(sides), sides))
     return tuple(sorted(sides, reverse=True))
@@ -124,10 +126,6 @@ def _grids(servers: int, dimensions: int, shortest: int = 2) -> Iterator[tuple[i
         for side in range(shortest, int(servers**0.5) + 1):
             if servers % side == 0:
                 yield from ((side, *others) for others in _grids(servers // side, dimensions - 1, side))
-
-
-def _neighbors(sides: tuple[int, ...]) -> int:
-    return sum(min(side - 1, 2) for side in sides)
 
 
 def tori_exist(servers: int, degree: int, links: str) -> bool:

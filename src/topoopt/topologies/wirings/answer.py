@@ -85,13 +85,11 @@ def frontier(rows: Iterable[JudgedWiring]) -> tuple[JudgedWiring, ...]:
     """Return those that no other is as good as in every figure, by hops; of equal ones the first."""
     kept: list[JudgedWiring] = []
     for row in sorted(rows, key=lambda row: row.figures):
-        if not any(_as_good(better.figures, row.figures) for better in kept):
+        if not any(
+            all(a <= b + _ALIKE for a, b in zip(better.figures, row.figures, strict=True)) for better in kept
+        ):
             kept.append(row)
     return tuple(kept)
-
-
-def _as_good(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return all(a <= b + _ALIKE for a, b in zip(one, other, strict=True))
 
 
 MOST_LINKS_OF_RINGS = 150_000
@@ -250,13 +248,11 @@ def rings_warning(wiring: DirectWiring) -> tuple[str, ...]:
 
 def judged(wiring: DirectWiring) -> JudgedWiring:
     """Return the wiring with its figures."""
-    return JudgedWiring(wiring, wiring_hops(wiring), balanced_hops(wiring), _messages(wiring))
-
-
-def _messages(wiring: DirectWiring) -> float | None:
     if wiring.servers * len(wiring.arcs[0]) > _LARGEST_BROADCAST or wiring.degree > _MOST_PORTS:
-        return None
-    return float(broadcast_steps(wiring.topology(), wiring.degree).volume)
+        messages = None
+    else:
+        messages = float(broadcast_steps(wiring.topology(), wiring.degree).volume)
+    return JudgedWiring(wiring, wiring_hops(wiring), balanced_hops(wiring), messages)
 
 
 def best_of(rows: Sequence[JudgedWiring], objective: str) -> JudgedWiring:

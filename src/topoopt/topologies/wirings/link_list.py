@@ -87,7 +87,13 @@ def listed_wiring(
             raise InvalidInput(f"{link.place}: {numbers.shown(a)} is linked to itself; name two servers")
     said = None if graph.directed is None else ("directed" if graph.directed else "duplex")
     kind = (said if only_listed else links) or links or said or "duplex"
-    recipe = _recipe(graph, numbers)
+    known = {
+        "read_from": graph.syntax,
+        "bandwidth_bps": bandwidth_of_links(graph.links),
+        "latency_s": latency_of_links(graph.links),
+        "names": list(numbers.names) or None,
+    }
+    recipe = {key: value for key, value in known.items() if value is not None}
     if (links is None or (only_listed and links == "duplex")) and (cables := _cables_said_both_ways(rows)):
         rows, kind = cables, "duplex"
         recipe["said"] = "every cable both ways"
@@ -100,17 +106,6 @@ def listed_wiring(
     first = {server: link.place for link, a, b in reversed(rows) for server in (a, b)}
     refuse_parts(made, lambda server: f"{first[server]}: {numbers.shown(server)}", numbers.shown(0))
     return made, _ports([link for link, _, _ in rows], (src, dst), port_count, directed)
-
-
-def _recipe(graph: ForeignGraph, numbers: Numbering) -> dict[str, Any]:
-    """Return what is known of the wiring beside its links."""
-    known = {
-        "read_from": graph.syntax,
-        "bandwidth_bps": bandwidth_of_links(graph.links),
-        "latency_s": latency_of_links(graph.links),
-        "names": list(numbers.names) or None,
-    }
-    return {key: value for key, value in known.items() if value is not None}
 
 
 def _cables_said_both_ways(rows: Sequence[_Row]) -> list[_Row]:
@@ -187,7 +182,13 @@ def numbered(graph: ForeignGraph) -> Numbering:
     InvalidInput
         For a switch, a node twice or not declared, a gap in numbers that nothing declares, and too many servers.
     """
-    _refuse_switches(graph.nodes)
+    for node in graph.nodes:
+        for word, value in node.says.items():
+            if word.lower() in _KINDS and isinstance(value, str) and _SWITCHES.fullmatch(value.strip()):
+                raise InvalidInput(
+                    f"{node.place}: node {node.name} is a switch ({word} {shown(value)}), and a wiring joins servers "
+                    "directly; leave switches out; fabrics with switches have names, such as fat-tree"
+                )
     declared = [node.name for node in graph.nodes]
     if len(set(declared)) < len(declared):
         again = next(node for index, node in enumerate(graph.nodes) if node.name in declared[:index])
@@ -245,16 +246,6 @@ def _text(value: Any) -> str:
     return "" if text in _NO_LABEL else text
 
 
-def _refuse_switches(nodes: Sequence[ForeignNode]) -> None:
-    for node in nodes:
-        for word, value in node.says.items():
-            if word.lower() in _KINDS and isinstance(value, str) and _SWITCHES.fullmatch(value.strip()):
-                raise InvalidInput(
-                    f"{node.place}: node {node.name} is a switch ({word} {shown(value)}), and a wiring joins servers "
-                    "directly; leave switches out; fabrics with switches have names, such as fat-tree"
-                )
-
-
 def refuse_parts(wiring: DirectWiring, place_of: Callable[[int], str], root_name: str = "server 0") -> None:
     """Refuse a wiring that falls into parts.
 
@@ -287,25 +278,18 @@ def listed_graph(text: str) -> ForeignGraph:
     InvalidInput
         With the line, if it holds other than two servers, or fewer values than there are columns.
     """
-    lines = [(number, _without_remark(line)) for number, line in enumerate(text.splitlines(), 1)]
+    lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines(), 1)]
     lines = [(number, line) for number, line in lines if line]
     if not lines:
         return ForeignGraph(SYNTAX, (), ())
-    separator = _separator(lines)
+    # the sign that stands in every line, as a table has it; "" for blanks and arrows
+    separator = next((sign for sign in ",;\t" if all(sign in line for _, line in lines)), "")
     columns = [word.lower().replace(" ", "_") for word in _fields(lines[0], separator)]
-    ends = _ends_of(columns)
+    found = [[columns.index(word) for word in words if word in columns] for words in (_FROM, _TO)]
+    ends = (found[0][0], found[1][0]) if all(found) else None
     if ends is not None:
         return ForeignGraph(SYNTAX, (), tuple(_tabled(lines[1:], separator, columns, ends)))
     return ForeignGraph(SYNTAX, (), tuple(_pairs(lines, separator)))
-
-
-def _without_remark(line: str) -> str:
-    return line.partition("#")[0].strip()
-
-
-def _separator(lines: list[_Line]) -> str:
-    """Return the sign that stands in every line, as a table has it; "" for blanks and arrows."""
-    return next((sign for sign in ",;\t" if all(sign in line for _, line in lines)), "")
 
 
 def _fields(line: _Line, separator: str) -> list[str]:
@@ -320,12 +304,6 @@ def _fields(line: _Line, separator: str) -> list[str]:
         return [word.strip() for word in next(csv.reader([text], delimiter=separator, strict=True))]
     except csv.Error as error:
         raise InvalidInput(f"line {number}: not CSV: {error}") from None
-
-
-def _ends_of(columns: list[str]) -> tuple[int, int] | None:
-    """Return which columns are the two ends, None where the first line names none."""
-    found = [[columns.index(word) for word in words if word in columns] for words in (_FROM, _TO)]
-    return (found[0][0], found[1][0]) if all(found) else None
 
 
 def _tabled(

@@ -91,6 +91,13 @@ def layer_activations(
     attention, latent = _projections(model, table, whole, framework)
     into, activated = _feed_forward(model, table, layer_is_moe, framework)
     own = _around_experts(model, table, whole) if layer_is_moe else 0.0
+    heads = model.head_dim * (
+        2 * model.heads / table.tp + model.kv_heads / np.minimum(table.tp, model.kv_heads)
+    )
+    inner = model.ffn / table.tp
+    every_second_product = np.asarray(
+        ELEMENT_BYTES[table.precision] * (heads + inner + model.hidden / table.tp), np.float64
+    )
     return LayerActivations(
         norms=norms * (kept * hidden * gathered + copies),
         core=_core(model, table, fused),
@@ -99,7 +106,7 @@ def layer_activations(
         latent=latent,
         others=np.asarray(norms * entry + masks + attention + (0.0 if layer_is_moe else into), np.float64),
         entry=entry,
-        products=_every_second_product(model, table) + entry,
+        products=every_second_product + entry,
     )
 
 
@@ -268,15 +275,6 @@ def _visits(model: TransformerModel) -> float:
     """Return to how many experts a token goes, with what capacity pads."""
     assert model.experts is not None
     return model.experts.per_token * max(model.experts.capacity_factor, 1.0)
-
-
-def _every_second_product(model: TransformerModel, table: ConfigurationTable) -> Floats:
-    """Queries, values, attention's output, one of two inner products, and the output of the feed-forward part."""
-    heads = model.head_dim * (
-        2 * model.heads / table.tp + model.kv_heads / np.minimum(table.tp, model.kv_heads)
-    )
-    inner = model.ffn / table.tp
-    return np.asarray(ELEMENT_BYTES[table.precision] * (heads + inner + model.hidden / table.tp), np.float64)
 
 
 def mean_of_kinds(

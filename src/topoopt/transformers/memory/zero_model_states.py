@@ -162,7 +162,14 @@ def stage_parameters(model: TransformerModel, table: ConfigurationTable, stage: 
         one = layer_parameters(model, True)
         dense = dense + stage.moe_layers * dense_parameters(model, table, True)
         experts = stage.moe_layers * one.experts / (table.ep * table.etp)
-    return StageParameters(dense, _ends(model, table, stage), experts)
+    # embeddings on the first stage; the output layer on the last, a copy even where it is tied
+    count = count_parameters(model)
+    first = count.embedding / table.tp + count.positions + count.extra
+    own = np.where(table.pp > 1, count.embedding, count.output)
+    last = own / table.tp + model.norm_parameters
+    last = last + model.mtp_layers * (2 * model.hidden**2 / table.tp + 3 * model.norm_parameters)
+    ends = np.where(stage.is_first, first, 0.0) + np.where(stage.is_last, last, 0.0)
+    return StageParameters(dense, ends, experts)
 
 
 def dense_parameters(model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool) -> Floats:
@@ -204,16 +211,6 @@ def _weight_bytes(
     return stored, np.where(arithmetic, np.where(only, casts, stored + beside), stored)
 
 
-def _ends(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> Floats:
-    """Embeddings on the first stage; the output layer on the last, a copy even where it is tied."""
-    count = count_parameters(model)
-    first = count.embedding / table.tp + count.positions + count.extra
-    own = np.where(table.pp > 1, count.embedding, count.output)
-    last = own / table.tp + model.norm_parameters
-    last = last + model.mtp_layers * (2 * model.hidden**2 / table.tp + 3 * model.norm_parameters)
-    return np.where(stage.is_first, first, 0.0) + np.where(stage.is_last, last, 0.0)
-
-
 ADAPTED = {"qkv": 1, "attention": 2, "all-linear": 4, "every-matrix": 7}
 """Adapters of a layer, each of which keeps as many numbers of a token as its rank."""
 
@@ -228,7 +225,18 @@ def adapted_states(
     own = replace(
         table, weights=np.where(table.weights == four, 0, table.weights)
     )  # adapters are never in 4 bits
-    added = stage_states(_stage_adapters(model, table, stage), own, framework, state_bytes(own, framework))
+    layers, experts = np.zeros(len(table)), np.zeros(len(table))
+    kinds = [(stage.layers - stage.moe_layers, False)]
+    if model.experts is not None:
+        kinds.append((stage.moe_layers, True))
+    for count, is_moe in kinds:
+        for index, word in enumerate(ADAPTERS):
+            one, has_it = adapter_parameters(model, is_moe, word), count * (table.adapters == index)
+            layers = layers + has_it * (one.whole + one.split / table.tp)
+            experts = experts + has_it * (one.expert_whole + one.expert_split / table.etp) / table.ep
+    rank = table.adapter_rank.astype(np.float64)
+    stage_adapters = StageParameters(rank * layers, np.zeros(len(table)), rank * experts)
+    added = stage_states(stage_adapters, own, framework, state_bytes(own, framework))
     adapted = table.adapter_rank > 0
     trained = {
         name: np.where(adapted, getattr(added, name), getattr(all_states, name))
@@ -260,17 +268,3 @@ def adapted_activations(
         experts=one.experts - lone * inputs.experts,
         others=one.others - in_qkv * inputs.output + ranks,
     )
-
-
-def _stage_adapters(model: TransformerModel, table: ConfigurationTable, stage: Stage) -> StageParameters:
-    layers, experts = np.zeros(len(table)), np.zeros(len(table))
-    kinds = [(stage.layers - stage.moe_layers, False)]
-    if model.experts is not None:
-        kinds.append((stage.moe_layers, True))
-    for count, is_moe in kinds:
-        for index, word in enumerate(ADAPTERS):
-            one, has_it = adapter_parameters(model, is_moe, word), count * (table.adapters == index)
-            layers = layers + has_it * (one.whole + one.split / table.tp)
-            experts = experts + has_it * (one.expert_whole + one.expert_split / table.etp) / table.ep
-    rank = table.adapter_rank.astype(np.float64)
-    return StageParameters(rank * layers, np.zeros(len(table)), rank * experts)

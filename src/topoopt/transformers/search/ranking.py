@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.units import format_memory, format_time
 from topoopt.catalog import accelerators, find_accelerator
@@ -57,11 +57,25 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
         raise infeasible(request, table, needed, calibration)
     kept = table.take(fit)
     times = estimate(request.model, kept, request.system, calibration, request.loads)
-    order = _ranking(times.iteration_time_s, needed.total[fit], needed.capacity_bytes)
+    needed_bytes = needed.total[fit]
+    rounded = np.floor(
+        np.log(weighed_s(times.iteration_time_s, needed_bytes, needed.capacity_bytes)) / np.log1p(SAME_TIME)
+    )
+    order = np.lexsort((times.iteration_time_s, needed_bytes, rounded))
     table_in_order = kept.take(order)
     times = take_rows(times, order)
     seconds = times.iteration_time_s
     flops = iteration_flops(request.model, kept.row(0))
+    key = np.zeros(
+        len(table_in_order), np.int64
+    )  # one number for each row of columns: sorted ten times as fast as rows
+    for name in SPLIT:
+        values, place = np.unique(getattr(table_in_order, name), return_inverse=True)
+        key = key * len(values) + place
+    _, first = np.unique(key, return_index=True)
+    variant = np.ones(len(table_in_order), bool)
+    variant[first] = False
+    is_variant = variant
     return ConfigurationSearch(
         request,
         calibration,
@@ -70,7 +84,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
         take_rows(needed, np.flatnonzero(fit)[order]),
         flops / request.accelerators / seconds / peak,
         request.global_batch * request.sequence / seconds,
-        _is_variant(table_in_order) | _is_twin(seconds, needed.total[fit][order]),
+        is_variant | _is_twin(seconds, needed.total[fit][order]),
         len(table),
         int(fit.sum()),
         too_large(needed),
@@ -91,24 +105,6 @@ def too_large(needed: MemoryColumns) -> Mapping[str, int]:
     }
 
 
-def _ranking(seconds: Floats, needed_bytes: Floats, capacity_bytes: float) -> Ints:
-    rounded = np.floor(np.log(weighed_s(seconds, needed_bytes, capacity_bytes)) / np.log1p(SAME_TIME))
-    return np.lexsort((seconds, needed_bytes, rounded))
-
-
-def _is_variant(table: ConfigurationTable) -> Bools:
-    key = np.zeros(
-        len(table), np.int64
-    )  # one number for each row of columns: sorted ten times as fast as rows
-    for name in SPLIT:
-        values, place = np.unique(getattr(table, name), return_inverse=True)
-        key = key * len(values) + place
-    _, first = np.unique(key, return_index=True)
-    variant = np.ones(len(table), bool)
-    variant[first] = False
-    return variant
-
-
 def _is_twin(seconds: Floats, needed_bytes: Floats) -> Bools:
     """Return which rows take the time and the memory of the row before: cp 2 with twice the micro-batch, say."""
     same = [np.isclose(column[1:], column[:-1], rtol=1e-6) for column in (seconds, needed_bytes)]
@@ -122,7 +118,12 @@ def nothing_valid(request: SearchRequest) -> InvalidInput:
     plainest of these is refused for what that word says. Where the batch alone is in the way, the replicas that there
     can be are named.
     """
-    plain = _refusal(request, _plainest(request))
+    fixed: dict[str, Any] = dict(request.fixed)
+    inside = prod(int(fixed.get(name, 1)) for name in ("tp", "pp", "cp"))
+    usual = {"tp": 1, "pp": 1, "dp": max(request.accelerators // inside, 1)}
+    batch = {"global_batch": request.global_batch, "sequence": request.sequence}
+    plainest = Configuration(**{**usual, **batch, "precision": request.precision, **fixed})
+    plain = _refusal(request, plainest)
     if plain is not None and not request.fixed and "global_batch" not in str(plain):
         return plain
     too_few = _of_batch(request)
@@ -182,14 +183,6 @@ def _of_batch(request: SearchRequest) -> InvalidInput | None:
 def _multiples(value: int, step: int) -> tuple[int, ...]:
     below = value // step * step
     return (below, below + step) if below else (step,)
-
-
-def _plainest(request: SearchRequest) -> Configuration:
-    fixed: dict[str, Any] = dict(request.fixed)
-    inside = prod(int(fixed.get(name, 1)) for name in ("tp", "pp", "cp"))
-    usual = {"tp": 1, "pp": 1, "dp": max(request.accelerators // inside, 1)}
-    batch = {"global_batch": request.global_batch, "sequence": request.sequence}
-    return Configuration(**{**usual, **batch, "precision": request.precision, **fixed})
 
 
 def _refusal(request: SearchRequest, one: Configuration) -> InvalidInput | None:

@@ -64,24 +64,18 @@ def left_out(request: SearchRequest) -> tuple[NotSearched, ...]:
     )
     found: dict[str, NotSearched] = {}
     for row in rows:
-        one, reasons = _reasons(request, row)
+        reasons = _Reasons(request, {}, {})
+        _near(reasons, row)
+        one = _valid(reasons, row)
+        for cause, line, give in not_chosen(reasons.request, one):
+            reasons.because[cause] = f"{reasons.because[cause]}; {line}" if cause in reasons.because else line
+            reasons.give |= give
+        _fitting(reasons, one, row)
         name = layout_name(words_of(one))
         if name not in found:
             origin = (row.source, row.model.name, row.accelerator, row.accelerators, row.words["precision"])
             found[name] = NotSearched(name, *origin, reasons.because, reasons.give)
     return tuple(one for one in list(found.values())[:MOST] if one.because)
-
-
-def _reasons(request: SearchRequest, row: Publication) -> tuple[Configuration, _Reasons]:
-    """Return the configuration that would be searched, and what had to be changed for it, one cause after the other."""
-    reasons = _Reasons(request, {}, {})
-    _near(reasons, row)
-    one = _valid(reasons, row)
-    for cause, line, give in not_chosen(reasons.request, one):
-        reasons.because[cause] = f"{reasons.because[cause]}; {line}" if cause in reasons.because else line
-        reasons.give |= give
-    _fitting(reasons, one, row)
-    return one, reasons
 
 
 def _near(reasons: _Reasons, row: Publication) -> None:
@@ -200,19 +194,7 @@ def _fits(request: SearchRequest, one: Configuration) -> bool:
 
 def not_chosen(request: SearchRequest, one: Configuration) -> Iterator[Reason]:
     """Yield why a valid configuration is not among those of a search; nothing if it is."""
-    yield from _beyond(request, one)
-    if not request.choices(request.accelerators).zero_in_pipelines and one.zero > 1 and one.pp > 1:
-        yield "zero", f"zero {one.zero} is not tried in pipelines", {"zero": one.zero, "pp": one.pp}
-    if not request.limits.uneven_stages:
-        try:
-            check_configuration(request.model, one, request.accelerators)
-        except InvalidInput as error:
-            yield "divisibility", str(error), {"uneven_stages": True}
-    yield from _never_varied(request, one)
-
-
-def _beyond(request: SearchRequest, one: Configuration) -> Iterator[Reason]:
-    """Yield what is searched, but not as far."""
+    # what is searched, but not as far
     choices = request.choices(request.accelerators)
     for name in _SEARCHED:
         value, among = getattr(one, name), getattr(choices, name)
@@ -225,6 +207,14 @@ def _beyond(request: SearchRequest, one: Configuration) -> Iterator[Reason]:
             yield "recompute", f"recompute {value} is not among those tried", {name: value}
         else:
             yield "limits", f"{name} {value} is above what is tried, {max(among)}", _limit(name, value)
+    if not request.choices(request.accelerators).zero_in_pipelines and one.zero > 1 and one.pp > 1:
+        yield "zero", f"zero {one.zero} is not tried in pipelines", {"zero": one.zero, "pp": one.pp}
+    if not request.limits.uneven_stages:
+        try:
+            check_configuration(request.model, one, request.accelerators)
+        except InvalidInput as error:
+            yield "divisibility", str(error), {"uneven_stages": True}
+    yield from _never_varied(request, one)
 
 
 def _never_varied(request: SearchRequest, one: Configuration) -> Iterator[Reason]:

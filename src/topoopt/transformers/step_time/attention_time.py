@@ -155,19 +155,15 @@ def imbalance(table: ConfigurationTable) -> Floats:
     seen = second / first
     strays = np.maximum(fourth - 2 * seen * third + seen * seen * second, 0.0)
     documents = table.micro_batch * table.sequence / first
-    share = np.sqrt(strays / documents) / second * _heaviest(table)
-    longest = table.sequence / seen - 1  # one document fills the sequence
-    return np.where(table.document > 0, np.minimum(share, longest), 0.0)
-
-
-def _heaviest(table: ConfigurationTable) -> Floats:
-    """Return how far above the average the micro-batches are that are waited for, in standard deviations."""
     batches = np.maximum(table.global_batch // (table.dp * table.micro_batch), 1)
     together = np.where(table.zero >= 2, table.dp, table.ep * table.etp // (table.tp * table.cp))
     together = np.minimum(np.maximum(together, 1), table.dp)
     drain = (table.pp - 1) / table.vpp
     waits = batches * _largest(together) + np.sqrt(batches) * _largest(table.dp // together)
-    return np.asarray((waits + drain * _largest(batches * together)) / (batches + drain), np.float64)
+    heaviest = np.asarray((waits + drain * _largest(batches * together)) / (batches + drain), np.float64)
+    share = np.sqrt(strays / documents) / second * heaviest
+    longest = table.sequence / seen - 1  # one document fills the sequence
+    return np.where(table.document > 0, np.minimum(share, longest), 0.0)
 
 
 def _largest(of: Ints) -> Floats:

@@ -85,6 +85,14 @@ def micro_batch(case: Case) -> MicroBatch:
     crowd = calibration.group_launch * np.square(case.tp / 8) * (case.tp > 1)
     cp_s = context_s(case, layer, table.recomputes("core") * share)
     ep_s = _bare_exchanges_s(case, alone_s, layer.forward_s + layer.backward_s + recompute_s)
+    whole = case.runs_apart("logits")
+    if not np.any(whole):
+        joined_logits_s = np.zeros(())
+    else:
+        size_bytes = 2 * case.tokens * case.shapes.vocabulary
+        joined_logits_s = np.asarray(
+            whole * case.links.gather_s(case.tp, np.ones_like(case.tp), size_bytes), np.float64
+        )
     return MicroBatch(
         kernels=layer,
         recompute_s=recompute_s + offloaded_layer_s(case, layer.forward_s, layer.backward_s + recompute_s),
@@ -99,7 +107,7 @@ def micro_batch(case: Case) -> MicroBatch:
         * (shapes.parts / 2 + calibration.expert_launch * shapes.moe_share)
         * (1 + crowd),
         chunk_launch_s=np.asarray(calibration.chunk_launch_s * by_host, np.float64),
-        logits_tp_s=2 * gather + _joined_logits_s(case),
+        logits_tp_s=2 * gather + joined_logits_s,
     )
 
 
@@ -153,15 +161,6 @@ def _apart_s(case: Case, gather: Floats) -> Floats:
     alone = (case.table.sequence_parallel == 0) & (case.table.tp > 1)
     more = 2 * three * case.shapes.attention_share + two * case.shapes.dense_share
     return np.asarray(alone * more * 2 * gather, np.float64)
-
-
-def _joined_logits_s(case: Case) -> Floats:
-    """Return the all-gather of logits where every tensor-parallel rank has the loss of all."""
-    whole = case.runs_apart("logits")
-    if not np.any(whole):
-        return np.zeros(())
-    size_bytes = 2 * case.tokens * case.shapes.vocabulary
-    return np.asarray(whole * case.links.gather_s(case.tp, np.ones_like(case.tp), size_bytes), np.float64)
 
 
 def _backward_share(usual: Floats, waits_s: Floats, apart_s: Floats) -> Floats:

@@ -221,7 +221,14 @@ def offloaded_layer_s(case: Case, forward_s: Floats, backward_s: Floats) -> Floa
     share = case.table.offload_activations
     if not np.any(share):
         return np.zeros(())
-    one_way = share * _kept_bytes(case) / _rate(case, "activations")
+    shapes = case.shapes
+    inner = shapes.ffn * shapes.dense_share
+    inner = inner + shapes.moe_share * (shapes.per_token * shapes.expert_ffn + shapes.shared_ffn)
+    heads = (shapes.heads + np.maximum(shapes.kv_heads, case.tp)) * (shapes.head_dim + shapes.value_dim)
+    split = (heads + (shapes.into + 1) * inner) / case.tp
+    numbers = np.where(case.table.recomputes("full"), 1.0, 4.0) * shapes.hidden / case.local_tp
+    kept_bytes = 2 * case.tokens * (numbers + np.where(case.table.recomputes("full"), 0.0, split))
+    one_way = share * kept_bytes / _rate(case, "activations")
     return np.maximum(one_way - forward_s, 0.0) + np.maximum(one_way - backward_s, 0.0)
 
 
@@ -232,17 +239,6 @@ def _rate(case: Case, what: str) -> Floats:
             f"offload_{what}: the catalogue has no rate of this accelerator's link to its host; leave it at 0"
         )
     return rate
-
-
-def _kept_bytes(case: Case) -> Floats:
-    """Return what an average layer keeps of one micro-batch, in 16 bits and with a fused attention."""
-    shapes = case.shapes
-    inner = shapes.ffn * shapes.dense_share
-    inner = inner + shapes.moe_share * (shapes.per_token * shapes.expert_ffn + shapes.shared_ffn)
-    heads = (shapes.heads + np.maximum(shapes.kv_heads, case.tp)) * (shapes.head_dim + shapes.value_dim)
-    split = (heads + (shapes.into + 1) * inner) / case.tp
-    numbers = np.where(case.table.recomputes("full"), 1.0, 4.0) * shapes.hidden / case.local_tp
-    return 2 * case.tokens * (numbers + np.where(case.table.recomputes("full"), 0.0, split))
 
 
 def split_bubble_s(table: ConfigurationTable, passes: StagePasses, hop_s: Floats, usual_s: Floats) -> Floats:

@@ -376,7 +376,10 @@ def iteration_traffic(
     rows = [sent]
     for one in exchanges:
         if one.pair_bytes:
-            rows.append(_pair_rows(one, micro_batches))
+            members = np.array(one.members, np.int64)
+            sizes = np.array(one.pair_bytes, np.int64).ravel() * micro_batches
+            pair_rows = np.repeat(members, len(members)), np.tile(members, len(members)), sizes
+            rows.append(pair_rows)
         elif one.collective == "all-to-all":
             pair = one.size_bytes // len(one.members)
             exchanged.append(AllToAllGroup(tuple(sorted(one.members)), pair * micro_batches))
@@ -388,9 +391,3 @@ def iteration_traffic(
     groups = [AllReduceGroup(members, twice // 2) for members, twice in rings.items()]
     columns = (np.concatenate(column) for column in zip(*rows, strict=True))
     return merged_traffic(servers, groups, exchanged, Transfers(*columns))
-
-
-def _pair_rows(one: Exchange, micro_batches: int) -> Rows:
-    members = np.array(one.members, np.int64)
-    sizes = np.array(one.pair_bytes, np.int64).ravel() * micro_batches
-    return np.repeat(members, len(members)), np.tile(members, len(members)), sizes

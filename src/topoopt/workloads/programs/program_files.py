@@ -91,7 +91,13 @@ class _Reader:
                 attributes[argument["name"]] = _torch_export_plain(argument["arg"])
         operator = str(row["target"]).removeprefix("torch.ops.")
         operator = operator.rsplit(".", 1)[0] if operator.count(".") > 1 else operator
-        return [ProgramNode(operator, _label(row), tuple(inputs), outputs, attributes)]
+        # the module that calls an operator, as the model has it; the name in the graph where nothing says
+        # it
+        stack = str((row.get("metadata") or {}).get("nn_module_stack", ""))
+        path = stack.rsplit(";", 1)[-1].split(",")[1] if stack.count(",") > 1 else ""
+        own = next((name for output in row["outputs"] for name in _tensor_names(output)), "")
+        label = path or str(row.get("name") or own)
+        return [ProgramNode(operator, label, tuple(inputs), outputs, attributes)]
 
 
 MOST_PASSES = 64
@@ -138,17 +144,6 @@ def read_onnx(path: str, sizes: Mapping[str, int], samples: int | None = None) -
         If the package is missing, the file is no model, or a dimension or a shape is not known.
     """
     data = read_bytes(path)
-    onnx = _package(path)
-    model = _model(onnx, data, path)
-    _set_sizes(model.graph, path, sizes, samples)
-    try:
-        inferred = with_shapes(onnx, model)
-    except Exception as error:  # it raises errors of several libraries
-        raise InvalidInput(f"{path}: no shapes can be inferred: {error}") from None
-    return _program(onnx, inferred.graph, path)
-
-
-def _package(path: str) -> Any:
     try:
         onnx = importlib.import_module("onnx")
         importlib.import_module("onnx.shape_inference")
@@ -157,26 +152,10 @@ def _package(path: str) -> Any:
         raise InvalidInput(
             f"{path}: reading ONNX needs the package onnx: pip install 'topoopt[import]'"
         ) from None
-    return onnx
-
-
-def _model(onnx: Any, data: bytes, path: str) -> Any:
-    try:
-        model = onnx.load_model_from_string(data)
-    except Exception as error:  # protobuf's, of which there are several
-        raise InvalidInput(f"{path}: no model in ONNX, or cut short: {error}") from None
-    if not model.graph.node:
-        raise InvalidInput(f"{path}: no model in ONNX: it holds no operators")
-    if model.functions:
-        model = onnx.inliner.inline_local_functions(model)
-    return model
-
-
-def _set_sizes(graph: Any, path: str, sizes: Mapping[str, int], samples: int | None) -> None:
-    """Give every dimension of an input a size."""
-    constants = {tensor.name for tensor in graph.initializer}
+    model = _model(onnx, data, path)
+    constants = {tensor.name for tensor in model.graph.initializer}
     met: dict[str, int] = {}
-    for value in graph.input:
+    for value in model.graph.input:
         if value.name in constants:
             continue
         for place, dim in enumerate(value.type.tensor_type.shape.dim):
@@ -197,6 +176,23 @@ def _set_sizes(graph: Any, path: str, sizes: Mapping[str, int], samples: int | N
         raise InvalidInput(
             f"{path}: set: {unknown[0]}: no input has a dimension of that name; there are {known}"
         )
+    try:
+        inferred = with_shapes(onnx, model)
+    except Exception as error:  # it raises errors of several libraries
+        raise InvalidInput(f"{path}: no shapes can be inferred: {error}") from None
+    return _program(onnx, inferred.graph, path)
+
+
+def _model(onnx: Any, data: bytes, path: str) -> Any:
+    try:
+        model = onnx.load_model_from_string(data)
+    except Exception as error:  # protobuf's, of which there are several
+        raise InvalidInput(f"{path}: no model in ONNX, or cut short: {error}") from None
+    if not model.graph.node:
+        raise InvalidInput(f"{path}: no model in ONNX: it holds no operators")
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
+    return model
 
 
 def _program(onnx: Any, graph: Any, path: str) -> TensorProgram:
@@ -393,11 +389,3 @@ def _torch_export_plain(argument: Mapping[str, Any]) -> Any:
             return None
         return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
     return None
-
-
-def _label(row: Mapping[str, Any]) -> str:
-    """Return the module that calls an operator, as the model has it; the name in the graph where nothing says it."""
-    stack = str((row.get("metadata") or {}).get("nn_module_stack", ""))
-    path = stack.rsplit(";", 1)[-1].split(",")[1] if stack.count(",") > 1 else ""
-    own = next((name for output in row["outputs"] for name in _tensor_names(output)), "")
-    return path or str(row.get("name") or own)

@@ -162,6 +162,16 @@ class _Maker:
         made = made or [self._tensor(node.outputs[0], node) if known else Tensor((self.samples,))]
         kind, splits = self._kind(node, role, made[0], fresh)
         written = sum(tensor.elements for tensor in made if tensor.is_floating) * FLOAT_BYTES / self.samples
+        # what is read without the weights; of a table a row for each index, and the indices
+        pairs = list(zip(read, values, strict=True))
+        if kind in ("embedding", "lookup"):
+            rows = max((tensor.elements for tensor, _ in pairs if not tensor.is_floating), default=0)
+            read_bytes = float(rows * (read[0].shape[-1] * FLOAT_BYTES + INDEX_BYTES))
+        else:
+            read_bytes = float(
+                sum(tensor.elements for tensor, value in pairs if value.is_live and tensor.is_floating)
+                * FLOAT_BYTES
+            )
         op = Operator(
             "",
             kind,
@@ -171,7 +181,7 @@ class _Maker:
             ),
             ceil(sum(tensor.size_bytes for tensor in made if tensor.is_floating) / self.samples),
             flops_of(role, node, read, made) / self.samples if known else 0.0,
-            _read_bytes(kind, read, values) / self.samples + written,
+            read_bytes / self.samples + written,
             splits,
         )
         place = self._host(node, role)
@@ -262,24 +272,21 @@ def _kept(path: str, changed_ns: int, said: tuple[tuple[str, Any], ...]) -> tupl
     samples = settings.pop(SAMPLES, None)
     if samples is not None:
         samples = whole_or_digits(f"{path}: set: {SAMPLES}", samples, 1, MOST["batch_per_accelerator"])
-    program = _program(path, settings, samples)
+    if is_onnx(path):
+        named = {
+            name: whole_or_digits(f"{path}: set: {name}", size, 1, LARGEST) for name, size in settings.items()
+        }
+        program = read_onnx(path, named, samples)
+    else:
+        if settings:
+            known = f"{SAMPLES} and {UNKNOWN}"
+            raise InvalidInput(
+                f"{path}: set: {next(iter(settings))}: of a program of torch.export known are {known}"
+            )
+        program = read_exported(path)
     count = samples_of(program) if samples is None else samples
     graph, words = operators_of_program(program, Path(path).stem, count, unknown)
     return graph, f"{program.what}: {words}"
-
-
-def _program(path: str, sizes: Mapping[str, Any], samples: int | None) -> TensorProgram:
-    if is_onnx(path):
-        named = {
-            name: whole_or_digits(f"{path}: set: {name}", size, 1, LARGEST) for name, size in sizes.items()
-        }
-        return read_onnx(path, named, samples)
-    if sizes:
-        known = f"{SAMPLES} and {UNKNOWN}"
-        raise InvalidInput(
-            f"{path}: set: {next(iter(sizes))}: of a program of torch.export known are {known}"
-        )
-    return read_exported(path)
 
 
 def operators_of_program(
@@ -338,17 +345,6 @@ def samples_of(program: TensorProgram) -> int:
     raise InvalidInput(
         f"{program.place}: samples: the first dimensions of its inputs do not say how many ({said}); give "
         'set="samples=8", or what they are for'
-    )
-
-
-def _read_bytes(kind: str, read: Sequence[Tensor], values: Sequence[Value]) -> float:
-    """Return what is read without the weights; of a table a row for each index, and the indices."""
-    pairs = list(zip(read, values, strict=True))
-    if kind in ("embedding", "lookup"):
-        rows = max((tensor.elements for tensor, _ in pairs if not tensor.is_floating), default=0)
-        return float(rows * (read[0].shape[-1] * FLOAT_BYTES + INDEX_BYTES))
-    return float(
-        sum(tensor.elements for tensor, value in pairs if value.is_live and tensor.is_floating) * FLOAT_BYTES
     )
 
 

@@ -331,7 +331,15 @@ def as_profiler_trace(place: str, content: Mapping[str, Any]) -> dict[str, Any]:
             events.append({"name": name})
         if name != NOTE:
             continue
-        said = _said(node)
+        rows = node.get("attrs")
+        said = {
+            _ATTRIBUTES[row["name"]]: row.get("value")
+            for row in (rows if isinstance(rows, list) else [])
+            if isinstance(row, Mapping) and row.get("name") in _ATTRIBUTES
+        }
+        inputs = _inputs(node)
+        if len(inputs) > 3 and type(inputs[3]) is int and inputs[3] >= 0:
+            said["Rank"] = inputs[3]
         if "Collective name" not in said:
             raise InvalidInput(
                 f"{place}: {NOTE} without attributes ({_schema(content)}); record with PyTorch 2.4 or later"
@@ -370,19 +378,6 @@ def _inputs(node: Mapping[str, Any]) -> list[Any]:
     inputs = node.get("inputs")
     values = inputs.get("values") if isinstance(inputs, Mapping) else inputs
     return values if isinstance(values, list) else []
-
-
-def _said(node: Mapping[str, Any]) -> dict[str, Any]:
-    rows = node.get("attrs")
-    said = {
-        _ATTRIBUTES[row["name"]]: row.get("value")
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, Mapping) and row.get("name") in _ATTRIBUTES
-    }
-    inputs = _inputs(node)
-    if len(inputs) > 3 and type(inputs[3]) is int and inputs[3] >= 0:
-        said["Rank"] = inputs[3]
-    return said
 
 
 def _global_rank(said: Mapping[str, Any], groups: list[dict[str, Any]]) -> int | None:

@@ -51,7 +51,12 @@ def adapter_parameters(model: TransformerModel, layer_is_moe: bool, adapters: st
     AdapterParameters(whole=8192, split=10240, expert_whole=0, expert_split=0)
     """
     if len(set(model.mixers)) > 1 or len(set(model.feed_forwards)) > 1:
-        return _mean_parameters(model, layer_is_moe, adapters)
+        kinds = [kind for kind in layer_kinds(model) if kind.is_moe == layer_is_moe]
+        rows = [(len(kind.layers), adapter_parameters(kind.model, layer_is_moe, adapters)) for kind in kinds]
+        layers = max(sum(count for count, _ in rows), 1)
+        names = [one.name for one in fields(AdapterParameters)]
+        sums = {name: sum(count * getattr(row, name) for count, row in rows) for name in names}
+        return AdapterParameters(**{name: round(value / layers) for name, value in sums.items()})
     whole, split = _mixer(model, adapters)
     if adapters not in EVERYWHERE:
         return AdapterParameters(whole, split, 0, 0)
@@ -67,37 +72,23 @@ def adapter_parameters(model: TransformerModel, layer_is_moe: bool, adapters: st
     return AdapterParameters(whole, split, outside, experts.count * (into + 1) * experts.ffn)
 
 
-def _mean_parameters(model: TransformerModel, layer_is_moe: bool, adapters: str) -> AdapterParameters:
-    """Return the mean of layers that mix tokens in different ways, rounded."""
-    kinds = [kind for kind in layer_kinds(model) if kind.is_moe == layer_is_moe]
-    rows = [(len(kind.layers), adapter_parameters(kind.model, layer_is_moe, adapters)) for kind in kinds]
-    layers = max(sum(count for count, _ in rows), 1)
-    names = [one.name for one in fields(AdapterParameters)]
-    sums = {name: sum(count * getattr(row, name) for count, row in rows) for name in names}
-    return AdapterParameters(**{name: round(value / layers) for name, value in sums.items()})
-
-
 def _mixer(model: TransformerModel, adapters: str) -> tuple[int, int]:
     """Return what tensor parallel ranks hold whole and what they split; a recurrence is one of all linear layers."""
     if model.mixer(0) == "*":
-        return _attention(model, adapters)
+        latent, hidden = model.latent, model.hidden
+        value = model.head_dim if latent is None else latent.value_head_dim
+        output = (0, 0) if adapters == "qkv" else (hidden, model.heads * value)
+        if latent is None:
+            heads = model.heads * (1 + model.attention_gate) + 2 * model.kv_heads
+            return (3 if adapters == "every-matrix" else 1) * hidden + output[
+                0
+            ], heads * model.head_dim + output[1]
+        # Projections down to the ranks are whole everywhere, in and out.
+        queries = model.heads * (latent.nope_head_dim + latent.rope_head_dim)
+        up = queries + model.heads * (latent.nope_head_dim + latent.value_head_dim)
+        down = hidden + latent.key_value_rank + latent.rope_head_dim
+        down += hidden + latent.query_rank if latent.query_rank else 0
+        inputs = latent.key_value_rank + (latent.query_rank or hidden)
+        return down + inputs + output[0], up + output[1]
     one = model.recurrence if model.mixer(0) == "M" and adapters in EVERYWHERE else None
     return (0, 0) if one is None else (2 * model.hidden, one.projected + one.inner)
-
-
-def _attention(model: TransformerModel, adapters: str) -> tuple[int, int]:
-    latent, hidden = model.latent, model.hidden
-    value = model.head_dim if latent is None else latent.value_head_dim
-    output = (0, 0) if adapters == "qkv" else (hidden, model.heads * value)
-    if latent is None:
-        heads = model.heads * (1 + model.attention_gate) + 2 * model.kv_heads
-        return (3 if adapters == "every-matrix" else 1) * hidden + output[0], heads * model.head_dim + output[
-            1
-        ]
-    # Projections down to the ranks are whole everywhere, in and out.
-    queries = model.heads * (latent.nope_head_dim + latent.rope_head_dim)
-    up = queries + model.heads * (latent.nope_head_dim + latent.value_head_dim)
-    down = hidden + latent.key_value_rank + latent.rope_head_dim
-    down += hidden + latent.query_rank if latent.query_rank else 0
-    inputs = latent.key_value_rank + (latent.query_rank or hidden)
-    return down + inputs + output[0], up + output[1]

@@ -208,7 +208,13 @@ def config_to_model(config: Mapping[str, Any], place: str) -> TransformerModel:
         key, part = found
         return _of_language_model(part, f"{place}{key}")
     if family not in FAMILIES:
-        raise _unknown_family(family, config, place)
+        near = difflib.get_close_matches(family, FAMILIES, n=3, cutoff=0.6)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        unknown_family = InvalidInput(
+            f'{place}: model_type: unknown family "{family}"; {hint}Known: {", ".join(sorted(FAMILIES))}. '
+            f"{_remedy(config)}"
+        )
+        raise unknown_family
     try:
         return family_model(family, ConfigFields(place, config))
     except TopoOptError as error:
@@ -233,15 +239,6 @@ def _of_language_model(config: Mapping[str, Any], place: str) -> TransformerMode
             f"{error}; Hugging Face leaves out what is usual: write all of it by "
             "AutoConfig.from_pretrained(NAME).text_config.to_json_file(FILE, use_diff=False)"
         ) from None
-
-
-def _unknown_family(family: str, config: Mapping[str, Any], place: str) -> InvalidInput:
-    near = difflib.get_close_matches(family, FAMILIES, n=3, cutoff=0.6)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return InvalidInput(
-        f'{place}: model_type: unknown family "{family}"; {hint}Known: {", ".join(sorted(FAMILIES))}. '
-        f"{_remedy(config)}"
-    )
 
 
 def _remedy(config: Mapping[str, Any]) -> str:

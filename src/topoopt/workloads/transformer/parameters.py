@@ -164,7 +164,18 @@ def layer_flops(
         sequence, as in the formulas of Megatron-LM (Narayanan et al. SC 2021) and as PyTorch counts.
     """
     mixed = core_flops(model, sequence, windowed, causal)
-    return LayerFlops(2.0 * projection_weights(model), mixed, *_feed_forward(model, layer_is_moe))
+    per_size = 2.0 * model.hidden * (3 if model.gated else 2)
+    experts = model.experts if layer_is_moe else None
+    if experts is None:
+        feed_forward = 0.0 if model.feed_forwards == "." else per_size * model.ffn, 0.0, 0.0, 0.0
+    else:
+        gate = 2.0 * model.hidden * (experts.shared_gate + 2 * experts.width)
+        router = 2.0 * model.hidden * experts.count
+        routed = per_size * experts.ffn * experts.per_token
+        if experts.width:
+            routed *= experts.width / model.hidden
+        feed_forward = 0.0, per_size * experts.shared_ffn + gate, router, routed
+    return LayerFlops(2.0 * projection_weights(model), mixed, *feed_forward)
 
 
 def core_flops(model: TransformerModel, sequence: int, windowed: bool = False, causal: bool = False) -> float:
@@ -208,20 +219,6 @@ def forward_flops(model: TransformerModel, sequence: int | None = None, causal: 
     return ForwardFlops(LayerFlops(**total), 2.0 * model.hidden * model.vocabulary)
 
 
-def _feed_forward(model: TransformerModel, layer_is_moe: bool) -> tuple[float, float, float, float]:
-    """Return FLOP of a token in the dense part, the shared experts, the router, the experts."""
-    per_size = 2.0 * model.hidden * (3 if model.gated else 2)
-    experts = model.experts if layer_is_moe else None
-    if experts is None:
-        return 0.0 if model.feed_forwards == "." else per_size * model.ffn, 0.0, 0.0, 0.0
-    gate = 2.0 * model.hidden * (experts.shared_gate + 2 * experts.width)
-    router = 2.0 * model.hidden * experts.count
-    routed = per_size * experts.ffn * experts.per_token
-    if experts.width:
-        routed *= experts.width / model.hidden
-    return 0.0, per_size * experts.shared_ffn + gate, router, routed
-
-
 def _tokens_seen(model: TransformerModel, sequence: int, windowed: bool, causal: bool) -> float:
     """Return the tokens that one token sees, itself among them, on average over the sequence."""
     window = min(model.window, sequence) if windowed and model.window else sequence
@@ -245,7 +242,12 @@ def layer_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParame
         If experts are asked for and the model has none.
     """
     if not model.is_uniform:
-        return _mean_parameters(model, layer_is_moe)
+        kinds = [kind for kind in layer_kinds(model) if kind.is_moe == layer_is_moe]
+        rows = [(len(kind.layers), layer_parameters(kind.model, layer_is_moe)) for kind in kinds]
+        layers = max(sum(count for count, _ in rows), 1)
+        names = [one.name for one in fields(LayerParameters)]
+        sums = {name: sum(count * getattr(row, name) for count, row in rows) for name in names}
+        return LayerParameters(**{name: round(value / layers) for name, value in sums.items()})
     attention, replicated = _mixer(model)
     norms = model.norms_per_layer * model.norm_parameters
     if not layer_is_moe:
@@ -261,15 +263,6 @@ def layer_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParame
     router = experts.count * (model.hidden + experts.router_bias)
     active = attention + shared + router + experts.per_token * one + norms
     return LayerParameters(attention, replicated, 0, shared, router, one, experts.count * one, norms, active)
-
-
-def _mean_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParameters:
-    kinds = [kind for kind in layer_kinds(model) if kind.is_moe == layer_is_moe]
-    rows = [(len(kind.layers), layer_parameters(kind.model, layer_is_moe)) for kind in kinds]
-    layers = max(sum(count for count, _ in rows), 1)
-    names = [one.name for one in fields(LayerParameters)]
-    sums = {name: sum(count * getattr(row, name) for count, row in rows) for name in names}
-    return LayerParameters(**{name: round(value / layers) for name, value in sums.items()})
 
 
 def feed_forward_parameters(model: TransformerModel, ffn: int, width: int = 0) -> int:
@@ -334,10 +327,6 @@ def _mixer(model: TransformerModel) -> tuple[int, int]:
     if model.mixer(0) == "M":
         assert model.recurrence is not None
         return model.recurrence.parameters(model.hidden)
-    return _attention(model)
-
-
-def _attention(model: TransformerModel) -> tuple[int, int]:
     weights, latent, output_bias = projection_weights(model), model.latent, model.hidden * model.output_bias
     if latent is None:
         into = model.heads * (1 + model.attention_gate)

@@ -204,26 +204,23 @@ def compare_packet_ways(
     for number, way in enumerate(ways):
         if on_progress is not None:
             on_progress(f"simulating: {way}", number, len(ways))
-        courses.append(_course(way, asked))
+        begins_s, own_links = asked.begins_s, way == "ideal"
+        if way == "cassini":
+            begins_s = interleave(asked.profiles, asked.capacity_bps, seed=asked.seed).time_shifts_s
+        jobs = [
+            PeriodicJob(profile, {number if own_links else 0: 1.0}, begin_s, noise=asked.noise)
+            for number, (profile, begin_s) in enumerate(zip(asked.profiles, begins_s, strict=True))
+        ]
+        run = run_periodic_packets(
+            jobs,
+            [asked.capacity_bps] * (len(jobs) if own_links else 1),
+            packets=_options(way, asked),
+            iterations=asked.iterations,
+            seed=asked.seed,
+        )
+        course = course_of_run(way, run, asked.iterations)
+        courses.append(course)
     return SharingComparison(asked, PACKETS, tuple(courses), predict_sharing(asked))
-
-
-def _course(way: str, asked: SharingQuestion) -> SharingCourse:
-    begins_s, own_links = asked.begins_s, way == "ideal"
-    if way == "cassini":
-        begins_s = interleave(asked.profiles, asked.capacity_bps, seed=asked.seed).time_shifts_s
-    jobs = [
-        PeriodicJob(profile, {number if own_links else 0: 1.0}, begin_s, noise=asked.noise)
-        for number, (profile, begin_s) in enumerate(zip(asked.profiles, begins_s, strict=True))
-    ]
-    run = run_periodic_packets(
-        jobs,
-        [asked.capacity_bps] * (len(jobs) if own_links else 1),
-        packets=_options(way, asked),
-        iterations=asked.iterations,
-        seed=asked.seed,
-    )
-    return course_of_run(way, run, asked.iterations)
 
 
 def _options(way: str, asked: SharingQuestion) -> PacketOptions:

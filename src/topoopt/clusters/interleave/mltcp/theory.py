@@ -239,12 +239,21 @@ def predict_sharing(asked: SharingQuestion) -> SharingPrediction | None:
     apart = iterations_to_converge(asked.offset, form, within=WITHIN) if fits else None
     delta_s = np.linspace(0.0, communication_s, POINTS)
     known = form.form == "linear" and form.slope != 0
+    # where the jobs settle: in turns if F increases, at their offset if it stays, in full overlap if
+    # not
+    gain = asked.aggressiveness.gain
+    if gain > 1.0 and asked.offset > 0:
+        settled_s = settled_iteration_time_s(period_s, np.array([communication_s, communication_s]))
+    else:
+        settled_s = overlapped_iteration_time_s(
+            period_s, communication_s, asked.offset if gain == 1.0 else 0.0
+        )
     return SharingPrediction(
         row,
         period_s + communication_s * (1.0 - row[1:]),
         None if apart is None else apart + learnt,
         overlapped_iteration_time_s(period_s, communication_s, asked.offset),
-        _settled_s(asked, period_s, communication_s),
+        settled_s,
         delta_s,
         loss(delta_s, communication_s, form) if known else np.zeros(0),
         np.array([shift_s(offset_s, communication_s, form) for offset_s in delta_s.tolist()]),
@@ -256,14 +265,6 @@ def _offsets(asked: SharingQuestion) -> Floats:
     learnt = min(asked.learning_iterations, asked.iterations)
     stays = np.full(learnt, asked.offset)
     return np.concatenate([stays, offsets(asked.offset, asked.iterations + 1 - learnt, asked.aggressiveness)])
-
-
-def _settled_s(asked: SharingQuestion, period_s: float, communication_s: float) -> float:
-    """Return where the jobs settle: in turns if F increases, at their offset if it stays, in full overlap if not."""
-    gain = asked.aggressiveness.gain
-    if gain > 1.0 and asked.offset > 0:
-        return settled_iteration_time_s(period_s, np.array([communication_s, communication_s]))
-    return overlapped_iteration_time_s(period_s, communication_s, asked.offset if gain == 1.0 else 0.0)
 
 
 def _equal_pair(asked: SharingQuestion) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
 from topoopt.base.units import format_bandwidth
@@ -131,17 +131,15 @@ def _run(arrays: PeriodicArrays, until_s: float, seed: int, on_progress: Report 
     while not run_periodic(*arrays, until_s, seed, CHANGES):
         course = arrays.course
         if on_progress is not None:
-            on_progress(_done(arrays, until_s))
+            wanted = np.maximum(arrays.phases.wanted, 1)
+            by_iterations = (
+                float((arrays.course.done / wanted).min()) if (arrays.phases.wanted > 0).any() else 0.0
+            )
+            done = min(1.0, max(by_iterations, float(arrays.course.scale[NOW]) / until_s))
+            on_progress(done)
         if course.tally[LOGGED] + len(course.phase) > len(course.log_job):
             arrays = more_room(arrays)
     return arrays
-
-
-def _done(arrays: PeriodicArrays, until_s: float) -> float:
-    """Return the part of a run that is done."""
-    wanted = np.maximum(arrays.phases.wanted, 1)
-    by_iterations = float((arrays.course.done / wanted).min()) if (arrays.phases.wanted > 0).any() else 0.0
-    return min(1.0, max(by_iterations, float(arrays.course.scale[NOW]) / until_s))
 
 
 def _answer(jobs: Sequence[PeriodicJob], arrays: PeriodicArrays, until_s: float) -> PeriodicRun:
@@ -273,13 +271,26 @@ def _phases(
     force = sharing.aggressiveness.table()
     of_job = (sharing.ratio ** -np.arange(len(jobs), dtype=np.float64))[:, None]
     most = np.array([-1 if job.iterations is None else job.iterations for job in jobs])
+    # the group of each job, numbered from 0; -1 where there is none
+    number = {
+        group: place
+        for place, group in enumerate(sorted({job.group for job in jobs if job.group is not None}))
+    }
+    groups = np.array([-1 if job.group is None else number[job.group] for job in jobs])
+    # the iterations that each job has to do before the run may end; 0: the run waits for a time only
+    wanted = np.maximum(most, 0) if iterations is None else np.where(most < 0, iterations, most)
     return Phases(
         first=np.cumsum([0, *counts]),
         job=np.repeat(np.arange(len(jobs)), counts),
         size=np.array([step.size_bytes for row in steps for step in row]),
         gap=np.array([step.gap_s for row in steps for step in row]),
         fresh=np.array([flag for fresh, _ in bursts for flag in fresh]),
-        lead=np.array([_lead_s(job) for job in jobs]),
+        lead=np.array(
+            [
+                next((phase.start_s for phase in job.profile.phases if phase.bandwidth_bps > 0), 0.0)
+                for job in jobs
+            ]
+        ),
         burst=np.array([max(size, 1.0) for _, size in bursts]),
         force=np.ascontiguousarray(of_job * force),
         rising=np.full(len(jobs), int(sharing.aggressiveness.slope != 0)),
@@ -288,30 +299,10 @@ def _phases(
         begin=np.array([float(job.begin_s) for job in jobs]),
         slot=np.array([float(job.slot_s) for job in jobs]),
         tolerance=np.array([job.drift_tolerance * job.profile.iteration_time_s for job in jobs]),
-        group=_groups(jobs),
+        group=groups,
         most=most,
-        wanted=_wanted(most, iterations),
+        wanted=wanted,
     )
-
-
-def _groups(jobs: Sequence[PeriodicJob]) -> Ints:
-    """Return the group of each job, numbered from 0; -1 where there is none."""
-    number = {
-        group: place
-        for place, group in enumerate(sorted({job.group for job in jobs if job.group is not None}))
-    }
-    return np.array([-1 if job.group is None else number[job.group] for job in jobs])
-
-
-def _wanted(most: Ints, iterations: int | None) -> Ints:
-    """Return the iterations that each job has to do before the run may end; 0: the run waits for a time only."""
-    if iterations is None:
-        return np.maximum(most, 0)
-    return np.where(most < 0, iterations, most)
-
-
-def _lead_s(job: PeriodicJob) -> float:
-    return next((phase.start_s for phase in job.profile.phases if phase.bandwidth_bps > 0), 0.0)
 
 
 def _course(jobs: Sequence[PeriodicJob], phases: Phases, links: int, packet_bytes: float) -> Course:

@@ -141,7 +141,15 @@ def run_periodic_packets(
     begins = [job.begin_s + more_s for job, more_s in zip(jobs, lead_s, strict=True)]
     placement = place_jobs([graph.servers for graph in graphs], fabric.topology.servers)
     merged = merge_jobs(graphs, placement, repeats, fabric.topology.servers, begins)
-    merged = dataclasses.replace(merged, graph=_noisy(merged.graph, jobs, seed))
+    graph = merged.graph
+    noise = np.array([job.noise for job in jobs])[graph.job]
+    if not noise.any():
+        noisy = graph
+    else:
+        drawn = np.random.default_rng(seed).standard_normal(len(graph))
+        factor = np.where(graph.kind == COMPUTE, np.maximum(1.0 + noise * drawn, 0.0), 1.0)
+        noisy = dataclasses.replace(graph, duration_s=graph.duration_s * factor)
+    merged = dataclasses.replace(merged, graph=noisy)
     options = SimulationOptions(seed=seed, packet=packets)
     result = simulate("packet", merged.graph, fabric, options, on_progress)
     ends_s = [merged.ends_s(number, result.finish_s) for number in range(len(jobs))]
@@ -150,7 +158,15 @@ def run_periodic_packets(
         _iterations(job, number, merged, result, ends_s[number], begins[number], until_s)
         for number, job in enumerate(jobs)
     )
-    return PeriodicRun(courses, _links(len(capacities_bps), fabric, result), until_s)
+    count = len(capacities_bps)
+    packet, topology = result.packet, fabric.topology
+    assert packet is not None
+    rows = [topology.link_id(*ends_of_link(topology.servers, link)) for link in range(count)]
+    carried, marks = packet.link_wire_bytes[rows].tolist(), packet.link_marks[rows].tolist()
+    links = tuple(
+        LinkUse(float(size), math.nan, float(mark)) for size, mark in zip(carried, marks, strict=True)
+    )
+    return PeriodicRun(courses, links, until_s)
 
 
 def _wrapped_s(job: PeriodicJob) -> float:
@@ -175,16 +191,6 @@ def _graph(job: PeriodicJob, lanes: Sequence[Lane]) -> TaskGraph:
     before = np.arange(len(rows) - 1)
     servers = 1 + max((lane.end for lane in lanes), default=0)
     return task_graph_from_edges(servers, rows, before, before + 1)
-
-
-def _noisy(graph: TaskGraph, jobs: Sequence[PeriodicJob], seed: int) -> TaskGraph:
-    """Return the graph with other computing times, drawn for each stretch of computing of a job that has noise."""
-    noise = np.array([job.noise for job in jobs])[graph.job]
-    if not noise.any():
-        return graph
-    drawn = np.random.default_rng(seed).standard_normal(len(graph))
-    factor = np.where(graph.kind == COMPUTE, np.maximum(1.0 + noise * drawn, 0.0), 1.0)
-    return dataclasses.replace(graph, duration_s=graph.duration_s * factor)
 
 
 def _iterations(
@@ -215,17 +221,6 @@ def _iterations(
         marks=packet.task_marks[rows].sum(axis=1).astype(np.float64),
         sent_bytes=float(graph.size_bytes[rows].sum()),
         realignments=0,
-    )
-
-
-def _links(count: int, fabric: Fabric, result: SimResult) -> tuple[LinkUse, ...]:
-    """Return what the shared links carried."""
-    packet, topology = result.packet, fabric.topology
-    assert packet is not None
-    rows = [topology.link_id(*ends_of_link(topology.servers, link)) for link in range(count)]
-    carried, marks = packet.link_wire_bytes[rows].tolist(), packet.link_marks[rows].tolist()
-    return tuple(
-        LinkUse(float(size), math.nan, float(mark)) for size, mark in zip(carried, marks, strict=True)
     )
 
 

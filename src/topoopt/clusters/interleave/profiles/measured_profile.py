@@ -191,15 +191,6 @@ def cleaned_phases(phases: Phases, period_s: float, quiet_bps: float, dust: floa
     (Phase(start_s=0.1171875, duration_s=0.2578125, bandwidth_bps=8000000000.0),)
     """
     phases = _without_stairs(phases, STAIR * period_s, period_s)
-    phases = _joined_levels(phases, period_s)
-    least_bytes = dust * sum(phase.size_bytes for phase in phases)
-    return tuple(
-        phase for phase in phases if phase.bandwidth_bps > quiet_bps and phase.size_bytes >= least_bytes
-    )
-
-
-def _joined_levels(phases: Phases, period_s: float) -> Phases:
-    """Return the phases with those as one that follow each other at nearly one rate, with all their bytes."""
     left = list(phases)
     place = 0
     while place < len(left) and len(left) > 1:
@@ -214,7 +205,11 @@ def _joined_levels(phases: Phases, period_s: float) -> Phases:
             del left[(place + 1) % len(left)]
         else:
             place += 1
-    return tuple(sorted(left, key=lambda phase: phase.start_s))
+    phases = tuple(sorted(left, key=lambda phase: phase.start_s))
+    least_bytes = dust * sum(phase.size_bytes for phase in phases)
+    return tuple(
+        phase for phase in phases if phase.bandwidth_bps > quiet_bps and phase.size_bytes >= least_bytes
+    )
 
 
 def _without_stairs(phases: Phases, longest_s: float, period_s: float) -> Phases:

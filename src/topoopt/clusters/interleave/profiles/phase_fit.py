@@ -138,7 +138,17 @@ def few_phases(curve: ByteCurve, tolerance: float = TOLERANCE, quiet: float = QU
         return ()
     if _silent_bytes(seconds, sent, quiet) > tolerance * sent.sum():
         quiet = 0.0
-    first = _after_silence(seconds, sent, quiet)
+    # the stretch that follows the longest silence around the iteration; where none is silent, 0
+    rate = sent / seconds
+    loud = rate > quiet * rate.max()
+    if loud.all():
+        first = 0
+    else:
+        starts, lasts = np.flatnonzero(loud & ~np.roll(loud, 1)), np.flatnonzero(loud & ~np.roll(loud, -1))
+        clock_s = np.concatenate(([0.0], np.cumsum(seconds)))
+        last_before = lasts[np.searchsorted(lasts, starts) - 1]
+        silent_s = (clock_s[starts] - clock_s[last_before + 1]) % clock_s[-1]
+        first = int(starts[np.argmax(silent_s)])
     seconds, sent = np.roll(seconds, -first), np.roll(sent, -first)
     removed = _order_of_joining(seconds, sent)
     low, high = 0, len(removed)
@@ -149,19 +159,6 @@ def few_phases(curve: ByteCurve, tolerance: float = TOLERANCE, quiet: float = QU
     begins = _kept(len(sent), removed[:low])
     start_s = float(curve.times_s[first] - curve.times_s[0])
     return _as_phases(np.add.reduceat(seconds, begins), np.add.reduceat(sent, begins), start_s, quiet)
-
-
-def _after_silence(seconds: Floats, sent: Floats, quiet: float) -> int:
-    """Return the stretch that follows the longest silence around the iteration; where none is silent, 0."""
-    rate = sent / seconds
-    loud = rate > quiet * rate.max()
-    if loud.all():
-        return 0
-    starts, lasts = np.flatnonzero(loud & ~np.roll(loud, 1)), np.flatnonzero(loud & ~np.roll(loud, -1))
-    clock_s = np.concatenate(([0.0], np.cumsum(seconds)))
-    last_before = lasts[np.searchsorted(lasts, starts) - 1]
-    silent_s = (clock_s[starts] - clock_s[last_before + 1]) % clock_s[-1]
-    return int(starts[np.argmax(silent_s)])
 
 
 def _order_of_joining(seconds: Floats, sent: Floats) -> list[int]:
@@ -319,7 +316,18 @@ def mean_iteration(curve: ByteCurve, cell_s: float, period_s: float) -> MeanIter
     begin_s = float(curve.times_s[0])
     starts_s: Floats = begin_s + period_s * np.arange(count, dtype=np.float64)
     for _ in range(ROUNDS if count > 2 else 0):
-        starts_s = _aligned(curve, starts_s, period_s, stretches)
+        edges_s = np.linspace(0.0, period_s, stretches + 1)
+        model = _rates(curve, starts_s, edges_s).mean(axis=0)
+        model = model - model.mean()
+        reach = max(int(MOST_SHIFT * stretches), 1)
+        places = sorted(range(-reach, reach + 1), key=abs)  # of what fits alike, the least shift
+        shifts_s = np.array(places) * (period_s / stretches)
+        moved, late_s = np.array(starts_s), 0.0
+        for row, start_s in enumerate(starts_s):
+            fits = _rates(curve, start_s + late_s + shifts_s, edges_s) @ model
+            late_s += float(shifts_s[int(np.argmax(fits))])
+            moved[row] = start_s + late_s
+        starts_s = moved
         period_s = float(np.polyfit(np.arange(count), starts_s, 1)[0])
         first_s = float(np.mean(starts_s[:FIRST] - period_s * np.arange(count)[:FIRST]))
         starts_s = starts_s + (begin_s - first_s)
@@ -335,19 +343,3 @@ def _rates(curve: ByteCurve, starts_s: Floats, edges_s: Floats) -> Floats:
     """Return the mean rates between edges of each iteration, shape (iterations, stretches)."""
     sent = curve.at(starts_s[:, None] + edges_s[None, :])
     return np.diff(sent, axis=1) * 8 / np.diff(edges_s)
-
-
-def _aligned(curve: ByteCurve, starts_s: Floats, period_s: float, stretches: int) -> Floats:
-    """Return the starts moved to where each iteration is most like the mean of all, each after the one before."""
-    edges_s = np.linspace(0.0, period_s, stretches + 1)
-    model = _rates(curve, starts_s, edges_s).mean(axis=0)
-    model = model - model.mean()
-    reach = max(int(MOST_SHIFT * stretches), 1)
-    places = sorted(range(-reach, reach + 1), key=abs)  # of what fits alike, the least shift
-    shifts_s = np.array(places) * (period_s / stretches)
-    moved, late_s = np.array(starts_s), 0.0
-    for row, start_s in enumerate(starts_s):
-        fits = _rates(curve, start_s + late_s + shifts_s, edges_s) @ model
-        late_s += float(shifts_s[int(np.argmax(fits))])
-        moved[row] = start_s + late_s
-    return moved

@@ -229,7 +229,11 @@ def read_profile(path: str | Path) -> CommunicationProfile:
     except InvalidInput as error:
         raise InvalidInput(with_line(str(error), text, place)) from None
     try:
-        return _noun(file)
+        phases = tuple(
+            Phase(start_ms / MS_PER_S, duration_ms / MS_PER_S, gbps * BPS_PER_GBPS)
+            for start_ms, duration_ms, gbps in file.phases
+        )
+        return CommunicationProfile(file.name, file.iteration_time_ms / MS_PER_S, phases)
     except InvalidInput as error:
         raise InvalidInput(f"{place}: {error}") from None
 
@@ -266,14 +270,6 @@ def profile_to_mapping(profile: CommunicationProfile) -> dict[str, Any]:
             for phase in profile.phases
         ],
     }
-
-
-def _noun(file: ProfileFile) -> CommunicationProfile:
-    phases = tuple(
-        Phase(start_ms / MS_PER_S, duration_ms / MS_PER_S, gbps * BPS_PER_GBPS)
-        for start_ms, duration_ms, gbps in file.phases
-    )
-    return CommunicationProfile(file.name, file.iteration_time_ms / MS_PER_S, phases)
 
 
 def _times(value: float, factor: float) -> float:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint
 from scipy.optimize import milp as solved
@@ -54,7 +53,10 @@ def descent(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
     The first start is the jobs as they are, the others are drawn.
     """
     rng = np.random.default_rng(seed)
-    starts = [[0] * problem.jobs, *(_drawn(problem, rng) for _ in range(STARTS - 1))]
+    starts = [
+        [0] * problem.jobs,
+        *([0, *(int(rng.integers(samples)) for samples in problem.samples[1:])] for _ in range(STARTS - 1)),
+    ]
     ends: list[Shifts] = []
     for start in starts:
         ends.append(_one_at_a_time(problem, start))
@@ -73,10 +75,6 @@ def descend(problem: RotationProblem, shifts: Shifts) -> Shifts:
         if better is None:
             return shifts
         shifts = better
-
-
-def _drawn(problem: RotationProblem, rng: Generator) -> Shifts:
-    return [0, *(int(rng.integers(samples)) for samples in problem.samples[1:])]
 
 
 def _one_at_a_time(problem: RotationProblem, shifts: Shifts) -> Shifts:
@@ -211,11 +209,16 @@ def _taken(problem: RotationProblem, counts: tuple[int, ...]) -> Floats:
     """Return 1 for the shift of each job that is taken, job after job."""
     choices, angles = sum(counts), problem.angles
     none = np.zeros(choices)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    shape = (len(counts), len(rows) + angles)
+    one_each = LinearConstraint(
+        coo_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape).tocsr(), 1, 1
+    )
     result = solved(
         np.concatenate([none, np.full(angles, SCALE)]),
         integrality=np.concatenate([none + 1, np.zeros(angles)]),
         bounds=Bounds(0, np.concatenate([none + 1, np.full(angles, np.inf)])),
-        constraints=[_one_each(counts, angles), _excess(problem, counts)],
+        constraints=[one_each, _excess(problem, counts)],
         options={"mip_rel_gap": 0.0},
     )
     if result.x is None:
@@ -269,14 +272,6 @@ def chosen_solver(name: str, problem: RotationProblem) -> str:
     if sum(problem.distinct(range(problem.jobs))) <= QUICK_CHOICES:
         return "milp"
     return "descent"
-
-
-def _one_each(counts: tuple[int, ...], angles: int) -> LinearConstraint:
-    rows = np.repeat(np.arange(len(counts)), counts)
-    shape = (len(counts), len(rows) + angles)
-    return LinearConstraint(
-        coo_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape).tocsr(), 1, 1
-    )
 
 
 def _excess(problem: RotationProblem, counts: tuple[int, ...]) -> LinearConstraint:

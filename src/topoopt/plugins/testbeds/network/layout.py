@@ -16,11 +16,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.finder.rewiring import Patch, Wiring
 from topoopt.routing import ExplicitRoutes, Fabric, Path, Routes, explicit_routes
-from topoopt.routing.forwarding import ForwardingTables, forwarding_tables
+from topoopt.routing.forwarding import forwarding_tables
 from topoopt.topologies import Topology
 
 _MOST_ROUNDS = 50
@@ -234,9 +234,19 @@ def direct_layout(fabric: Fabric, wiring: Wiring, bandwidth_bps: float) -> Layou
     cables = tuple(_cable(patch, wiring, bandwidth_bps) for patch in wiring.patches)
     tables = forwarding_tables(topology, fabric.routes)
     assert not tables.splits, "a connection is on one path"
-    return Layout(
-        topology.servers, cables, _server_routes(tables, cables, wiring.links), False, tables.kind, tables.why
+    joined: dict[tuple[int, int], list[tuple[Port, Port]]] = {}
+    for cable in cables:
+        for near, far in cable.ends if wiring.links == "duplex" else cable.ends[:1]:
+            joined.setdefault((near.node, far.node), []).append((near, far))
+    neighbor = tables.topology.dst[tables.link[tables.hop_first[:-1]]]
+    rows = zip(
+        tables.node.tolist(), tables.dst.tolist(), tables.source.tolist(), neighbor.tolist(), strict=True
     )
+    server_routes = tuple(
+        ServerRoute(server, dst, None if source < 0 else source, tuple(joined[server, to]))
+        for server, dst, source, to in rows
+    )
+    return Layout(topology.servers, cables, server_routes, False, tables.kind, tables.why)
 
 
 def switch_layout(servers: int, bandwidth_bps: float) -> Layout:
@@ -266,23 +276,6 @@ def _mac(number: int) -> str:
     return "02:70:" + ":".join(f"{number >> shift & 255:02x}" for shift in (24, 16, 8, 0))
 
 
-def _server_routes(
-    tables: ForwardingTables, cables: tuple[Cable, ...], links: str
-) -> tuple[ServerRoute, ...]:
-    joined: dict[tuple[int, int], list[tuple[Port, Port]]] = {}
-    for cable in cables:
-        for near, far in cable.ends if links == "duplex" else cable.ends[:1]:
-            joined.setdefault((near.node, far.node), []).append((near, far))
-    neighbor = tables.topology.dst[tables.link[tables.hop_first[:-1]]]
-    rows = zip(
-        tables.node.tolist(), tables.dst.tolist(), tables.source.tolist(), neighbor.tolist(), strict=True
-    )
-    return tuple(
-        ServerRoute(server, dst, None if source < 0 else source, tuple(joined[server, to]))
-        for server, dst, source, to in rows
-    )
-
-
 def single_paths(topology: Topology, routes: Routes) -> ExplicitRoutes:
     """Return routes of one path a pair, out of the paths that the pair has.
 
@@ -292,7 +285,10 @@ def single_paths(topology: Topology, routes: Routes) -> ExplicitRoutes:
     """
     pairs = [(src, dst) for src in range(topology.servers) for dst in range(topology.servers) if src != dst]
     options = [sorted(routes.paths(*pair), key=lambda path: -path.weight) for pair in pairs]
-    links = [[_links(topology, path) for path in some] for some in options]
+    links = [
+        [np.array([topology.link_id(a, b) for a, b in pairwise(path.nodes)]) for path in some]
+        for some in options
+    ]
     chosen = [0] * len(pairs)
     load: Floats = np.zeros(len(topology))
     for some in links:
@@ -313,7 +309,3 @@ def single_paths(topology: Topology, routes: Routes) -> ExplicitRoutes:
     return explicit_routes(
         topology, (Path(some[best].nodes) for some, best in zip(options, chosen, strict=True))
     )
-
-
-def _links(topology: Topology, path: Path) -> Ints:
-    return np.array([topology.link_id(a, b) for a, b in pairwise(path.nodes)])

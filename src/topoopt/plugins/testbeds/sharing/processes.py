@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.clusters.interleave import CommunicationProfile, Phase
+from topoopt.clusters.interleave import CommunicationProfile
 from topoopt.plugins.testbeds.network import Testbed, identity
 
 PACED_BELOW = 0.98
@@ -318,18 +318,16 @@ def sharing_job(profile: CommunicationProfile, link: TestbedLink) -> SharingJob:
     begins_s = max(0.0, profile.phases[-1].end_s - period_s)
     at_s, transfers = begins_s, []
     for phase in profile.phases:
-        transfers.append(_transfer(phase, max(0.0, phase.start_s - at_s), link))
+        gap_s = max(0.0, phase.start_s - at_s)
+        rate_bps = (
+            phase.bandwidth_bps / link.scale if phase.bandwidth_bps < PACED_BELOW * link.capacity_bps else 0.0
+        )
+        size_bytes = max(1, round(phase.size_bytes * link.stretch / link.scale))
+        transfer = Transfer(gap_s * link.stretch, size_bytes, rate_bps)
+        transfers.append(transfer)
         at_s = phase.end_s
     last_gap_s = max(0.0, period_s + begins_s - at_s)
     job = SharingJob(profile, begins_s * link.stretch, tuple(transfers), last_gap_s * link.stretch)
     if not job.compute_time_s:
         raise InvalidInput(f"job {profile.job}: sends all the time; jobs that share a link pause somewhere")
     return job
-
-
-def _transfer(phase: Phase, gap_s: float, link: TestbedLink) -> Transfer:
-    rate_bps = (
-        phase.bandwidth_bps / link.scale if phase.bandwidth_bps < PACED_BELOW * link.capacity_bps else 0.0
-    )
-    size_bytes = max(1, round(phase.size_bytes * link.stretch / link.scale))
-    return Transfer(gap_s * link.stretch, size_bytes, rate_bps)

@@ -156,7 +156,10 @@ def _measured(bench: _Bench, on_progress: Progress) -> TestbedShare:
     dedicated_s = []
     for job in jobs:
         on_progress("each job alone", job, len(jobs))
-        dedicated_s.append(_alone(bench, job))
+        sending = Sending("reno", key_of_mark(job + 1), bench.settings.connections, 0.0)
+        (done,) = bench.processes.run({job: sending}, {job: ALONE_ITERATIONS})
+        alone = fmean(one.time_s for one in done[1:])
+        dedicated_s.append(alone)
     runs: dict[tuple[str, bool], list[SharedRun]] = {way: [] for way in settings.ways}
     for number in range(settings.runs):
         for index, way in enumerate(settings.ways):
@@ -170,13 +173,6 @@ def _measured(bench: _Bench, on_progress: Progress) -> TestbedShare:
         tuple(Sharing(*way, tuple(done)) for way, done in runs.items()),
         tuple(shift_s * bench.link.stretch for shift_s in settings.time_shifts_s),
     )
-
-
-def _alone(bench: _Bench, job: int) -> float:
-    """Return the mean iteration time of a job that has the link to itself, under reno."""
-    sending = Sending("reno", key_of_mark(job + 1), bench.settings.connections, 0.0)
-    (done,) = bench.processes.run({job: sending}, {job: ALONE_ITERATIONS})
-    return fmean(one.time_s for one in done[1:])
 
 
 def _one_run(bench: _Bench, congestion: str, shifted: bool, dedicated_s: Sequence[float]) -> SharedRun:

@@ -1,6 +1,6 @@
 """The nouns of jobs that shared a link: their iterations, run by run, and what a congestion control makes of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -65,7 +65,9 @@ class SharedRun:
     @property
     def slowdowns(self) -> tuple[float, ...]:
         """By iteration: its time over dedicated, the mean of all jobs."""
-        columns = zip(*(_ratios(job) for job in self.jobs), strict=False)
+        columns = zip(
+            *([one.time_s / job.dedicated_s for one in job.iterations] for job in self.jobs), strict=False
+        )
         return tuple(fmean(column) for column in columns)
 
 
@@ -153,7 +155,13 @@ class TestbedShare:
         """Return all figures; times and bytes are the testbed's."""
         return {
             "jobs": [
-                _job(job, dedicated_s) for job, dedicated_s in zip(self.jobs, self.dedicated_s, strict=True)
+                {
+                    "job": job.name,
+                    "total_bytes": job.total_bytes,
+                    "compute_time_s": job.compute_time_s,
+                    "dedicated_s": dedicated_s,
+                }
+                for job, dedicated_s in zip(self.jobs, self.dedicated_s, strict=True)
             ],
             "capacity_bps": self.link.capacity_bps,
             "bandwidth_bps": self.link.bandwidth_bps,
@@ -167,19 +175,6 @@ class TestbedShare:
     def to_frame(self) -> Frame:
         """Return a row for each way; needs pandas."""
         return frame(map(_way, self.ways))
-
-
-def _ratios(job: JobRun) -> Sequence[float]:
-    return [one.time_s / job.dedicated_s for one in job.iterations]
-
-
-def _job(job: SharingJob, dedicated_s: float) -> Mapping[str, Any]:
-    return {
-        "job": job.name,
-        "total_bytes": job.total_bytes,
-        "compute_time_s": job.compute_time_s,
-        "dedicated_s": dedicated_s,
-    }
 
 
 def _way(way: Sharing) -> Mapping[str, Any]:

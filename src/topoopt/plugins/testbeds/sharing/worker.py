@@ -29,9 +29,19 @@ _PATIENCE_S = 60.0
 def main() -> None:
     """Obey until there are no more commands."""
     order = json.loads(sys.stdin.readline())
-    _end_with(int(order["parent"]))
-    _enter(order["namespace"])
-    _before_others()
+    parent = int(order["parent"])
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was quicker
+        sys.exit(1)
+    namespace = order["namespace"]
+    handle = os.open(namespace, os.O_RDONLY)
+    linux = ctypes.CDLL(None, use_errno=True)
+    if linux.setns(handle, _CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), f"cannot enter {namespace}")
+    os.close(handle)
+    # come before this machine's other processes, as on a server of its own; it waits most of the time
+    with suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     role: Callable[[Mapping[str, Any]], None] = {"send": send, "receive": receive}[order["role"]]
     try:
         role(order)
@@ -186,27 +196,6 @@ def _told() -> bool:
 def _say(**words: Any) -> None:
     sys.stdout.write(json.dumps(words) + "\n")
     sys.stdout.flush()
-
-
-def _enter(namespace: str) -> None:
-    handle = os.open(namespace, os.O_RDONLY)
-    linux = ctypes.CDLL(None, use_errno=True)
-    if linux.setns(handle, _CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), f"cannot enter {namespace}")
-    os.close(handle)
-
-
-def _before_others() -> None:
-    """Come before this machine's other processes, as on a server of its own; it waits most of the time."""
-    with suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-
-
-def _end_with(parent: int) -> None:
-    """End this process when the one that started it ends, whatever it is doing then."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it was quicker
-        sys.exit(1)
 
 
 if __name__ == "__main__":

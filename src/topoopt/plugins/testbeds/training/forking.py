@@ -148,16 +148,14 @@ def _obey(order: RanksOrder, rank: int, pipe: Connection) -> None:
         except EOFError:
             return
         try:
-            pipe.send(Reply(_program(command.program)(worker, **command.words)))
+            module, _, function = command.program.partition(":")
+            found: Program = (
+                getattr(import_module(module), function) if function else PROGRAMS[command.program]
+            )
+            program = found
+            pipe.send(Reply(program(worker, **command.words)))
         except Exception as error:
             pipe.send(Reply(error=_in_a_line(error)))
-
-
-def _program(name: str) -> Program:
-    """Return a program of the table, or a function of one's own, ``MODULE:FUNCTION``."""
-    module, _, function = name.partition(":")
-    found: Program = getattr(import_module(module), function) if function else PROGRAMS[name]
-    return found
 
 
 def _enter(place: Place) -> None:

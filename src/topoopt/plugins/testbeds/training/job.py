@@ -106,7 +106,18 @@ def job_of_plan(plan: Plan, workload: str = PLAN) -> TestbedJob:
     """
     check_known("workload", workload, WORKLOADS)
     if workload == ALLREDUCE:
-        return _only_allreduce(plan)
+        traffic = job_traffic(plan.job, plan.strategy)
+        groups = traffic.allreduce
+        nothing = np.zeros(0, np.int64)
+        rows = TaskRows(
+            COLLECTIVE,
+            len(groups),
+            size_bytes=np.array([group.size_bytes for group in groups], np.int64),
+            collective=0,
+            members=tuple(group.members for group in groups),
+        )
+        graph = task_graph_from_edges(traffic.servers, [rows], nothing, nothing)
+        return TestbedJob(f"{plan.job.name}, AllReduce alone", graph, "perceptron")
     if workload == PLAN:
         return _of(plan.job, plan.strategy)
     job = paper_job(workload, plan.job)
@@ -140,21 +151,6 @@ def _of(job: Job, strategy: ParallelStrategy) -> TestbedJob:
         model if placement or model != "dlrm" else "perceptron",
         placement,
     )
-
-
-def _only_allreduce(plan: Plan) -> TestbedJob:
-    traffic = job_traffic(plan.job, plan.strategy)
-    groups = traffic.allreduce
-    nothing = np.zeros(0, np.int64)
-    rows = TaskRows(
-        COLLECTIVE,
-        len(groups),
-        size_bytes=np.array([group.size_bytes for group in groups], np.int64),
-        collective=0,
-        members=tuple(group.members for group in groups),
-    )
-    graph = task_graph_from_edges(traffic.servers, [rows], nothing, nothing)
-    return TestbedJob(f"{plan.job.name}, AllReduce alone", graph, "perceptron")
 
 
 def scale_for(

@@ -212,7 +212,8 @@ def _train_dlrm(
     errors, losses = [], []
     for _ in range(steps):
         for tensors in (alone.parameters(), together.parameters(), whole, own.values()):
-            _forget(tensors)
+            for tensor in tensors:
+                tensor.grad = None
         rows = torch.cat([table[index] for table, index in zip(whole, looked_up, strict=True)], 1)
         loss = ((alone(dense, rows) - clicks) ** 2).mean()
         loss.backward()
@@ -298,11 +299,6 @@ def _error(expected: list[Tensor], got: list[Tensor]) -> float:
 
 def _step(model: Any) -> None:
     _descend(model.parameters())
-
-
-def _forget(tensors: Any) -> None:
-    for tensor in tensors:
-        tensor.grad = None
 
 
 def _descend(tensors: Any) -> None:

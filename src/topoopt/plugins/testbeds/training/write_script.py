@@ -88,7 +88,9 @@ def write_scripts(
     for before, after in zip(graph.waited_for.tolist(), graph.successor.tolist(), strict=True):
         waits[after].append(before)
     drafts = [_Draft() for _ in range(graph.servers)]
-    _add_computing(graph, scale, waits, drafts)
+    for task in (graph.kind == COMPUTE).nonzero()[0].tolist():
+        action = Compute(int(graph.accelerator[task]), float(graph.duration_s[task]) * scale.time)
+        drafts[int(graph.server[task])].add(action, tuple(waits.get(task, ())), 0.0, (task,))
     _add_messages(graph, scale, waits, drafts)
     _add_collectives(graph, fabric, scale, waits, drafts)
     steps = sum(len(draft.actions) for draft in drafts)
@@ -98,14 +100,6 @@ def write_scripts(
         )
     known = [draft.step_of for draft in drafts]
     return tuple(_script(graph, server, draft, known, ready_s) for server, draft in enumerate(drafts))
-
-
-def _add_computing(
-    graph: TaskGraph, scale: Scale, waits: Mapping[int, Sequence[int]], drafts: Sequence[_Draft]
-) -> None:
-    for task in (graph.kind == COMPUTE).nonzero()[0].tolist():
-        action = Compute(int(graph.accelerator[task]), float(graph.duration_s[task]) * scale.time)
-        drafts[int(graph.server[task])].add(action, tuple(waits.get(task, ())), 0.0, (task,))
 
 
 def _add_messages(
