@@ -3,6 +3,7 @@
 import secrets
 import signal
 from collections.abc import Generator
+from functools import update_wrapper
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+
+from topoopt.base import workers
 
 # A run that a shell starts in its background ignores Ctrl-C, and so would every program that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -52,6 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
         ],
     )
     settings.load_profile("topoopt")
+    # No test compiles ahead what another worker compiles, too; those of compiling ahead unwrap this.
+    setattr(workers, "_is_compiled", update_wrapper(lambda: True, workers._is_compiled))  # noqa: B010
     # Else constants of all modules imported so far are drawn, too, which depend on the tests that ran before.
     providers._get_local_constants = lambda: providers._local_constants
     if examples and not config.option.hypothesis_seed:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import topoopt.measurements.fit
 from topoopt.base.errors import InvalidInput
 from topoopt.measurements import Error
 from topoopt.measurements.training import (
+    Run,
     TimedRuns,
     Weights,
     calibrate,
@@ -25,13 +27,17 @@ from topoopt.measurements.training import (
 from topoopt.transformers import PARAMETERS, find_calibration, starting_calibration
 
 DATA = Path(__file__).parents[3] / "benchmarks" / "data"
-RUNS = read_runs(DATA / "train_runs.csv")
 EVEN = Weights({})
+
+
+@cache
+def training_runs() -> tuple[Run, ...]:
+    return tuple(timed(read_runs(DATA / "train_runs.csv")))
 
 
 def of(dataset: str, accelerator: str = "") -> TimedRuns:
     chosen = [
-        run for run in timed(RUNS) if run.row.dataset == dataset and accelerator in run.system.accelerator
+        run for run in training_runs() if run.row.dataset == dataset and accelerator in run.system.accelerator
     ]
     return timed_runs(chosen)
 
@@ -51,9 +57,9 @@ TARGETS = {
 
 
 def test_the_shipped_calibrations_meet_their_targets_in_sample() -> None:
-    off: dict[str, list[float]] = {run.row.dataset: [] for run in timed(RUNS)}
-    for accelerator in {run.system.accelerator for run in timed(RUNS)}:
-        chosen = timed_runs([run for run in timed(RUNS) if run.system.accelerator == accelerator])
+    off: dict[str, list[float]] = {run.row.dataset: [] for run in training_runs()}
+    for accelerator in {run.system.accelerator for run in training_runs()}:
+        chosen = timed_runs([run for run in training_runs() if run.system.accelerator == accelerator])
         errors = np.abs(chosen.times(find_calibration(accelerator)).iteration_time_s / chosen.measured_s - 1)
         for name, error in zip(chosen.datasets, errors, strict=True):
             off[name].append(100 * float(error))
@@ -70,7 +76,7 @@ def test_their_provenance_says_that_held_out_runs_meet_them_too() -> None:
 def test_their_provenance_is_what_is_measured() -> None:
     """The file of the A100 has the numbers that its parameters give today."""
     a100 = find_calibration("a100-80gb")
-    runs = timed_runs([run for run in timed(RUNS) if run.system.accelerator[:4] in ("A100", "A800")])
+    runs = timed_runs([run for run in training_runs() if run.system.accelerator[:4] in ("A100", "A800")])
     found = dataset_errors(runs, runs.times(a100).iteration_time_s)
     for name, percent in re.findall(r"(\w+) ([\d.]+)", a100.provenance["mape_percent"]):
         assert found[name].mape_percent == pytest.approx(float(percent), abs=0.1)
