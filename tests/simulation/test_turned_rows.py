@@ -29,9 +29,9 @@ from topoopt.simulation import (
 from topoopt.simulation.analytic.simulator import first_come_times
 from topoopt.topologies import LiftShape, Ring, Topology, circulant, lifted, torus, turn_of
 
-LIFTED = lifted(LiftShape(64, 4, group=16), seed=1).topology(1e9)
-GRID = torus(64, 4e9)
-CIRCULANT = circulant(64, (5, 7), 1e9)
+LIFTED = lifted(LiftShape(48, 4, group=12), seed=1).topology(1e9)
+GRID = torus(36, 4e9)
+CIRCULANT = circulant(48, (5, 7), 1e9)
 
 
 def exchange(servers: int) -> TaskGraph:
