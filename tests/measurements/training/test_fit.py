@@ -3,13 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import topoopt.measurements.fit
+from tests.measurements.training.published import published
 from topoopt.base.errors import InvalidInput
 from topoopt.measurements import Error
 from topoopt.measurements.training import (
@@ -20,19 +19,16 @@ from topoopt.measurements.training import (
     dataset_errors,
     fit,
     predict_runs,
-    read_runs,
     timed,
     timed_runs,
 )
 from topoopt.transformers import PARAMETERS, find_calibration, starting_calibration
 
-DATA = Path(__file__).parents[3] / "benchmarks" / "data"
 EVEN = Weights({})
 
 
-@cache
 def training_runs() -> tuple[Run, ...]:
-    return tuple(timed(read_runs(DATA / "train_runs.csv")))
+    return timed(published("train_runs.csv"))
 
 
 def of(dataset: str, accelerator: str = "") -> TimedRuns:
@@ -89,9 +85,9 @@ def one_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def published() -> Mapping[str, Error]:
+def errors() -> Mapping[str, Error]:
     """Errors of published runs; none of them was fitted."""
-    return predict_runs(read_runs(DATA / "published_runs.csv")).errors
+    return predict_runs(published("published_runs.csv")).errors
 
 
 @pytest.mark.parametrize(
@@ -113,10 +109,10 @@ def published() -> Mapping[str, Error]:
     ],
 )
 def test_runs_of_others_are_met_without_fitting(
-    dataset: str, percent: float, published: Mapping[str, Error]
+    dataset: str, percent: float, errors: Mapping[str, Error]
 ) -> None:
     """Zero-shot; see the file for its sources, and ``python -m benchmarks.published`` for those that are not met."""
-    assert published[dataset].mape_percent < percent
+    assert errors[dataset].mape_percent < percent
 
 
 @pytest.mark.usefixtures("one_beginning")
