@@ -3,6 +3,7 @@
 import secrets
 import signal
 from collections.abc import Generator
+from functools import update_wrapper
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+
+from topoopt.base import workers
 
 # A run that a shell starts in its background ignores Ctrl-C, and so would every program that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -23,6 +26,9 @@ COMPILING = (
 """Tests that compile most kernels where none is compiled yet: those of packets take as long as those of search and
 inference together, a minute, so two workers begin with one group each and compile nothing twice."""
 OWN_SETTINGS = "_hypothesis_internal_use_settings"
+EXAMPLES = 50
+SHARE, FEW = 3, 8
+"""``make test`` tries each property on a third of its examples, but on 8 if it has so many."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="try each property on N or more random examples (default: on the same ones in every run)",
     )
+    parser.addoption(
+        "--all-examples", action="store_true", help="try each property on all its examples, not on a third"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis takes its seed
@@ -40,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     examples = config.getoption("--examples")
     settings.register_profile(
         "topoopt",
-        max_examples=examples or 50,
+        max_examples=examples or _share_of(EXAMPLES, config),
         derandomize=not examples,
         database=None,
         deadline=None,
@@ -52,6 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
         ],
     )
     settings.load_profile("topoopt")
+    # No test compiles ahead what another worker compiles, too; those of compiling ahead unwrap this.
+    setattr(workers, "_is_compiled", update_wrapper(lambda: True, workers._is_compiled))  # noqa: B010
     # Else constants of all modules imported so far are drawn, too, which depend on the tests that ran before.
     providers._get_local_constants = lambda: providers._local_constants
     if examples and not config.option.hypothesis_seed:
@@ -71,6 +82,7 @@ def pytest_collection_modifyitems(
 ) -> Generator[None, None, None]:
     """Mark tests that measure a real kernel, and try them again; give each property the examples of a campaign."""
     examples = config.getoption("--examples")
+    counted = set()
     for item in items:
         # Other work on the machine can stretch the times of a real kernel.
         if "testbeds" in item.path.parts or item.path.name.startswith("test_testbed"):
@@ -78,8 +90,10 @@ def pytest_collection_modifyitems(
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=5))
         test = getattr(item, "obj", None)
         own: settings | None = getattr(test, OWN_SETTINGS, None)
-        if examples and own:
-            setattr(test, OWN_SETTINGS, settings(own, max_examples=max(examples, own.max_examples)))
+        if own and test not in counted:
+            counted.add(test)
+            count = max(examples, own.max_examples) if examples else _share_of(own.max_examples, config)
+            setattr(test, OWN_SETTINGS, settings(own, max_examples=count))
     yield
     places = [[TESTS / file for file in files] for files in COMPILING]
     first, second = ([item for item in items if item.path in files] for files in places)
@@ -98,6 +112,13 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(
             f"again: .venv/bin/python -m pytest {_campaign(config)} '{report.nodeid}'"
         )
+
+
+def _share_of(examples: int, config: pytest.Config) -> int:
+    """Return on how many of its examples a property is tried."""
+    if config.getoption("--all-examples"):
+        return examples
+    return max(examples // SHARE, min(examples, FEW))
 
 
 def _campaign(config: pytest.Config) -> str | None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from inspect import unwrap
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[pytest.M
     """An empty cache, and room for a worker of the test's own."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(ahead, "_is_compiled", unwrap(ahead._is_compiled))
     second_process = ahead._second_process
     second_process.cache_clear()
     yield monkeypatch

@@ -55,6 +55,7 @@ def test_published_times_of_jobs_on_sixteen_servers(
     assert mean_ms(own_links, model) == pytest.approx(published_ms, rel=tolerance)
 
 
+@pytest.mark.long
 @pytest.mark.reproduction
 def test_packet_by_packet_the_published_times_are_met(released: ClusterSettings) -> None:
     """As in the authors' runs, which were of packets."""

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -26,9 +27,14 @@ from topoopt.routing import (
 )
 from topoopt.topologies import LiftShape, Topology, circulant, expander, lifted, torus, turn_of
 
-LIFTED = lifted(LiftShape(64, 4, group=16), seed=1).topology(1e9)
-GRID = torus(48, 4e9)
-TOPOLOGIES = {"lifted": LIFTED, "torus": GRID}
+TURNED = ("lifted", "torus")
+
+
+@cache
+def wired(name: str) -> Topology:
+    if name == "circulant":
+        return circulant(30, (1, 7), 1e9)
+    return torus(48, 4e9) if name == "torus" else lifted(LiftShape(64, 4, group=16), seed=1).topology(1e9)
 
 
 def all_pairs(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
@@ -36,9 +42,9 @@ def all_pairs(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     return src[src != dst], dst[src != dst]
 
 
-@pytest.mark.parametrize("name", TOPOLOGIES)
+@pytest.mark.parametrize("name", TURNED)
 def test_turned_paths_are_those_of_the_first_servers_moved(name: str) -> None:
-    topology = TOPOLOGIES[name]
+    topology = wired(name)
     routes = turned_routes(topology, KShortestRoutes(topology, k=3, slack=1))
     assert isinstance(routes, TurnedRoutes)
     servers, step = topology.servers, routes.step
@@ -50,9 +56,9 @@ def test_turned_paths_are_those_of_the_first_servers_moved(name: str) -> None:
         assert all(path.nodes[0] == src and path.nodes[-1] == dst for path in routes.paths(src, dst))
 
 
-@pytest.mark.parametrize("name", TOPOLOGIES)
+@pytest.mark.parametrize("name", TURNED)
 def test_links_of_turned_pairs_are_those_of_their_listed_paths(name: str) -> None:
-    topology = TOPOLOGIES[name]
+    topology = wired(name)
     routes = turned_routes(topology, KShortestRoutes(topology, k=3, slack=1))
     src, dst = all_pairs(topology)
     listed = explicit_routes(topology, path_arrays(routes, src, dst).listed())
@@ -62,8 +68,9 @@ def test_links_of_turned_pairs_are_those_of_their_listed_paths(name: str) -> Non
     assert turned == pytest.approx(plain, rel=1e-12)
 
 
-@pytest.mark.parametrize("topology", [LIFTED, GRID, circulant(30, (1, 7), 1e9)], ids=lambda t: t.family)
-def test_rows_laid_out_are_the_links_of_every_pair(topology: Topology) -> None:
+@pytest.mark.parametrize("name", [*TURNED, "circulant"])
+def test_rows_laid_out_are_the_links_of_every_pair(name: str) -> None:
+    topology = wired(name)
     routes: Routes = turned_routes(topology, KShortestRoutes(topology, k=2))
     if topology.offsets:
         routes = CoinChangeRoutes(topology)
@@ -91,10 +98,10 @@ def test_a_graph_without_turns_keeps_its_routes() -> None:
     assert len(rows.rows) == len(src)
 
 
-@pytest.mark.parametrize("name", TOPOLOGIES)
+@pytest.mark.parametrize("name", TURNED)
 def test_balancing_the_first_servers_is_as_good_as_balancing_all(name: str) -> None:
     """Of an all-to-all the best weights are among those that are the same after a turn: the load is convex."""
-    topology = TOPOLOGIES[name]
+    topology = wired(name)
     demand = 1e6 * (1 - np.eye(topology.servers))
     candidates = KShortestRoutes(topology, k=8, slack=2)
     step = turn_of(topology, demand)
@@ -107,7 +114,7 @@ def test_balancing_the_first_servers_is_as_good_as_balancing_all(name: str) -> N
 
 
 def test_balancing_heeds_what_crosses_the_links_anyway_and_a_demand_of_a_longer_turn() -> None:
-    topology, servers = LIFTED, LIFTED.servers
+    topology, servers = wired("lifted"), wired("lifted").servers
     rng = np.random.default_rng(3)
     rows = rng.random((16, servers)) * 1e6
     demand = np.concatenate([np.roll(rows, shift, axis=1) for shift in range(0, servers, 16)])
@@ -127,7 +134,7 @@ def test_balancing_heeds_what_crosses_the_links_anyway_and_a_demand_of_a_longer_
 
 
 def test_a_plan_file_holds_turned_routes_in_few_lines() -> None:
-    topology = LIFTED
+    topology = wired("lifted")
     demand = 1e6 * (1 - np.eye(topology.servers))
     routes = balanced_routes(
         topology, demand, KShortestRoutes(topology, k=4, slack=2), step=turn_of(topology)
@@ -141,9 +148,10 @@ def test_a_plan_file_holds_turned_routes_in_few_lines() -> None:
 
 
 def test_links_that_a_turn_does_not_lead_to_each_other_are_refused() -> None:
-    described = routes_to_mapping(turned_routes(GRID, KShortestRoutes(GRID)))
+    grid = wired("torus")
+    described = routes_to_mapping(turned_routes(grid, KShortestRoutes(grid)))
     with pytest.raises(InvalidInput, match=r"step 5: the links of 48 servers .* they are after 6"):
-        routes_from_mapping({**described, "step": 5}, GRID)
-    slower = replace(GRID, bandwidth_bps=np.where(np.arange(len(GRID)) == 0, 5e8, GRID.bandwidth_bps))
+        routes_from_mapping({**described, "step": 5}, grid)
+    slower = replace(grid, bandwidth_bps=np.where(np.arange(len(grid)) == 0, 5e8, grid.bandwidth_bps))
     with pytest.raises(InvalidInput, match="they are after 48"):
         routes_from_mapping(described, slower)

@@ -47,7 +47,7 @@ def test_chains_differ_from_each_other(small_job: MakeJob) -> None:
 
 
 @pytest.mark.parametrize("mode", ["alternating", "released"])
-@pytest.mark.parametrize(("budget", "chains"), [(0, 2), (1, 2), (7, 3), (100, 1), (1003, 4)])
+@pytest.mark.parametrize(("budget", "chains"), [(0, 2), (1, 2), (7, 3), (100, 1), (203, 4)])
 def test_no_more_proposals_than_the_budget(mode: str, budget: int, chains: int, small_job: MakeJob) -> None:
     ticks: list[int] = []
     result = run_chains(small_job(6), SearchOptions(mode=mode, budget=budget, chains=chains), ticks.append)

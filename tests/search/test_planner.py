@@ -58,13 +58,12 @@ def test_the_same_seed_gives_the_same_bytes_on_one_process_or_two(small_job: Mak
     assert documents[0] == documents[1] != documents[2]
 
 
-@pytest.mark.parametrize("degree", [3, 4, 8])
-def test_no_plan_is_below_its_bound_or_above_its_start(degree: int) -> None:
-    for model in ("bert", "candle"):
-        plan = make_plan(zoo_job(model, 16, degree), SearchOptions(budget=150), fabrics=())
-        assert plan.bounds.lower_bound_s <= plan.outcome.iteration_time_s * (1 + 1e-6)
-        assert plan.outcome.iteration_time_s <= plan.data_parallel.iteration_time_s
-        assert plan.routing_gap.optimal_load_s <= plan.routing_gap.max_load_s
+@pytest.mark.parametrize(("model", "degree"), [("bert", 3), ("candle", 4), ("bert", 8)])
+def test_no_plan_is_below_its_bound_or_above_its_start(model: str, degree: int) -> None:
+    plan = make_plan(zoo_job(model, 16, degree), SearchOptions(budget=150), fabrics=())
+    assert plan.bounds.lower_bound_s <= plan.outcome.iteration_time_s * (1 + 1e-6)
+    assert plan.outcome.iteration_time_s <= plan.data_parallel.iteration_time_s
+    assert plan.routing_gap.optimal_load_s <= plan.routing_gap.max_load_s
 
 
 def test_released_rules_wire_dlrm_as_the_authors_code_does() -> None:

@@ -63,8 +63,9 @@ TITLES = {
 
 
 def is_long(row: ReplayRow) -> bool:
-    """Return whether a row has many packets: of 128 servers, or of a large model at another rate than 100 Gb/s."""
-    return "_128" in row.graph or (row.model != "dlrm" and row.gbps != 100)
+    """Return whether a row has many packets: of 128 servers, of a fat-tree, or at another rate than 100 Gb/s."""
+    fat_tree = row.fabric == "fat-tree" and row.graph != "100dlrm_16"
+    return "_128" in row.graph or fat_tree or row.gbps != 100
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_what_cannot_be_wired_is_refused() -> None:
         wire(circulant(8, (1, 3), 1e9, links="directed"), 2, "duplex")
 
 
-@pytest.mark.parametrize("servers", [15, 16, 65, 128])
+@pytest.mark.parametrize("servers", [15, 16, 33, 64])
 @pytest.mark.parametrize("degree", [4, 6])
 def test_panels_are_matchings_petersens_or_koenigs(servers: int, degree: int) -> None:
     """Spec D: cycles of an even number of servers are matchings, one interface a panel; an odd one needs two."""

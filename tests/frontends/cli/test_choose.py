@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from shutil import copytree
@@ -25,10 +26,11 @@ SMALL = (
 
 @pytest.fixture(scope="module")
 def plans(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of an answer, whose plans every other question finds: made in this process."""
+    """The folder of an answer, whose plans every other question finds; this process plans for all of the file."""
     folder = tmp_path_factory.mktemp("chosen") / "bought"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("topoopt.frontends.verbs.sweep"), "processes_here", lambda count: here)
+        verb = import_module("topoopt.frontends.verbs.sweep")
+        patch.setattr(verb, "kept_processes", lambda count: nullcontext(here))
         assert main([*SMALL, "--json", "--out", str(folder)]) == 0
         yield folder
 

@@ -125,6 +125,7 @@ def test_a_mistake_is_one_line(words: tuple[str, ...], line: str, topoopt: Topoo
     assert set(Path().iterdir()) == before
 
 
+@pytest.mark.long
 def test_the_example_is_read_and_runs(topoopt: Topoopt) -> None:
     words = ("--servers", "64", "--budget", "0", "--fabric", "topoopt-ocs", "--json")
     done = topoopt("cluster", "run", str(EXAMPLES / "trace.csv"), *words)

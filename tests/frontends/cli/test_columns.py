@@ -22,18 +22,18 @@ def test_what_does_not_fit_goes_on_below_with_its_first_column() -> None:
     assert column_blocks(HEADINGS, ROWS, ("iteration time",), 45) == [{0: 12, 1: 14}, {0: 12, 2: 28}]
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 110, 130, 200])
 @pytest.mark.parametrize("words", [("hardware",), ("models",), ("models", "dlrm")], ids=" ".join)
 def test_no_word_of_a_table_is_broken_at_any_width(
-    topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], width: int
+    topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     whole = set(topoopt(*words).out.split())
-    monkeypatch.setenv("COLUMNS", str(width))
-    narrow = topoopt(*words).out
-    assert {word for word in narrow.split() if "─" not in word} <= whole
-    tables = [line for line in narrow.splitlines() if line.startswith(" ")]
-    assert all(len(line) <= max(width, 60) for line in tables)
+    for width in (40, 60, 80, 110, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        narrow = topoopt(*words).out
+        assert {word for word in narrow.split() if "─" not in word} <= whole, width
+        tables = [line for line in narrow.splitlines() if line.startswith(" ")]
+        assert all(len(line) <= max(width, 60) for line in tables), width
 
 
 def test_no_line_ends_in_spaces(topoopt: Topoopt) -> None:

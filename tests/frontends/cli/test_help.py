@@ -225,6 +225,6 @@ def test_the_module_is_the_command() -> None:
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
-    command = f"{sys.executable} -m topoopt topology --servers 512 --degree 8 --json | head -1"
+    command = f"{sys.executable} -m topoopt models --json | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("{\n", "")

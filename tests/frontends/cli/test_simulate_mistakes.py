@@ -11,9 +11,11 @@ import typer
 
 from tests.frontends.cli.conftest import EXAMPLES, Topoopt
 from tests.frontends.cli.test_mistakes import assert_one_line
+from tests.studies.sweep.conftest import pretending
 from topoopt.base.plugins import EntryPoint
 from topoopt.frontends.cli.program import COMMANDS, VERBS
 from topoopt.frontends.cli.verbs import MODULES
+from topoopt.studies.sweep import read_sweep, run_sweep
 
 GRAPH = str(EXAMPLES / "taskgraphs" / "100dlrm_16.fbuf.xz")
 HUGE = "1" + 25 * "0"
@@ -234,7 +236,7 @@ def test_an_empty_word_is_a_mistake_everywhere(topoopt: Topoopt, plan_file: str,
     if verb in ("sweep", "results"):
         Path("sweep.yaml").write_text("models: dlrm-16\nservers: 8\nbudget: 0\nfabrics: topoopt\n")
     if verb == "results":
-        topoopt("sweep", "sweep.yaml", "--out", "sweep.duckdb", "--processes", "1")
+        run_sweep(read_sweep("sweep.yaml"), "sweep.duckdb", pretending()[0])
         assert topoopt(*START["results"]).code == 0
     for words in worded(verb_called(verb)):
         ran = topoopt(*words)

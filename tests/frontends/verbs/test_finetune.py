@@ -81,8 +81,9 @@ def test_trained_parameters_are_in_proportion_to_the_rank(rank: int, adapters: s
 
 
 def test_a_table_has_a_row_for_every_way_on_every_network() -> None:
-    assert len(tuned(full=True).to_frame()) == 9
-    assert tuned(full=True).ways[0].kind == "full"
+    answer = tuned(full=True)
+    assert len(answer.to_frame()) == 9
+    assert answer.ways[0].kind == "full"
 
 
 @pytest.mark.parametrize(

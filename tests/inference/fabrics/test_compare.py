@@ -12,6 +12,8 @@ def published() -> dict[str, PublishedOrdering]:
     return {one.what: one for one in published_orderings()}
 
 
+@pytest.mark.long
+@pytest.mark.reproduction
 def test_published_orderings_come_out_or_are_explained(published: dict[str, PublishedOrdering]) -> None:
     """Network-aware routers gain on 64 accelerators and not on two servers (arXiv 2606.03910, llm-d-router #2315)."""
     switchless = [one for what, one in published.items() if what.startswith("tokens a dollar, topoopt")]
@@ -31,6 +33,8 @@ def test_published_orderings_come_out_or_are_explained(published: dict[str, Publ
         assert one.low <= one.ours <= one.high or one.explanation
 
 
+@pytest.mark.long
+@pytest.mark.reproduction
 def test_deepseeks_deployment_comes_out_near_what_is_published_and_says_where_time_goes(
     published: dict[str, PublishedOrdering],
 ) -> None:

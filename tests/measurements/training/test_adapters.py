@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.measurements.training.published import published
 from topoopt.measurements.training import predict_runs, read_runs
 from topoopt.measurements.training.fit import runs_to_fit
 from topoopt.measurements.training.run import adapter_fields
 
-RUNS = Path("benchmarks/data/train_runs.csv")
 HEADER = "model,gpus,gpu,gbs,tp,pp,iter_time_s,note,adapter_rank,adapters\n"
 
 
@@ -42,7 +42,7 @@ def test_a_row_says_its_rank_or_has_that_of_its_source(tmp_path: Path) -> None:
 
 def test_published_runs_of_adapters_are_met_that_nothing_was_fitted_to() -> None:
     """Llama-3-70B, rank 16, on 8 GB200 or GB300 (Megatron Bridge, 26.06): 2.20, 2.64 and 2.75 s."""
-    runs = read_runs(RUNS)
+    runs = published("train_runs.csv")
     found = [
         one
         for one in predict_runs(runs).predictions
@@ -54,7 +54,7 @@ def test_published_runs_of_adapters_are_met_that_nothing_was_fitted_to() -> None
 
 
 def test_no_calibration_is_fitted_to_them() -> None:
-    _, fitted = runs_to_fit(read_runs(RUNS), ("gb200",), str(RUNS))
+    _, fitted = runs_to_fit(published("train_runs.csv"), ("gb200",), "train_runs.csv")
     assert fitted
     assert not [run for run in fitted if run.configuration.adapter_rank]
 

@@ -3,35 +3,37 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import topoopt.measurements.fit
+from tests.measurements.training.published import published
 from topoopt.base.errors import InvalidInput
 from topoopt.measurements import Error
 from topoopt.measurements.training import (
+    Run,
     TimedRuns,
     Weights,
     calibrate,
     dataset_errors,
     fit,
     predict_runs,
-    read_runs,
     timed,
     timed_runs,
 )
 from topoopt.transformers import PARAMETERS, find_calibration, starting_calibration
 
-DATA = Path(__file__).parents[3] / "benchmarks" / "data"
-RUNS = read_runs(DATA / "train_runs.csv")
 EVEN = Weights({})
+
+
+def training_runs() -> tuple[Run, ...]:
+    return timed(published("train_runs.csv"))
 
 
 def of(dataset: str, accelerator: str = "") -> TimedRuns:
     chosen = [
-        run for run in timed(RUNS) if run.row.dataset == dataset and accelerator in run.system.accelerator
+        run for run in training_runs() if run.row.dataset == dataset and accelerator in run.system.accelerator
     ]
     return timed_runs(chosen)
 
@@ -51,9 +53,9 @@ TARGETS = {
 
 
 def test_the_shipped_calibrations_meet_their_targets_in_sample() -> None:
-    off: dict[str, list[float]] = {run.row.dataset: [] for run in timed(RUNS)}
-    for accelerator in {run.system.accelerator for run in timed(RUNS)}:
-        chosen = timed_runs([run for run in timed(RUNS) if run.system.accelerator == accelerator])
+    off: dict[str, list[float]] = {run.row.dataset: [] for run in training_runs()}
+    for accelerator in {run.system.accelerator for run in training_runs()}:
+        chosen = timed_runs([run for run in training_runs() if run.system.accelerator == accelerator])
         errors = np.abs(chosen.times(find_calibration(accelerator)).iteration_time_s / chosen.measured_s - 1)
         for name, error in zip(chosen.datasets, errors, strict=True):
             off[name].append(100 * float(error))
@@ -70,7 +72,7 @@ def test_their_provenance_says_that_held_out_runs_meet_them_too() -> None:
 def test_their_provenance_is_what_is_measured() -> None:
     """The file of the A100 has the numbers that its parameters give today."""
     a100 = find_calibration("a100-80gb")
-    runs = timed_runs([run for run in timed(RUNS) if run.system.accelerator[:4] in ("A100", "A800")])
+    runs = timed_runs([run for run in training_runs() if run.system.accelerator[:4] in ("A100", "A800")])
     found = dataset_errors(runs, runs.times(a100).iteration_time_s)
     for name, percent in re.findall(r"(\w+) ([\d.]+)", a100.provenance["mape_percent"]):
         assert found[name].mape_percent == pytest.approx(float(percent), abs=0.1)
@@ -83,9 +85,9 @@ def one_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def published() -> Mapping[str, Error]:
+def errors() -> Mapping[str, Error]:
     """Errors of published runs; none of them was fitted."""
-    return predict_runs(read_runs(DATA / "published_runs.csv")).errors
+    return predict_runs(published("published_runs.csv")).errors
 
 
 @pytest.mark.parametrize(
@@ -107,10 +109,10 @@ def published() -> Mapping[str, Error]:
     ],
 )
 def test_runs_of_others_are_met_without_fitting(
-    dataset: str, percent: float, published: Mapping[str, Error]
+    dataset: str, percent: float, errors: Mapping[str, Error]
 ) -> None:
     """Zero-shot; see the file for its sources, and ``python -m benchmarks.published`` for those that are not met."""
-    assert published[dataset].mape_percent < percent
+    assert errors[dataset].mape_percent < percent
 
 
 @pytest.mark.usefixtures("one_beginning")

@@ -1,12 +1,10 @@
 """Which framework and attention a row of a table of runs means, and whether it fits."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.measurements.tables import runs_of
+from tests.measurements.training.published import published
 from topoopt.measurements.training import run_attention, run_framework, run_memory
-from topoopt.measurements.training.run import read_runs
 
 ROW = {
     "id": "one",
@@ -84,7 +82,7 @@ def test_scores_in_memory_make_the_difference() -> None:
 
 def test_published_runs_fit_and_those_out_of_memory_do_not() -> None:
     """All but bs_492, which ran out of memory while a run that needs more did not (see test_memory_measured)."""
-    runs = read_runs(Path(__file__).parents[3] / "benchmarks" / "data" / "train_runs.csv")
+    runs = published("train_runs.csv")
     large = [run for run in runs.runs if run.row.dataset != "vtrain_single"]
     wrong = [run.row.name for run in large if run_memory(run).fits[0] == run.out_of_memory]
     assert len(large) > 350

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.measurements.training.published import published
 from topoopt.catalog import find_accelerator
 from topoopt.measurements.training import Run, predict_runs, read_runs, timed
 from topoopt.transformers import find_calibration, flops_per_iteration
@@ -183,7 +184,7 @@ def test_words_that_a_degree_of_1_leaves_nothing_to_do_are_those_of_other_rows(t
 
 
 def test_every_published_run_is_modelled_or_has_its_reason() -> None:
-    runs = read_runs(DATA / "train_runs.csv")
+    runs = published("train_runs.csv")
     assert len(runs.table.rows) == 1330 == len(runs.runs) + len(runs.not_scored)
     assert {one.row.dataset for one in runs.not_scored} == {"megatron_bridge"}
     assert sum(run.out_of_memory for run in runs.runs) == 4
@@ -191,7 +192,7 @@ def test_every_published_run_is_modelled_or_has_its_reason() -> None:
 
 def test_published_runs_are_as_many_accelerators_as_their_degrees_say() -> None:
     """And reach at most 65 % of the 16-bit peak, or 50 % of the 8-bit peak, in matrix products."""
-    runs = read_runs(DATA / "published_runs.csv")
+    runs = published("published_runs.csv")
     assert not runs.not_scored
     for run in timed(runs):
         one, part = run.configuration, find_accelerator(run.system.accelerator)
@@ -210,8 +211,7 @@ def test_published_runs_are_as_many_accelerators_as_their_degrees_say() -> None:
 def test_the_runs_to_check_against_are_not_among_those_fitted() -> None:
     def known(name: str) -> list[tuple[object, ...]]:
         return [
-            (run.model, run.configuration, run.system.network_bandwidth_bps)
-            for run in timed(read_runs(DATA / name))
+            (run.model, run.configuration, run.system.network_bandwidth_bps) for run in timed(published(name))
         ]
 
     fitted, checked = known("train_runs.csv"), known("published_runs.csv")

@@ -73,6 +73,10 @@ def test_bytes_of_the_released_files() -> None:
     assert compared(run("fig15"), "AllReduce bytes of the busiest link") == 337_163_664
     assert compared(run("fig15"), "AllReduce bytes of the least loaded link") == 337_163_664
     assert 2 * 127 * 1_359_273_988 // 128 // 8 == 337_163_664
+
+
+@pytest.mark.long
+def test_bytes_of_a_transfer_are_those_of_the_released_files() -> None:
     assert compared(run("fig12"), "bytes of the commonest transfer") == 2 * (4 * 256) * 128 * 4
 
 
@@ -87,6 +91,7 @@ def test_balanced_routes_keep_the_busiest_link_near_the_mean() -> None:
         assert len(means) == 1, "all routes are shortest: they move the same bytes over as many links"
 
 
+@pytest.mark.long
 def test_the_all_to_all_makes_topoopt_lose_at_large_batches_only() -> None:
     def times_ms(fabric: str, degree: int) -> list[float]:
         found = rows("fig12", fabric=fabric, degree=degree, embedding_bytes_factor=2)
@@ -103,6 +108,7 @@ def test_the_all_to_all_makes_topoopt_lose_at_large_batches_only() -> None:
     )
 
 
+@pytest.mark.long
 def test_the_iteration_is_never_shorter_than_its_computation() -> None:
     assert all(row["iteration_time_s"] >= row["compute_time_s"] for row in rows("fig12"))
 

@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -175,6 +176,12 @@ def load(package: str, name: str, commands: Commands | None = None) -> Any:
         verb = getattr(import_module(module if colon else MODULES.get(own, own)), word)
     else:
         verb = place.load()
+    return _command(verb, name)
+
+
+@cache
+def _command(verb: Any, name: str) -> Any:
+    """Return the command of a verb; a process that runs many builds each once."""
     command: Any
     if isinstance(verb, typer.Typer):
         command = typer.main.get_group(verb)
