@@ -34,7 +34,7 @@ def cluster_page(result: ClusterResult) -> Page:
     jobs = len(result.fabrics[0].jobs) if result.fabrics else 0
     cluster = f"{result.degree} × {format_bandwidth(result.bandwidth_bps)}"
     if not result.fabrics:
-        tiles = ()
+        tiles: tuple[Tile, ...] = ()
     else:
         own = result.fabrics[0]
         tiles = (

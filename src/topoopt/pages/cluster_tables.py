@@ -81,7 +81,7 @@ def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
     # which fabrics the price list leaves open; nothing of a file from before there were prices
     names = [run.label for run in result.fabrics if run.cost_usd is None and not run.schedule]
     if not names or "accounting" not in result.settings:
-        unpriced = ()
+        unpriced: tuple[Block, ...] = ()
     else:
         unpriced = (
             Notes((f"the list {result.settings['prices']} has no price of {listed(names)}",), warn=True),

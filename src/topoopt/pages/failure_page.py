@@ -165,7 +165,7 @@ def availability_page(answer: AvailabilityAnswer) -> Page:
     often = f"{row['runs']:,} times {row['days']:g} days, seed {row['seed']}"
     rows, name = answer.fabrics, name_apart([row.row for row in answer.fabrics])
     if len(rows) == 1 and not answer.skipped:
-        fabrics = ()
+        fabrics: tuple[Section, ...] = ()
     else:
         dollars_known = any(row.lost_usd_per_hour is not None for row in rows)
         first_s = rows[0].effective_iteration_time_s

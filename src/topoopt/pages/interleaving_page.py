@@ -176,7 +176,7 @@ def phases_page(answer: JobPhases) -> Page:
     profile = answer.profile
     count = counted(len(profile.phases), "phase")
     if len(answer.profiles) < 2:
-        others = ()
+        others: tuple[Section, ...] = ()
     else:
         rows = [
             {

@@ -319,7 +319,7 @@ def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDB
         if "Could not set lock" in text:
             owner = re.search(r"\(PID (\d+)\)", text)
             who = f"process {owner[1]}" if owner else "another process"
-            refusal = Locked(
+            refusal: InvalidInput = Locked(
                 f"{path}: {who} writes it; wait until that has ended, or another file (out=FILE)"
             )
         elif "not a valid DuckDB" in text or "in-memory" in text:  # of plan.json DuckDB would make a table
