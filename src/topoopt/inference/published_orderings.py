@@ -108,8 +108,7 @@ def published_orderings() -> tuple[PublishedOrdering, ...]:
                 f"{_SWITCHLESS[0]} %",
             )
         )
-    switchless = found
-    return (*switchless, *_aware_routers(), *deployment_rows())
+    return (*found, *_aware_routers(), *deployment_rows())
 
 
 def switch_prices_usd(switch: ServedFabric, row: ServedFabric, accelerators: int) -> dict[str, float]:

@@ -61,7 +61,6 @@ def operators_to_mapping(plan: Plan) -> dict[str, Any]:
                 "time_source": time.source,
             }
         )
-    strategy_rows = rows
     job = plan.job
     graph = operators_of(job).graph
     per_server = job.cluster.accelerators_per_server
@@ -75,7 +74,7 @@ def operators_to_mapping(plan: Plan) -> dict[str, Any]:
         "fits": fullest.total_bytes <= available,
     }
     return {
-        "strategy": strategy_rows,
+        "strategy": rows,
         "graph": work.graph,
         "profiles": [profile for profile in work.profiles if isinstance(profile, ProfileTable)],
         "device_profiles": list(map(device_profile_to_mapping, measured)),

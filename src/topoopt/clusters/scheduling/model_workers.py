@@ -198,8 +198,8 @@ class _Iteration:
 @lru_cache(KEPT)
 def _worker_job(shape: JobShape, machine: Machine) -> WorkerJob:
     if shape.serving:
-        # a served model as what it sends on average, all the time, for there is no moment that could be
-        # shifted
+        # a served model as what it sends on average, all the time,
+        # for there is no moment that could be shifted
         cluster = _cluster(shape, machine)
         moved = pair_rates(served_model(shape.model, shape.serving, cluster, 0).traffic)
         most = max(float(moved.sum(axis=1).max()), float(moved.sum(axis=0).max()))

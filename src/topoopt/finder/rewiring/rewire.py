@@ -302,8 +302,7 @@ def orderly_relabelings(old: Floats, new: Floats) -> list[Ints]:
         maps = [(m * rank + t) % size for t in range(turns)]
         counts = [np.minimum(old[place[src], place[dst]], new[src, dst]).sum() for place in maps]
         places.append(maps[int(np.argmax(counts))])
-    turned = places
-    return _best_first(old, new, turned)[:_MOST_TURNED]
+    return _best_first(old, new, places)[:_MOST_TURNED]
 
 
 def most_common_links(old: Floats, new: Floats) -> int:

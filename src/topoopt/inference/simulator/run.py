@@ -205,7 +205,6 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
     rows[:, Replica.UP] = 1
     if fleet.prefill:
         rows[fleet.prefill.pool.replicas :, Replica.POOL] = 1
-    replica_rows = rows
     return State(
         tally=_counts(fleet, requests, blocks),
         number=_numbers(fleet),
@@ -216,7 +215,7 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
         time=np.full((len(requests), len(layout.Time)), layout.NEVER_YET),
         block_first=requests.block_first if keeps else np.zeros(len(requests) + 1, np.int64),
         block=block.astype(np.int64),
-        replica=replica_rows,
+        replica=rows,
         clock=_clocks(replicas),
         running=np.zeros((replicas, max(width, 1)), np.int64),
         pool=_pools(fleet),

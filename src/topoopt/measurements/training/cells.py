@@ -193,11 +193,9 @@ def with_cells(row: Row) -> Row:
         if match:
             gpus, share = whole(row, "gpus"), int(match[2])
             cells[column] = f"{gpus / max(share, 1) if match[1] == '/' else gpus * share:g}"
-    of_accelerators = cells
-    row = {**row, **of_accelerators}
+    row = {**row, **cells}
     if not text(row, "gbs") and not text(row, "gbs_tokens"):
-        # the sequences of a batch from those of a replica, or from micro-batches; nothing where none is
-        # said
+        # the sequences of a batch from those of a replica, or from micro-batches; nothing where none is said
         said = [column for column in ("local_batch", "grad_accum") if text(row, column)]
         if not said or not text(row, "gpus"):
             batch = ""

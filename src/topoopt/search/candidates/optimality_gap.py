@@ -162,10 +162,9 @@ def wiring_bounds(
         hops = hops_from(topology, source)[row, moved.dst]
         by_cell = moved.grid.summed(moved.cell, moved.size_bytes * hops)
     total: Floats = (moved.grid.sets(by_cell) + moved.collective_sets) / (topology.bandwidth_bps.sum() / 8)
-    hop_seconds = total
     any_s = max(
         float(grid.times_s(best_s).max(initial=0.0)),
-        float(grid.times_s(hop_seconds).max(initial=0.0)),
+        float(grid.times_s(total).max(initial=0.0)),
         injection_bound_s(moved, out, heard),
     )
     return WiringBounds(any_s, max(float(grid.times_s(busiest_s).max(initial=0.0)), any_s))

@@ -97,9 +97,8 @@ def flow(
         return on_circuits(graph, fabric, options, on_progress)
     flows = make_flows(graph, fabric, options)
     if options.tolerance is not None:
-        tolerance = float(
-            options.tolerance
-        )  # a whole number would be another type, and a kernel compiled anew
+        # a whole number would be another type, and a kernel compiled anew
+        tolerance = float(options.tolerance)
     elif len(flows) <= EXACT_CONNECTIONS:
         tolerance = 0.0
     else:
@@ -148,8 +147,7 @@ def weighted_times(
     jobs = _Jobs(of_class, share, np.bincount(of_flow, flows.occupied_bytes, count) / iterations)
     advance(state, links, delays, 0.0, tolerance)
     while sharing.tally[ACTIVE] > 0 or state.tasks.tally[EVENTS] > 0:
-        # set weights that are good for a while, and return until when: up to an event, which may let flows
-        # in
+        # set weights that are good for a while, and return until when: up to an event, which may let flows in
         event = float(state.tasks.keys[0]) if state.tasks.tally[EVENTS] > 0 else np.inf
         if state.sharing.tally[ACTIVE] == 0:
             next_change = event

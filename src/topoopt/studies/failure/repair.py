@@ -193,8 +193,7 @@ def _over(situation: Situation, rings: Rings) -> Repair:
 def _wired(traffic: Traffic, degree: int, plan: Plan) -> Fabric:
     """Return the fabric that the finder wires for traffic by the rules of the plan, of its family if that exists."""
     cluster = plan.job.cluster
-    # what to wire: the plan's family; a wiring file joins only those servers that it says, in its own
-    # way
+    # what to wire: the plan's family; a wiring file joins only those servers that it says, in its own way
     own = plan.rules.wiring
     if is_wiring_file(own):
         own = plan.wiring.family if plan.wiring is not None else LIFTED

@@ -75,7 +75,6 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
     _, first = np.unique(key, return_index=True)
     variant = np.ones(len(table_in_order), bool)
     variant[first] = False
-    is_variant = variant
     return ConfigurationSearch(
         request,
         calibration,
@@ -84,7 +83,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
         take_rows(needed, np.flatnonzero(fit)[order]),
         flops / request.accelerators / seconds / peak,
         request.global_batch * request.sequence / seconds,
-        is_variant | _is_twin(seconds, needed.total[fit][order]),
+        variant | _is_twin(seconds, needed.total[fit][order]),
         len(table),
         int(fit.sum()),
         too_large(needed),

@@ -91,8 +91,7 @@ class _Reader:
                 attributes[argument["name"]] = _torch_export_plain(argument["arg"])
         operator = str(row["target"]).removeprefix("torch.ops.")
         operator = operator.rsplit(".", 1)[0] if operator.count(".") > 1 else operator
-        # the module that calls an operator, as the model has it; the name in the graph where nothing says
-        # it
+        # the module that calls an operator, as the model has it; the name in the graph where nothing says it
         stack = str((row.get("metadata") or {}).get("nn_module_stack", ""))
         path = stack.rsplit(";", 1)[-1].split(",")[1] if stack.count(",") > 1 else ""
         own = next((name for output in row["outputs"] for name in _tensor_names(output)), "")

@@ -239,8 +239,7 @@ def predict_sharing(asked: SharingQuestion) -> SharingPrediction | None:
     apart = iterations_to_converge(asked.offset, form, within=WITHIN) if fits else None
     delta_s = np.linspace(0.0, communication_s, POINTS)
     known = form.form == "linear" and form.slope != 0
-    # where the jobs settle: in turns if F increases, at their offset if it stays, in full overlap if
-    # not
+    # where the jobs settle: in turns if F increases, at their offset if it stays, in full overlap if not
     gain = asked.aggressiveness.gain
     if gain > 1.0 and asked.offset > 0:
         settled_s = settled_iteration_time_s(period_s, np.array([communication_s, communication_s]))
