@@ -49,7 +49,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "WrittenReport": "report_files.written_report_page",
     }
 )
-"""By the name of every kind of answer: the file in this room and the function in it that return its page."""
+"""By the name of every kind of answer: the file in this folder and the function in it that return its page."""
 
 
 def page_of(answer: Any) -> Page:

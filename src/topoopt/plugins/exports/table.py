@@ -1,4 +1,4 @@
-"""The table of export formats: a new one is a file in this room and a row here."""
+"""The table of export formats: a new one is a function in a file of this folder and a row here."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
