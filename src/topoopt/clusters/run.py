@@ -1,23 +1,19 @@
-"""A trace on a cluster, on several fabrics.
-
-The course of a cluster: jobs come, wait for servers and wiring, run beside each other, and go.
+"""A trace on a cluster, on several fabrics: jobs come, wait for servers and wiring, run beside each other, and go.
 
 A discrete-event loop. Between two events every running job makes progress at its present iteration time; whenever
-the set of running jobs changes, the fabric says anew how long iterations take.
+the set of running jobs changes, the fabric gives new iteration times. At an event jobs end, arrive, get servers, begin,
+and grow into idle servers.
 
-From one event of a cluster to the next: jobs end, come, get servers, begin, and grow into what is idle.
-
-EASY backfilling: who of the queue gets servers now, and who may go first because that delays nobody ahead.
-
-A model to be served stands before all training in the queue, and takes the servers that are wired ahead for training
-if it finds no others.
+The queue is backfilled (EASY): a job may start before those ahead of it if it delays none of them. A model to be
+served stands before all training in the queue, and takes the servers that are wired ahead for training if it finds no
+others.
 
 References
 ----------
 .. [1] D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from topoopt.base.answers import Progress, Provenance, silent
@@ -89,10 +85,6 @@ def run_cluster(
     built, skipped = buildable_fabrics(fabrics, settings)
     runs = [run_course(trace, fabric, settings, on_progress).run for fabric in built]
     cluster = settings.cluster
-    found = standings(
-        runs, lambda run: run.cost_usd, lambda run: run.iteration_time_s.mean, lambda run: run.label
-    )
-    standing = tuple(replace(run, **asdict(its)) for run, its in zip(runs, found, strict=True))
     return ClusterResult(
         trace.name,
         settings.seed,
@@ -100,10 +92,18 @@ def run_cluster(
         cluster.degree,
         cluster.link_bandwidth_bps,
         Provenance(settings.seed, dict(inputs or {})),
-        standing,
+        _standing(runs),
         settings.described(),
         skipped,
     )
+
+
+def _standing(runs: Sequence[FabricRun]) -> tuple[FabricRun, ...]:
+    """Return the fabrics with who is on the front of price and mean iteration time, and who beats the others."""
+    found = standings(
+        runs, lambda run: run.cost_usd, lambda run: run.iteration_time_s.mean, lambda run: run.label
+    )
+    return tuple(replace(run, **asdict(its)) for run, its in zip(runs, found, strict=True))
 
 
 def run_course(
@@ -117,13 +117,7 @@ def run_course(
         If a job cannot be planned, or its links cannot be divided among panels.
     """
     check_fits(trace, settings.logical.servers)
-    most = settings.logical.servers
-    shapes = dict.fromkeys(shape_of(job, size) for job in trace.jobs for size in job.sizes if size <= most)
-    plans: dict[JobShape, JobPlan] = {}
-    for shape in shapes:
-        stage = f"planning {shape.model} on {shape.servers} servers for {fabric.fabric}"
-        on_progress(stage, len(plans), len(shapes))
-        plans[shape] = fabric.plan(shape)
+    plans = _plans(trace, fabric, settings, on_progress)
     prepared = _prepared(trace, plans, settings)
     servers = settings.logical.servers
     wired = _planes(fabric, plans.values(), settings)
@@ -140,6 +134,20 @@ def run_course(
         parts=settings.logical_servers,
     )
     return Course(run, shards.wirings)
+
+
+def _plans(
+    trace: Trace, fabric: CourseFabric, settings: ClusterSettings, on_progress: Progress
+) -> dict[JobShape, JobPlan]:
+    """Plan every shape that a job may have."""
+    most = settings.logical.servers
+    shapes = dict.fromkeys(shape_of(job, size) for job in trace.jobs for size in job.sizes if size <= most)
+    plans: dict[JobShape, JobPlan] = {}
+    for shape in shapes:
+        stage = f"planning {shape.model} on {shape.servers} servers for {fabric.fabric}"
+        on_progress(stage, len(plans), len(shapes))
+        plans[shape] = fabric.plan(shape)
+    return plans
 
 
 def _prepared(
@@ -189,11 +197,7 @@ def go_on(state: ClusterState, pace: Pace, backfill: bool) -> bool:
         return False
     state.now_s = max(min(times_s), state.now_s)
     before = _running(state)
-    for job in [job for job in state.active if job.running and job.end_s <= state.now_s]:
-        job.end(state.now_s)
-        state.pause(job)
-        state.active.remove(job)
-        state.ended.append(job)
+    _end(state)
     while state.pending and _arrival_s(state) <= state.now_s:
         state.arrive(state.pending.pop())
     start_waiting(state, backfill)
@@ -213,6 +217,14 @@ def _arrival_s(state: ClusterState) -> float:
 def _running(state: ClusterState) -> list[tuple[int, tuple[int, ...]]]:
     """Return who runs where, in order of arrival."""
     return sorted((job.index, job.servers) for job in state.active if job.running)
+
+
+def _end(state: ClusterState) -> None:
+    for job in [job for job in state.active if job.running and job.end_s <= state.now_s]:
+        job.end(state.now_s)
+        state.pause(job)
+        state.active.remove(job)
+        state.ended.append(job)
 
 
 def _begin(state: ClusterState) -> None:

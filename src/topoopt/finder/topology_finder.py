@@ -1,8 +1,7 @@
 """TopologyFinder: from one job's traffic to links, rings and routes.
 
-Ranks on the servers of a wiring, such that those with the most bytes for each other are the nearest.
-
-This is ours: a symmetric wiring is judged by a uniform all-to-all, and demand that is not uniform decides which of its
+Ranks are placed on the servers of a wiring so that those that exchange the most bytes are nearest. The paper does not
+do this: a symmetric wiring is judged by a uniform all-to-all, and demand that is not uniform decides which of its
 servers stand next to each other.
 """
 
@@ -10,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints
+from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import Infeasible, check_known
 from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.finder.fabric_request import DEGREE_SPLITS, GROUPS_BY_FAMILY, Shares, check_degree
@@ -184,18 +183,20 @@ def _wired(
     if rules.lifts_groups and everyone not in shares:
         wiring.rings.update(wire_groups(wiring, shares, seed))
     else:
-        # plug in the rings of every group that got interfaces; those of all servers suit the MP traffic too
-        for members, interfaces in shares.items():
-            size = len(members)
-            demand = demand_by_distance(traffic) if size == traffic.servers and traffic.mp_bytes else None
-            chosen = select_permutations(
-                size, interfaces, links=wiring.links, rule=rules.strides, demand_bytes=demand
-            )
-            wiring.add_rings(np.asarray(members, np.int64), chosen)
+        _wire_rings(wiring, shares, rules.strides, traffic)
     if traffic.mp_bytes and wiring.free.any() and _matrix_fits(traffic.servers, rules.degree_split):
         _wire_matchings(wiring, traffic.mp_matrix(), rules.damping)
     wiring.add_idle()
     return wiring, of_all
+
+
+def _wire_rings(wiring: Wiring, shares: Shares, rule: str, traffic: Traffic) -> None:
+    """Plug in the rings of every group that got interfaces; those of all servers suit the MP traffic too."""
+    for members, interfaces in shares.items():
+        size = len(members)
+        demand = demand_by_distance(traffic) if size == traffic.servers and traffic.mp_bytes else None
+        chosen = select_permutations(size, interfaces, links=wiring.links, rule=rule, demand_bytes=demand)
+        wiring.add_rings(np.asarray(members, np.int64), chosen)
 
 
 def _wire_matchings(wiring: Wiring, mp_bytes: Floats, damping: str) -> None:
@@ -255,21 +256,7 @@ def placed(wiring: DirectWiring, traffic: Traffic, seed: int) -> DirectWiring:
     if (hops < 0).any():
         return wiring
     src, dst, size_bytes = demand
-    servers = traffic.servers
-    ends, others = np.concatenate([src, dst]), np.concatenate([dst, src])
-    nothing = np.zeros(len(src))
-    key, row = np.unique(ends * servers + others, return_inverse=True)
-    there = np.asarray(np.bincount(row, np.concatenate([size_bytes, nothing]), len(key)), np.float64)
-    back = np.asarray(np.bincount(row, np.concatenate([nothing, size_bytes]), len(key)), np.float64)
-    first = np.searchsorted(key, np.arange(servers + 1) * servers)
-    place = np.arange(servers)
-    state = np.array([np.random.default_rng((seed, servers)).integers(1, 2**62)], np.uint64)
-    whom, between = (key % servers).astype(np.int32), np.ascontiguousarray(hops)
-    steps = max(servers, min(_STEPS_A_SERVER * servers, _VISITS * servers // (2 * len(key))))
-    hot = float(size_bytes.sum()) / servers
-    cooling = _COOLS ** (1 / steps)
-    anneal_places(first, whom, there, back, between, place, state, steps, hot, cooling)
-    anneal_places(first, whom, there, back, between, place, state, steps // 4, 0.0, 1.0)
+    place = _annealed(traffic.servers, src, dst, size_bytes, hops, seed)
     before, after = (float(size_bytes @ hops[at[src], at[dst]]) for at in (np.arange(len(place)), place))
     if after > before * (1 - _WORTH):
         return wiring
@@ -316,3 +303,22 @@ def _demand(traffic: Traffic) -> tuple[Ints, Ints, Floats] | None:
     if (summed**2).sum() / pairs <= (1 + _EVEN**2) * mean**2:
         return None
     return key // servers, key % servers, summed
+
+
+def _annealed(servers: int, src: Ints, dst: Ints, size_bytes: Floats, hops: Ints32, seed: int) -> Ints:
+    """Return the place of each rank."""
+    ends, others = np.concatenate([src, dst]), np.concatenate([dst, src])
+    nothing = np.zeros(len(src))
+    key, row = np.unique(ends * servers + others, return_inverse=True)
+    there = np.asarray(np.bincount(row, np.concatenate([size_bytes, nothing]), len(key)), np.float64)
+    back = np.asarray(np.bincount(row, np.concatenate([nothing, size_bytes]), len(key)), np.float64)
+    first = np.searchsorted(key, np.arange(servers + 1) * servers)
+    place = np.arange(servers)
+    state = np.array([np.random.default_rng((seed, servers)).integers(1, 2**62)], np.uint64)
+    whom, between = (key % servers).astype(np.int32), np.ascontiguousarray(hops)
+    steps = max(servers, min(_STEPS_A_SERVER * servers, _VISITS * servers // (2 * len(key))))
+    hot = float(size_bytes.sum()) / servers
+    cooling = _COOLS ** (1 / steps)
+    anneal_places(first, whom, there, back, between, place, state, steps, hot, cooling)
+    anneal_places(first, whom, there, back, between, place, state, steps // 4, 0.0, 1.0)
+    return place

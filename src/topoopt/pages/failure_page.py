@@ -5,6 +5,7 @@ from math import inf
 from typing import Any
 
 from topoopt.base.units import format_time
+from topoopt.finder.rewiring import MoveOrder
 from topoopt.pages.fabric_tables import name_apart, skipped_notes
 from topoopt.pages.page import Block, Notes, Page, Section, Table
 from topoopt.pages.tables import counted, dollars, duration, facts, number, table, text, yes_or_no
@@ -36,7 +37,7 @@ Row = Mapping[str, Any]
 def failure_page(answer: FailureAnswer) -> Page:
     """Return what one failure costs a plan, and how it is repaired."""
     row = answer.to_json()
-    repaired = _repaired(row["repaired"], _thing(row))
+    repaired = _repaired(row["repaired"], _thing(row["links"]))
     size = (
         f"{row['model']} on {row['servers']} servers, {counted(row['panels'], 'panel')}, {row['simulator']}"
     )
@@ -54,8 +55,8 @@ def failure_page(answer: FailureAnswer) -> Page:
     )
 
 
-def _thing(row: Row) -> str:
-    return "cable" if row["links"] == "duplex" else "fiber"
+def _thing(links: str) -> str:
+    return "cable" if links == "duplex" else "fiber"
 
 
 def _summary(row: Row) -> Section:
@@ -63,7 +64,7 @@ def _summary(row: Row) -> Section:
         "dead": _dead(row),
         "before": f"{_time(row['before'])} an iteration",
         "during": _during(row["during"]),
-        "repaired": _repaired(row["repaired"], _thing(row)),
+        "repaired": _repaired(row["repaired"], _thing(row["links"])),
     }
     return Section("failure", "The failure", "", (facts(entries),))
 
@@ -111,7 +112,7 @@ def _moves(answer: FailureAnswer, row: Row) -> tuple[Section, ...]:
 
 def _dead(row: Row) -> str | list[str]:
     """Return how many cables are dead, and of a few, which."""
-    number = counted(len(row["broken"]), _thing(row))
+    number = counted(len(row["broken"]), _thing(row["links"]))
     if len(row["broken"]) > NAMED:
         return number
     return [number, *(_joined(one) for one in row["broken"])]
@@ -163,44 +164,11 @@ def availability_page(answer: AvailabilityAnswer) -> Page:
     """Return what drawn failures leave of a plan, and what that rests on."""
     row = answer.to_json()
     often = f"{row['runs']:,} times {row['days']:g} days, seed {row['seed']}"
-    rows, name = answer.fabrics, name_apart([row.row for row in answer.fabrics])
-    if len(rows) == 1 and not answer.skipped:
-        fabrics: tuple[Section, ...] = ()
-    else:
-        dollars_known = any(row.lost_usd_per_hour is not None for row in rows)
-        first_s = rows[0].effective_iteration_time_s
-        beside = table(
-            "",
-            rows,
-            text("fabric", lambda row: name(row.row)),
-            number("iteration", "row.outcome.iteration_time_s"),
-            number("full speed", "availability.full_speed.mean", ".2%"),
-            number("degraded", "availability.degraded.mean", ".2%"),
-            number("down", "availability.down.mean", ".2%"),
-            number("goodput", "availability.goodput.mean", ".2%"),
-            number("that counts", _counts),
-            number("×", lambda row: row.effective_iteration_time_s / first_s, ".2f"),
-            *([number("lost an hour", "lost_usd_per_hour", dollars)] if dollars_known else []),
-        )
-        notes = (
-            Notes(("that counts: seconds of the month for an iteration that is not lost; lost: dollars",)),
-            *skipped_notes(answer.skipped),
-        )
-        fabrics = (Section("fabrics", "Beside other fabrics", "", (beside, *notes)),)
-    ahead, moved = "with" if row["look_ahead"] else "without", "are" if row["move_fibers"] else "are not"
-    entries = {
-        **{part["kind"]: part["origin"] for part in row["parts"]},
-        "server fails": f"{row['restart_s'] / 60:g} min to restart, a checkpoint every "
-        f"{row['checkpoint_s'] / 60:g} min, {counted(row['spare_servers'], 'spare server')}",
-        "repaired by": _repairer(row["repaired_by"]),
-        "panels": f"{row['optics']}, {ahead} look-ahead panels; fibers {moved} moved before the repair",
-    }
-    rates = Section("rates", "Where the rates come from", "", (facts(entries),))
     return Page(
         "availability",
         row["model"],
         headline(answer),
-        sections=(*fabrics, _estimates(row), _parts(row), *_elsewhere(answer), rates),
+        sections=(*_fabrics(answer), _estimates(row), _parts(row), *_elsewhere(answer), _rates(row)),
         remark=f"on {row['servers']} servers, {often}",
     )
 
@@ -217,6 +185,32 @@ def headline(answer: AvailabilityAnswer) -> str:
     ratio = own.effective_iteration_time_s / best.effective_iteration_time_s
     goodput = best.availability.goodput.mean
     return f"{first}; with failures counted {name(best.row)} is {ratio:.2f} × as fast, at {goodput:.2%}."
+
+
+def _fabrics(answer: AvailabilityAnswer) -> tuple[Section, ...]:
+    rows, name = answer.fabrics, name_apart([row.row for row in answer.fabrics])
+    if len(rows) == 1 and not answer.skipped:
+        return ()
+    dollars_known = any(row.lost_usd_per_hour is not None for row in rows)
+    first_s = rows[0].effective_iteration_time_s
+    beside = table(
+        "",
+        rows,
+        text("fabric", lambda row: name(row.row)),
+        number("iteration", "row.outcome.iteration_time_s"),
+        number("full speed", "availability.full_speed.mean", ".2%"),
+        number("degraded", "availability.degraded.mean", ".2%"),
+        number("down", "availability.down.mean", ".2%"),
+        number("goodput", "availability.goodput.mean", ".2%"),
+        number("that counts", _counts),
+        number("×", lambda row: row.effective_iteration_time_s / first_s, ".2f"),
+        *([number("lost an hour", "lost_usd_per_hour", dollars)] if dollars_known else []),
+    )
+    notes = (
+        Notes(("that counts: seconds of the month for an iteration that is not lost; lost: dollars",)),
+        *skipped_notes(answer.skipped),
+    )
+    return (Section("fabrics", "Beside other fabrics", "", (beside, *notes)),)
 
 
 def _counts(row: FabricAvailability) -> str:
@@ -240,7 +234,7 @@ def _elsewhere(answer: AvailabilityAnswer) -> tuple[Section, ...]:
         number("count"),
         number("a month", lambda part: part["failures"]["mean"] * 30 / answer.own.availability.days, ".3g"),
         number("speed", lambda part: f"{_speed(part, 'speed'):.1%}"),
-        text("repaired by", _availability_page_repairs),
+        text("repaired by", _repaired_by),
     )
     return (Section("elsewhere", "What fails elsewhere", "", (what,)),)
 
@@ -261,18 +255,30 @@ def _parts(row: Mapping[str, Any]) -> Section:
         number("each every", lambda part: f"{part['mtbf_s'] / 86400:,.0f} days"),
         number("repair", lambda part: f"{part['repair_s'] / 3600:g} h"),
         number("speed", lambda part: f"{_speed(part, 'speed_meanwhile'):.0%}, {_speed(part, 'speed'):.0%}"),
-        text("repaired by", _availability_page_repairs),
+        text("repaired by", _repaired_by),
     )
     remark = "speed: of samples a second, until fibers are moved and after"
     return Section("parts", "What fails", "", (parts,), remark)
 
 
-def _availability_page_repairs(part: Mapping[str, Any]) -> str:
+def _repaired_by(part: Mapping[str, Any]) -> str:
     return ", ".join(dict.fromkeys(one["repair"] for one in part["effects"]))
 
 
 def _speed(part: Mapping[str, Any], when: str) -> float:
     return sum(float(effect["weight"] * effect[when]) for effect in part["effects"])
+
+
+def _rates(row: Mapping[str, Any]) -> Section:
+    ahead, moved = "with" if row["look_ahead"] else "without", "are" if row["move_fibers"] else "are not"
+    entries = {
+        **{part["kind"]: part["origin"] for part in row["parts"]},
+        "server fails": f"{row['restart_s'] / 60:g} min to restart, a checkpoint every "
+        f"{row['checkpoint_s'] / 60:g} min, {counted(row['spare_servers'], 'spare server')}",
+        "repaired by": _repairer(row["repaired_by"]),
+        "panels": f"{row['optics']}, {ahead} look-ahead panels; fibers {moved} moved before the repair",
+    }
+    return Section("rates", "Where the rates come from", "", (facts(entries),))
 
 
 def _repairer(name: str) -> str:
@@ -301,7 +307,7 @@ def rewiring_page(answer: RewiringAnswer) -> Page:
     return Page(
         "rewiring",
         f"{answer.old} to {answer.new}",
-        f"{counted(rewiring.moved_fibers, _rewiring_thing(answer))} move, at least {rewiring.lower_bound} must.",
+        f"{counted(rewiring.moved_fibers, _thing(rewiring.old.links))} move, at least {rewiring.lower_bound} must.",
         sections=(
             _rewiring_summary(answer),
             *((_rewiring_moves(answer), _times(answer)) if answer.moves() else ()),
@@ -310,41 +316,22 @@ def rewiring_page(answer: RewiringAnswer) -> Page:
     )
 
 
-def _rewiring_thing(answer: RewiringAnswer) -> str:
-    return "cable" if answer.rewiring.old.links == "duplex" else "fiber"
-
-
 def _rewiring_summary(answer: RewiringAnswer) -> Section:
-    rewiring, wiring, thing = answer.rewiring, answer.rewiring.old, _rewiring_thing(answer)
+    rewiring, wiring = answer.rewiring, answer.rewiring.old
+    thing = _thing(wiring.links)
     proof = "at least so many must move"
     if not rewiring.gap:
         free = "order of servers and " if answer.relabeling else ""
         proof = f"no other {free}choice of ports needs fewer"
     width = counted(wiring.interfaces_per_panel, "interface")
-    servers, names = answer.rewiring.servers, answer.inventory.servers
-    if not answer.rewiring.relabeled:
-        renamed = "rank r of the new plan is server r"
-    else:
-        shown = ", ".join(names[server].name for server in servers[:RANKS])
-        renamed = f"rank 0, 1, … of the new plan is {shown}{', …' if len(servers) > RANKS else ''}"
-    order = answer.order
-    count = len(order.steps)
-    if not count:
-        steps = "none"
-    elif not order.keep_running:
-        steps = f"{count}: the old job has ended, so all may be done at once"
-    else:
-        steps = (
-            f"{count}, {f'of which {order.cuts} cut the job' if order.cuts else 'none of which cuts the job'}"
-        )
     entries = {
         "wired now": f"{counted(len(wiring.patches), thing)}, {width} of a server on each panel",
         "wired then": counted(len(rewiring.new.patches), thing),
         "stay": f"{len(wiring.patches) - len(rewiring.removed)}",
         "move": counted(rewiring.moved_fibers, thing),
         "lower bound": f"{rewiring.lower_bound}: {proof}",
-        "servers": renamed,
-        "steps": steps,
+        "servers": _renamed(answer),
+        "steps": _steps(answer.order),
     }
     notes = (Notes(answer.warnings, warn=True),) if answer.warnings else ()
     return Section("rewiring", "The wiring", "", (facts(entries), *notes))
@@ -378,6 +365,23 @@ def _times(answer: RewiringAnswer) -> Section:
     )
     remark = "an optical switch makes a step at once, a patch panel one fiber after the other"
     return Section("time", "Time", "", (times,), remark)
+
+
+def _renamed(answer: RewiringAnswer) -> str:
+    servers, names = answer.rewiring.servers, answer.inventory.servers
+    if not answer.rewiring.relabeled:
+        return "rank r of the new plan is server r"
+    shown = ", ".join(names[server].name for server in servers[:RANKS])
+    return f"rank 0, 1, … of the new plan is {shown}{', …' if len(servers) > RANKS else ''}"
+
+
+def _steps(order: MoveOrder) -> str:
+    count = len(order.steps)
+    if not count:
+        return "none"
+    if not order.keep_running:
+        return f"{count}: the old job has ended, so all may be done at once"
+    return f"{count}, {f'of which {order.cuts} cut the job' if order.cuts else 'none of which cuts the job'}"
 
 
 def move_table(moves: Sequence[Move]) -> Table:

@@ -1,10 +1,8 @@
 """The main job: search, simulate, bound, compare, price; the result is a Plan.
 
-The search where strategies can be listed, or there is none: every one on a network wired for it, by every rule.
-
-A traffic matrix has no strategy. Of a transformer each layout is one. The closed form that ranked the layouts knows one
-bandwidth for all groups. Here each gets links, rings and routes of its own and is simulated on them, so that a layout
-that wires well can overtake one that ranks well.
+Graphs of operators are searched by alternating optimization. A traffic matrix has no strategy, and a transformer has a
+list of layouts: each of them is simulated on a network wired for it, by every rule. The closed form that ranked the
+layouts knows one bandwidth for all groups, so a layout that wires well can overtake one that ranks well.
 """
 
 import time
@@ -73,16 +71,14 @@ def wire_traffic(
     on_progress("wiring", 0, 0)
     began = time.process_time()
     strategy = job.work.plain_strategy(job.cluster.servers)
-    first, *others = told(
-        (wired_candidate(job, strategy, rules, options.seed) for rules in _rules(options)), found
-    )
-    rows = sorted((first, *others), key=lambda row: list(DEGREE_SPLITS).index(row.rules.degree_split))
+    wirings = told((wired_candidate(job, strategy, rules, options.seed) for rules in _rules(options)), found)
+    rows = sorted(wirings, key=lambda row: list(DEGREE_SPLITS).index(row.rules.degree_split))
     best = min(rows, key=lambda row: row.time_s)
     for rules, fabric in other_wirings(job, best.strategy, best.fabric, options, MOST_OTHERS):
         rows.append(candidate_on(job, best.strategy, fabric, rules, options.seed))
         found(rows[-1])
     times_s = tuple(row.time_s for row in rows)
-    return [first], rows, SearchRecord(0, "fixed traffic", times_s, (), time.process_time() - began)
+    return wirings[:1], rows, SearchRecord(0, "fixed traffic", times_s, (), time.process_time() - began)
 
 
 def wire_layouts(

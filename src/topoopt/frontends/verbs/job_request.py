@@ -57,34 +57,39 @@ def job_request(source: Source, words: Mapping[str, Any]) -> JobRequest:
     for name in ("variant", "cluster", "profile_file"):
         if words.get(name) == "":
             raise InvalidInput(f"{name}: expected a name, got nothing")
-    if isinstance(source, JobRequest):
-        source_request = source
-    else:
-        source_request = (
-            JobRequest(described=source) if isinstance(source, Described) else request_of(os.fspath(source))
-        )
-    cluster = words.get("cluster")
-    if cluster is None:
-        cluster_request = JobRequest()
-    elif isinstance(cluster, ClusterSpec):
-        cluster_request = JobRequest(cluster=asdict(cluster))
-    else:
-        if not isinstance(cluster, str | os.PathLike):
-            raise InvalidInput(f"cluster: expected a file or a ClusterSpec, got {shown(cluster)}")
-        path = os.fspath(cluster)
-        part = read_cluster_part(path)
-        cluster_request = JobRequest(cluster=part, files=(path,), places=cluster_places(part, f"{path}: "))
-    return source_request.overlaid(cluster_request).overlaid(
-        JobRequest(
-            variant=words.get("variant", ""),
-            profile=words.get("profile_file", ""),
-            training=_training(words),
-            hyperparameters=dict(words.get("set", {})),
-            batch_per_accelerator=_batch(words.get("batch_per_accelerator")),
-            cluster=_cluster(words),
-            settings=_settings(words),
+    return (
+        _source_request(source)
+        .overlaid(_cluster_request(words.get("cluster")))
+        .overlaid(
+            JobRequest(
+                variant=words.get("variant", ""),
+                profile=words.get("profile_file", ""),
+                training=_training(words),
+                hyperparameters=dict(words.get("set", {})),
+                batch_per_accelerator=_batch(words.get("batch_per_accelerator")),
+                cluster=_cluster(words),
+                settings=_settings(words),
+            )
         )
     )
+
+
+def _source_request(source: Source) -> JobRequest:
+    if isinstance(source, JobRequest):
+        return source
+    return JobRequest(described=source) if isinstance(source, Described) else request_of(os.fspath(source))
+
+
+def _cluster_request(cluster: Any) -> JobRequest:
+    if cluster is None:
+        return JobRequest()
+    if isinstance(cluster, ClusterSpec):
+        return JobRequest(cluster=asdict(cluster))
+    if not isinstance(cluster, str | os.PathLike):
+        raise InvalidInput(f"cluster: expected a file or a ClusterSpec, got {shown(cluster)}")
+    path = os.fspath(cluster)
+    part = read_cluster_part(path)
+    return JobRequest(cluster=part, files=(path,), places=cluster_places(part, f"{path}: "))
 
 
 def _training(words: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,16 +185,7 @@ def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[Searc
         request.described, Traffic
     ):  # bytes are bytes: there is nothing to count otherwise
         costs = {}
-    kinds = {int: "an integer", float: "a number", str: "text", bool: "true or false"}
-    for key, value in in_file.items():
-        if key not in known:
-            raise unknown_name(f"{place}: search: key", key, [*known, "preset"])
-        kind = type(known[key])
-        allowed = (int, float) if kind is float else kind
-        if isinstance(value, bool) != (kind is bool) or not isinstance(value, allowed):
-            raise InvalidInput(f"{place}: search.{key}: expected {kinds[kind]}, got {shown(value)}")
-    checked = dict(in_file)
-    options = {**rules, **checked}
+    options = {**rules, **_checked(in_file, known, place)}
     with _placed(place):  # before words are laid above it, whose mistakes are not the file's
         SearchOptions(**options)
     return SearchOptions(**{**options, **_options(words)}), replace(
@@ -260,3 +256,15 @@ def _options(words: Mapping[str, Any]) -> dict[str, Any]:
         if not options["wiring"]:
             raise InvalidInput('wiring: expected a family such as lifted, or a wiring file, got ""')
     return {_RENAMED_OPTIONS.get(name, name): value for name, value in options.items() if name != "preset"}
+
+
+def _checked(options: Mapping[str, Any], known: Mapping[str, Any], place: str) -> dict[str, Any]:
+    kinds = {int: "an integer", float: "a number", str: "text", bool: "true or false"}
+    for key, value in options.items():
+        if key not in known:
+            raise unknown_name(f"{place}: search: key", key, [*known, "preset"])
+        kind = type(known[key])
+        allowed = (int, float) if kind is float else kind
+        if isinstance(value, bool) != (kind is bool) or not isinstance(value, allowed):
+            raise InvalidInput(f"{place}: search.{key}: expected {kinds[kind]}, got {shown(value)}")
+    return dict(options)

@@ -96,19 +96,21 @@ def flow(
         on_circuits = flow_on_regional_circuits if regional else flow_on_circuits
         return on_circuits(graph, fabric, options, on_progress)
     flows = make_flows(graph, fabric, options)
-    if options.tolerance is not None:
-        # a whole number would be another type, and a kernel compiled anew
-        tolerance = float(options.tolerance)
-    elif len(flows) <= EXACT_CONNECTIONS:
-        tolerance = 0.0
-    else:
-        tolerance = FINE_TOLERANCE if communication_depth(graph, DEEP) == DEEP else COARSE_TOLERANCE
+    tolerance = _tolerance(graph, flows, options)
     capacity = fabric.topology.bandwidth_bps / 8.0
     if options.aggressiveness is None:
         times_s = fair_times(graph, flows, capacity, tolerance)
     else:
         times_s = weighted_times(graph, flows, capacity, tolerance, options.aggressiveness)
     return flow_result("flow", graph, fabric, flows, replace(options, tolerance=tolerance), times_s)
+
+
+def _tolerance(graph: TaskGraph, flows: Flows, options: SimulationOptions) -> float:
+    if options.tolerance is not None:
+        return float(options.tolerance)  # a whole number would be another type, and a kernel compiled anew
+    if len(flows) <= EXACT_CONNECTIONS:
+        return 0.0
+    return FINE_TOLERANCE if communication_depth(graph, DEEP) == DEEP else COARSE_TOLERANCE
 
 
 def communication_depth(graph: TaskGraph, enough: int) -> int:
@@ -137,6 +139,24 @@ def weighted_times(
     """
     state, links, delays = before_flows(graph, flows, capacity)
     sharing = state.sharing
+    jobs = _jobs(graph, flows)
+    advance(state, links, delays, 0.0, tolerance)
+    while sharing.tally[ACTIVE] > 0 or state.tasks.tally[EVENTS] > 0:
+        advance(state, links, delays, _next_change(state, jobs, form), tolerance)
+    assert not np.isnan(state.tasks.finish).any(), "a task graph without cycles always runs to its end"
+    return state.tasks.start, state.tasks.finish
+
+
+def _next_change(state: State, jobs: "_Jobs", form: Aggressiveness) -> float:
+    """Set weights that are good for a while, and return until when: up to an event, which may let flows in."""
+    event = float(state.tasks.keys[0]) if state.tasks.tally[EVENTS] > 0 else np.inf
+    if state.sharing.tally[ACTIVE] == 0:
+        return event
+    now, time = float(state.sharing.clock[0]), jobs.weigh(state, form)
+    return min(now + time, max(event, now + time / MOST_CHANGES))
+
+
+def _jobs(graph: TaskGraph, flows: Flows) -> _Jobs:
     classes, count = len(flows.class_first) - 1, int(graph.job.max(initial=0)) + 1
     of_flow = np.repeat(graph.job, np.diff(flows.task_flow)).astype(np.int64)
     iterations = np.ones(count, np.int64)
@@ -144,16 +164,4 @@ def weighted_times(
     of_class, share = np.zeros(classes, np.int64), np.ones(classes)
     of_class[flows.flow_class] = of_flow
     share[flows.flow_class] = flows.weight
-    jobs = _Jobs(of_class, share, np.bincount(of_flow, flows.occupied_bytes, count) / iterations)
-    advance(state, links, delays, 0.0, tolerance)
-    while sharing.tally[ACTIVE] > 0 or state.tasks.tally[EVENTS] > 0:
-        # set weights that are good for a while, and return until when: up to an event, which may let flows in
-        event = float(state.tasks.keys[0]) if state.tasks.tally[EVENTS] > 0 else np.inf
-        if state.sharing.tally[ACTIVE] == 0:
-            next_change = event
-        else:
-            now, time = float(state.sharing.clock[0]), jobs.weigh(state, form)
-            next_change = min(now + time, max(event, now + time / MOST_CHANGES))
-        advance(state, links, delays, next_change, tolerance)
-    assert not np.isnan(state.tasks.finish).any(), "a task graph without cycles always runs to its end"
-    return state.tasks.start, state.tasks.finish
+    return _Jobs(of_class, share, np.bincount(of_flow, flows.occupied_bytes, count) / iterations)
