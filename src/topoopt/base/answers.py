@@ -1,7 +1,7 @@
 """Answers of verbs: the methods that all have, the provenance of each, and the callable that hears of progress.
 
-A method such as ``plan.simulate`` asks the front door, when it is called. Rooms import only from floors below their
-own, and nouns are made below the verbs. So the way up is by name.
+A method such as ``plan.simulate`` calls the verb ``topoopt.simulate``. Packages import only from lower layers, and
+answers are defined below the verbs, so the verb is looked up by name when the method is called.
 """
 
 import hashlib
