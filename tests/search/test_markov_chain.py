@@ -1,6 +1,7 @@
 """A chain of thousands of proposals leaves the state that its configuration alone would give."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,7 +109,7 @@ def test_long_budgets_return_to_the_best_too(
     """The hundredth part of 50,000 proposals is longer than the slices between two looks at the clock."""
     resets: list[tuple[int, int, int]] = []
 
-    def spy(*arguments: object) -> int:
+    def spy(*arguments: Any) -> int:
         made_before, proposals, reset_every = (int(str(arguments[i])) for i in (2, 3, 6))
         if not proposals:  # a start that is only timed
             return int(run_chain(*arguments))
