@@ -24,9 +24,9 @@ from topoopt.transformers.step_time.case import Case, case_of
 from topoopt.transformers.step_time.closed_form import ChunkTimes, combined_s, slowest_stages, straggle
 from topoopt.transformers.step_time.collective_time import Links
 from topoopt.transformers.step_time.data_parallel_time import hidden_share, optimizer_step_s
+from topoopt.transformers.step_time.expert_exchange import forwarding_s_per_byte, overlaps
 from topoopt.transformers.step_time.layer_time import layer_kernels
 from topoopt.transformers.step_time.micro_batch import MicroBatch, key_round_s, micro_batch
-from topoopt.transformers.step_time.waits import forwarding_s_per_byte, overlaps
 from topoopt.transformers.system import LARGEST_SERVER, System
 from topoopt.workloads.pipelined_step import Exchange
 from topoopt.workloads.transformer import TransformerModel

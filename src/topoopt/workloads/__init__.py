@@ -1,9 +1,5 @@
 """What is trained: operator graphs, the zoo of published models, operator times, importers."""
 
-from topoopt.workloads.compute_modes import COMPUTE_MODES as COMPUTE_MODES
-from topoopt.workloads.compute_modes import Roofline as Roofline
-from topoopt.workloads.compute_modes import RooflineTimer as RooflineTimer
-from topoopt.workloads.compute_modes import operator_timer as operator_timer
 from topoopt.workloads.device_profile import DeviceFacts as DeviceFacts
 from topoopt.workloads.device_profile import DeviceProfile as DeviceProfile
 from topoopt.workloads.device_profile import DeviceProfileModel as DeviceProfileModel
@@ -39,6 +35,10 @@ from topoopt.workloads.programs.read import read_program as read_program
 from topoopt.workloads.ring_law import RING_PASSES as RING_PASSES
 from topoopt.workloads.ring_law import bus_bandwidth_factor as bus_bandwidth_factor
 from topoopt.workloads.ring_law import ring_rounds as ring_rounds
+from topoopt.workloads.roofline import COMPUTE_MODES as COMPUTE_MODES
+from topoopt.workloads.roofline import Roofline as Roofline
+from topoopt.workloads.roofline import RooflineTimer as RooflineTimer
+from topoopt.workloads.roofline import operator_timer as operator_timer
 from topoopt.workloads.strategy import (
     OPTIMIZER_BYTES_PER_PARAMETER_BYTE as OPTIMIZER_BYTES_PER_PARAMETER_BYTE,
 )

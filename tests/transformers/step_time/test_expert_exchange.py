@@ -8,7 +8,7 @@ import pytest
 from topoopt.transformers import Configuration, System, configuration_table, estimate, find_calibration
 from topoopt.transformers.communication.message import expected_places
 from topoopt.transformers.step_time.case import case_of
-from topoopt.transformers.step_time.waits import (
+from topoopt.transformers.step_time.expert_exchange import (
     COMMUNICATION_SHARE,
     exchanges_s,
     hidden_exchanges_s,

@@ -9,7 +9,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.transformers import Configuration, configuration_table, find_calibration, usual_system
 from topoopt.transformers.step_time.case import Case, case_of
 from topoopt.transformers.step_time.collective_time import Machine
-from topoopt.transformers.step_time.waits import offloaded_layer_s, offloaded_step_s
+from topoopt.transformers.step_time.offload import offloaded_layer_s, offloaded_step_s
 from topoopt.workloads.transformer import find_transformer
 
 ONE = Configuration(tp=1, pp=1, dp=8, global_batch=8, sequence=8192, offload_optimizer=0.5)

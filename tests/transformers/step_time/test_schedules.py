@@ -7,7 +7,7 @@ import pytest
 
 from topoopt.simulation import compute_and_bubble
 from topoopt.transformers import Configuration, configuration_table
-from topoopt.transformers.step_time.waits import (
+from topoopt.transformers.step_time.pipeline_bubble import (
     StagePasses,
     hidden_transfers,
     paired_share,

@@ -28,8 +28,8 @@ from topoopt.transformers.step_time.calibration import Calibration
 from topoopt.transformers.step_time.case import Case, case_of
 from topoopt.transformers.step_time.data_parallel_time import optimizer_step_s, replica_waits_s
 from topoopt.transformers.step_time.micro_batch import MicroBatch, micro_batch
+from topoopt.transformers.step_time.pipeline_bubble import StagePasses, hidden_transfers, split_bubble_s
 from topoopt.transformers.step_time.shapes import Shapes
-from topoopt.transformers.step_time.waits import StagePasses, hidden_transfers, split_bubble_s
 from topoopt.transformers.system import System
 from topoopt.workloads.transformer import TransformerModel
 

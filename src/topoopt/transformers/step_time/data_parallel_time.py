@@ -31,7 +31,7 @@ from topoopt.transformers.configuration_table import NF4_BYTES, Bools
 from topoopt.transformers.step_time.adapter_time import adapter_parameters
 from topoopt.transformers.step_time.case import Case
 from topoopt.transformers.step_time.micro_batch import MicroBatch
-from topoopt.transformers.step_time.waits import offloaded_step_s
+from topoopt.transformers.step_time.offload import offloaded_step_s
 
 PARAMETERS_OF_A_LAYER = 4
 """Matrices of a GPT layer, each gathered by itself by DeepSpeed in 2021; what has less than 100,000 numbers stays whole

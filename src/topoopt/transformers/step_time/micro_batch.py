@@ -14,19 +14,15 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.transformers.configuration_table import ConfigurationTable
 from topoopt.transformers.step_time.case import Case
+from topoopt.transformers.step_time.expert_exchange import exchanges_s, hidden_exchanges_s, overlaps
 from topoopt.transformers.step_time.layer_time import (
     LayerKernels,
     layer_kernels,
     part_kernels,
     state_exchange_s,
 )
-from topoopt.transformers.step_time.waits import (
-    exchanges_s,
-    hidden_exchanges_s,
-    offloaded_layer_s,
-    overlaps,
-    paired_share,
-)
+from topoopt.transformers.step_time.offload import offloaded_layer_s
+from topoopt.transformers.step_time.pipeline_bubble import paired_share
 
 PARTS = ("norms", "activation", "experts", "latent")
 """Parts beside attention's core; the forward pass of each is in :func:`part_kernels`."""

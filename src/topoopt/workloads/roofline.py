@@ -1,4 +1,4 @@
-"""The table of compute modes, by name, and operator times from a roofline."""
+"""Operator times from a roofline, and the compute modes `profile` and `roofline` by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
