@@ -75,7 +75,7 @@ from topoopt.clusters.interleave.profiles.profile import profile_schema as profi
 from topoopt.clusters.interleave.profiles.profile import profile_to_mapping as profile_to_mapping
 from topoopt.clusters.interleave.profiles.profile import read_profile as read_profile
 from topoopt.clusters.interleave.profiles.profile import write_profile as write_profile
-from topoopt.clusters.interleave.solvers.rotation_solvers import SOLVERS as SOLVERS
+from topoopt.clusters.interleave.solvers.rotations import SOLVERS as SOLVERS
 from topoopt.clusters.interleave.unified_circle import QUANTUM_S as QUANTUM_S
 from topoopt.clusters.interleave.unified_circle import STEP_DEG as STEP_DEG
 from topoopt.clusters.interleave.unified_circle import UnifiedCircle as UnifiedCircle

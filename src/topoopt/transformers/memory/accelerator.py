@@ -35,7 +35,7 @@ from topoopt.transformers.memory.frameworks import (
 )
 from topoopt.transformers.memory.pipeline_stages import Stage, first_holds_most, stage_of, two_way
 from topoopt.transformers.memory.transient import Moment, lost_bytes, moment_bytes, moment_of
-from topoopt.transformers.memory.zero_model_states import (
+from topoopt.transformers.memory.zero import (
     StateBytes,
     adapted_activations,
     adapted_states,

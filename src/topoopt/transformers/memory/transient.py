@@ -12,7 +12,7 @@ from topoopt.transformers.configuration_table import Bools, ConfigurationTable
 from topoopt.transformers.memory.activations import ELEMENT_BYTES, context_buffers, widest_gradients
 from topoopt.transformers.memory.frameworks import Framework
 from topoopt.transformers.memory.pipeline_stages import Stage
-from topoopt.transformers.memory.zero_model_states import dense_parameters
+from topoopt.transformers.memory.zero import dense_parameters
 from topoopt.workloads.transformer import TransformerModel, layer_parameters
 
 LOSS_BYTES = 4.0

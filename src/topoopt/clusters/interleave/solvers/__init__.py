@@ -2,7 +2,7 @@
 
 from topoopt.clusters.interleave.solvers.rotation_problem import RotationProblem as RotationProblem
 from topoopt.clusters.interleave.solvers.rotation_problem import excess_by_shift as excess_by_shift
-from topoopt.clusters.interleave.solvers.rotation_solvers import AUTO as AUTO
-from topoopt.clusters.interleave.solvers.rotation_solvers import SOLVERS as SOLVERS
-from topoopt.clusters.interleave.solvers.rotation_solvers import Solver as Solver
-from topoopt.clusters.interleave.solvers.rotation_solvers import chosen_solver as chosen_solver
+from topoopt.clusters.interleave.solvers.rotations import AUTO as AUTO
+from topoopt.clusters.interleave.solvers.rotations import SOLVERS as SOLVERS
+from topoopt.clusters.interleave.solvers.rotations import Solver as Solver
+from topoopt.clusters.interleave.solvers.rotations import chosen_solver as chosen_solver
