@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput
-from topoopt.catalog import ClusterSpec, largest_degree
+from topoopt.catalog import ClusterSpec, largest_degree, reference_interfaces
 
 
 def test_a_cluster_has_the_paper_s_defaults() -> None:
@@ -55,3 +55,10 @@ def test_a_bad_field_is_refused_in_one_line(fields: dict[str, Any]) -> None:
     key = next(iter(fields)).removesuffix("_bps").removesuffix("_s")
     assert str(caught.value).startswith(f"{key}: ")
     assert "\n" not in str(caught.value)
+
+
+@given(accelerators=st.integers(1, 144), servers=st.integers(2, 5000))
+def test_a_server_s_interfaces_carry_the_bandwidth_of_its_nics(accelerators: int, servers: int) -> None:
+    degree, bandwidth_bps = reference_interfaces(accelerators, 400e9, servers)
+    assert degree * bandwidth_bps == pytest.approx(accelerators * 400e9)
+    assert ClusterSpec(servers, degree, bandwidth_bps, accelerators).degree <= largest_degree(servers)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from topoopt.catalog.cluster import LINK_MODES as LINK_MODES
     from topoopt.catalog.cluster import ClusterSpec as ClusterSpec
     from topoopt.catalog.cluster import largest_degree as largest_degree
+    from topoopt.catalog.cluster import reference_interfaces as reference_interfaces
     from topoopt.catalog.comparison import NetworkRow as NetworkRow
     from topoopt.catalog.comparison import Skipped as Skipped
     from topoopt.catalog.comparison import Table as Table

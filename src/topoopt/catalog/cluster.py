@@ -95,6 +95,23 @@ def largest_degree(servers: int) -> int:
     return min(MAX_PARALLEL_LINKS * (servers - 1), MAX_DEGREE)
 
 
+def reference_interfaces(accelerators: int, nic_bandwidth_bps: float, servers: int) -> tuple[int, float]:
+    """Return the interfaces of a server with a NIC for each accelerator, and the bandwidth of one.
+
+    Where a server has more NICs than direct cabling can use, an interface is a bundle of several.
+
+    Examples
+    --------
+    >>> reference_interfaces(8, 400e9, servers=32), reference_interfaces(8, 400e9, servers=2)
+    ((8, 400000000000.0), (4, 800000000000.0))
+    >>> reference_interfaces(72, 400e9, servers=128)
+    (36, 800000000000.0)
+    """
+    most = min(accelerators, largest_degree(servers))
+    degree = next((count for count in range(most, 0, -1) if accelerators % count == 0), 1)
+    return degree, nic_bandwidth_bps * accelerators / degree
+
+
 def _positive(key: str, value: float, unit: str) -> None:
     if not value > 0:
         raise InvalidInput(f"{key}: expected {unit} > 0, got {value}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
-from topoopt.catalog import largest_degree, networks_of, optical_switches
+from topoopt.catalog import largest_degree, networks_of, optical_switches, reference_interfaces
 from topoopt.finder import LAYOUT_SPLITS, FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
 from topoopt.routing import Fabric, lay_traffic, max_load_s
@@ -139,8 +139,6 @@ TOPOOPT_OCS = "topoopt-ocs"
 """Circuits of optical switches, that change where it pays."""
 OPTICAL_SWITCH = "3d-mems"
 """What the second is built of."""
-LARGEST_DEGREE = 8
-"""Interfaces of a server: one for each accelerator, of larger servers fewer and faster ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +171,10 @@ class FabricRow:
     unknown: tuple[str, ...] = ()
 
 
-def ports_of(system: System) -> Ports:
+def ports_of(system: System, servers: int) -> Ports:
     """Return a server's interfaces."""
-    degree = min(system.accelerators_per_server, LARGEST_DEGREE)
-    together_bps = system.network_bandwidth_bps * system.accelerators_per_server
-    return Ports(degree, together_bps / degree, system.network_latency_s)
+    each, bandwidth_bps = system.accelerators_per_server, system.network_bandwidth_bps
+    return Ports(*reference_interfaces(each, bandwidth_bps, servers), system.network_latency_s)
 
 
 def fixed_fabric(name: str, servers: int, ports: Ports, traffics: Sequence[Traffic], seed: int) -> Fabric:

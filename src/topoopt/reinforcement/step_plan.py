@@ -218,7 +218,7 @@ def with_fabrics(
         raise InvalidInput(
             f"fabrics: {job.accelerators} accelerators are in one server, which needs no network"
         )
-    ports = ports_of(job.system)
+    ports = ports_of(job.system, places.servers)
     traffic: dict[str, Traffic] = {
         "rollout": rollout_traffic(job, step.rollout, places),
         "training": training_traffic(job, step.training.configuration, places),

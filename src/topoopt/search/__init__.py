@@ -30,7 +30,6 @@ from topoopt.search.finetuning import TunedFabric as TunedFabric
 from topoopt.search.finetuning import TunedWay as TunedWay
 from topoopt.search.finetuning import failed_way as failed_way
 from topoopt.search.finetuning import kind_words as kind_words
-from topoopt.search.finetuning import usual_degree as usual_degree
 from topoopt.search.finetuning import usual_scale as usual_scale
 from topoopt.search.finetuning import way_of_plan as way_of_plan
 from topoopt.search.finetuning import way_of_search as way_of_search

@@ -5,18 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
-from topoopt.catalog import BYTES_PER_ELEMENT, largest_degree
+from topoopt.catalog import BYTES_PER_ELEMENT
 from topoopt.jobs import transformer_of
 from topoopt.plans import ComparedFabric, Plan, compared_fabrics
 from topoopt.pricing import Ownership
-from topoopt.transformers import Configuration, ConfigurationSearch, OwnedCluster, System, trained_parameters
+from topoopt.transformers import Configuration, ConfigurationSearch, OwnedCluster, trained_parameters
 from topoopt.workloads.transformer import TransformerModel
 
 USUAL_BATCH = 128
 """Sequences of a step: pre-training's millions of tokens would leave a data set of a few million no steps."""
 USUAL_SEQUENCE = 4096
-LARGEST_DEGREE = 8
-"""Interfaces of a server: one for each accelerator, of larger servers fewer and faster ones."""
 KINDS = ("lora", "qlora", "full")
 """Adapters beside frozen weights in 16 bits (Hu 2021), or in 4 (Dettmers 2023); or all weights."""
 NAMES = {"lora": "LoRA", "qlora": "QLoRA", "full": "full"}
@@ -242,12 +240,6 @@ def usual_scale(model: TransformerModel, accelerators: int) -> tuple[int, int]:
     """
     batch = accelerators * -(-USUAL_BATCH // accelerators)
     return batch, min(model.sequence, USUAL_SEQUENCE)
-
-
-def usual_degree(system: System, servers: int) -> tuple[int, float]:
-    """Return the interfaces of a server and the bandwidth of one, so that all accelerators have theirs together."""
-    degree = min(system.accelerators_per_server, LARGEST_DEGREE, largest_degree(servers))
-    return degree, system.network_bandwidth_bps * system.accelerators_per_server / degree
 
 
 @shows_itself

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
-from topoopt.catalog import ClusterSpec, find_accelerator
+from topoopt.catalog import ClusterSpec, find_accelerator, reference_interfaces
 from topoopt.collectives import QUICKEST
 from topoopt.jobs import AUTO_BUCKET, DEFAULT_CLUSTER, JobRequest
 from topoopt.transformers import (
@@ -177,4 +177,10 @@ def _cluster(request: JobRequest) -> ClusterSpec:
                 f"servers {fields['servers']}: {accelerators} accelerators are {servers} servers of {per_server}; "
                 "give one of servers and accelerators"
             )
+    if part.nic_bandwidth_bps is not None:
+        usual = reference_interfaces(
+            per_server, part.nic_bandwidth_bps, fields.get("servers", DEFAULT_CLUSTER["servers"])
+        )
+        degree, bandwidth_bps = (fields["degree"], part.nic_bandwidth_bps) if "degree" in fields else usual
+        fields = {"degree": degree, "link_bandwidth_bps": bandwidth_bps, **fields}
     return ClusterSpec(**{**DEFAULT_CLUSTER, **fields})

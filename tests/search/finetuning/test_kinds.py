@@ -2,8 +2,8 @@
 
 import pytest
 
-from topoopt.search.finetuning import KINDS, kind_words, usual_degree, usual_scale
-from topoopt.transformers import Configuration, configuration_table, memory, trained_parameters, usual_system
+from topoopt.search.finetuning import KINDS, kind_words, usual_scale
+from topoopt.transformers import Configuration, configuration_table, memory, trained_parameters
 from topoopt.workloads.transformer import count_parameters, find_transformer
 
 MODEL = find_transformer("llama3-70b")
@@ -47,11 +47,3 @@ def test_a_step_has_a_sequence_for_every_accelerator() -> None:
         assert batch % accelerators == 0
         assert batch >= 128
         assert sequence == 4096
-
-
-def test_interfaces_have_the_bandwidth_of_all_accelerators_together() -> None:
-    system = usual_system("h100")
-    for servers in (2, 3, 64):
-        degree, bandwidth_bps = usual_degree(system, servers)
-        assert degree * bandwidth_bps == pytest.approx(8 * system.network_bandwidth_bps)
-        assert degree <= 4 * (servers - 1)

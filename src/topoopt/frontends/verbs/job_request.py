@@ -12,8 +12,8 @@ from typing import Any
 
 from topoopt.base.answers import digest
 from topoopt.base.errors import InvalidInput, shown, unknown_name
-from topoopt.base.units import parse_bandwidth, parse_time
-from topoopt.catalog import ClusterSpec
+from topoopt.base.units import format_bandwidth, parse_bandwidth, parse_time
+from topoopt.catalog import ClusterSpec, find_accelerator
 from topoopt.finder import STRIDES, cluster_of_wiring, is_wiring_file, named_wiring
 from topoopt.jobs import (
     Described,
@@ -41,6 +41,7 @@ Source = NamedSource | Described
 """The same, or a model that is described in Python."""
 _SETTINGS = ("compute", "precision", "optimizer", "memory_check", "embedding_factor")
 _RENAMED = {"embedding_factor": "embedding_bytes_factor"}
+_NETWORK = {"--degree": "degree", "--bandwidth": "link_bandwidth_bps"}
 _PLAIN_CLUSTER = ("servers", "degree", "accelerators_per_server", "accelerator", "links")
 _LEAST = {"accelerators": 2, "zero": 0, **dict.fromkeys(COUNTS_FROM_ZERO, 0)}
 """Smallest value of a number of a training; 1 for all others."""
@@ -136,13 +137,20 @@ def _batch(batch: int | None) -> int:
 
 
 def origin_of(request: JobRequest, job: Job) -> Origin:
-    """Return where the model and its times come from, as facts."""
+    """Return where the model and its times come from, and which network was assumed, as facts."""
     if is_transformer(request):
-        if not request.config:
-            return ()
-        others = left_out_of_config(request.config)
-        beside = f": its language model alone; left out: {others}" if others else ""
-        return (("model", f"from {request.config}{beside}"),)
+        found: Origin = ()
+        if request.config:
+            others = left_out_of_config(request.config)
+            beside = f": its language model alone; left out: {others}" if others else ""
+            found = (("model", f"from {request.config}{beside}"),)
+        missing = [word for word, field in _NETWORK.items() if field not in request.cluster]
+        if missing:
+            cluster = job.cluster
+            assumed = f"{cluster.degree} × {format_bandwidth(cluster.link_bandwidth_bps)} a server"
+            where = f"the reference system of {find_accelerator(cluster.accelerator).name}"
+            found += (("assumed", f"{assumed}, {where}; change with {' and '.join(missing)}"),)
+        return found
     if isinstance(job.work, TrafficWork) and request.traffic:
         return (("traffic", f"from {request.traffic}: {job.work.origin}"),)
     if request.described is not None:

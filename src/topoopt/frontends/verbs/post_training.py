@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.limits import whole
-from topoopt.catalog import compared_by, find_accelerator
+from topoopt.catalog import compared_by, find_accelerator, reference_interfaces
 from topoopt.frontends.verbs.llm import search
 from topoopt.frontends.verbs.llm.words import Transformer, model_of, system_of
 from topoopt.frontends.verbs.plan import planned
@@ -44,7 +44,6 @@ from topoopt.search import (
     TunedWay,
     failed_way,
     kind_words,
-    usual_degree,
     usual_scale,
     way_of_plan,
     way_of_search,
@@ -330,7 +329,9 @@ def _servers(accelerators: int, system: System) -> int:
 
 
 def _network(words: Mapping[str, Any], system: System, servers: int) -> dict[str, Any]:
-    degree, bandwidth_bps = usual_degree(system, servers)
+    degree, bandwidth_bps = reference_interfaces(
+        system.accelerators_per_server, system.network_bandwidth_bps, servers
+    )
     if "degree" in words:
         given = whole("degree", words["degree"], 1)
         degree, bandwidth_bps = given, bandwidth_bps * degree / given

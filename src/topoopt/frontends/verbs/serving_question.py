@@ -8,7 +8,7 @@ from typing import Any
 from topoopt.base.errors import InvalidInput, TopoOptError, check_known
 from topoopt.base.limits import whole
 from topoopt.base.units import parse_bandwidth, parse_time
-from topoopt.catalog import ClusterSpec, compared_by, largest_degree, networks_of
+from topoopt.catalog import ClusterSpec, compared_by, networks_of, reference_interfaces
 from topoopt.frontends.verbs.llm.words import Transformer, model_of
 from topoopt.frontends.verbs.pricing import cluster_of, ownership_terms, pricing
 from topoopt.frontends.verbs.serving_deployment import engine_settings, given_deployment
@@ -210,10 +210,13 @@ def _network(words: Mapping[str, Any], system: System, servers: int) -> NetworkQ
     pairing = words["pairing"]
     check_known("pairing", pairing, (FREE, *PAIRINGS))
     per_server = system.accelerators_per_server
+    degree, bandwidth_bps = reference_interfaces(per_server, system.network_bandwidth_bps, servers)
+    if "degree" in words:
+        degree, bandwidth_bps = words["degree"], system.network_bandwidth_bps
     cluster = ClusterSpec(
         servers,
-        words.get("degree", min(per_server, largest_degree(servers))),
-        system.network_bandwidth_bps,
+        degree,
+        bandwidth_bps,
         per_server,
         words["accelerator"],
         system.scale_up_bandwidth_bps,

@@ -111,9 +111,9 @@ class MachineWords(TypedDict, total=False):
     servers: int
     """Servers; 128, or those of the variant."""
     degree: int
-    """Training ports of a server; 4."""
+    """Training ports of a server, a NIC per accelerator for a transformer; 4."""
     bandwidth: Rate
-    """Of one port; 100Gbps."""
+    """Of one port, the accelerator's NIC for a transformer; 100Gbps."""
     accelerators_per_server: int
     """Accelerators of a server, as many as the catalogue says for a transformer; 4."""
     accelerator: Annotated[str, Word("NAME")]
