@@ -65,6 +65,14 @@ def test_tensor_parallelism_sums_160_times_a_mebibyte_for_64_tokens_of_llama_70b
     assert on_wire == pytest.approx(160 * 2**20 * 2 * 7 / 8)  # a ring's share of each AllReduce
 
 
+def test_sums_over_two_servers_send_an_eighth_of_the_activations_between_them() -> None:
+    """Each accelerator has an eighth of the sum after the reduce-scatter inside its server."""
+    one = columns("llama3-70b", Parallelism(16), "h100")
+    inside = float(reduce_s(columns("llama3-70b", Parallelism(8), "h100"), BARE, np.array([64.0]))[0])
+    between = float(reduce_s(one, BARE, np.array([64.0]))[0]) - inside
+    assert between * float(one.network_bytes_per_s[0]) == pytest.approx(160 * 2**20 / 8)
+
+
 def test_stages_hand_on_two_bytes_a_number_as_the_bytes_of_a_pass_say() -> None:
     model, split = find_transformer("llama3-70b"), Parallelism(pipeline=4)
     one = columns(model.name, split, "h100")

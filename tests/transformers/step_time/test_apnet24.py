@@ -38,6 +38,7 @@ def test_each_term_is_the_papers() -> None:
     dp_s = gradients * 2 * (d - 1) / d / effective(150e9, gradients)
     bubble_s = (p - 1) * (compute_s + pp_s + tp_s) / m
     assert times.compute_s == pytest.approx(compute_s)
+    assert times.model_flops * 8 == pytest.approx(times.compute_s * 0.4 * 125e12 * 6)  # 8 with recomputation
     assert times.tp_s == pytest.approx(tp_s)
     assert times.pp_s == pytest.approx(pp_s)
     assert times.dp_s == pytest.approx(dp_s)

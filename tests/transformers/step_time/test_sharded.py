@@ -17,6 +17,8 @@ from topoopt.transformers import (
     find_calibration,
 )
 from topoopt.transformers.step_time.calibration import Calibration
+from topoopt.transformers.step_time.case import case_of
+from topoopt.transformers.step_time.data_parallel_time import optimizer_step_s
 from topoopt.workloads.transformer import count_parameters, find_transformer
 
 MODEL = find_transformer("llama2-13b")
@@ -100,3 +102,12 @@ def test_gradients_of_zero_2_hide_like_those_of_zero_3() -> None:
     assert hides < bare / 3
     alone = waits_s(replace(ONE, zero=2), law=replace(LAW, gathers="alone"))
     assert alone == pytest.approx(bare)
+
+
+def test_an_optimizer_that_is_sharded_steps_in_a_shard_of_the_time() -> None:
+    def step_s(zero: int) -> float:
+        one = replace(ONE, zero=zero, shard=8 if zero else 0)
+        case = case_of(MODEL, configuration_table([one]), System("a100-80gb", 8, 2.4e12, 400e9), LAW)
+        return float(optimizer_step_s(case, np.array(float(MODEL.layers)))[0])
+
+    assert step_s(0) == pytest.approx(8 * step_s(1), rel=0.02)  # beside what is copied
