@@ -53,7 +53,7 @@ class OnOneFabric:
     @property
     def name(self) -> str:
         """The fabric."""
-        return self.served.name
+        return self.served.fabric
 
     @property
     def rate_per_s(self) -> float:
