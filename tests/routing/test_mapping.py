@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,18 +36,19 @@ CIRCULANT = topology_from_arrays(
 
 
 @pytest.mark.parametrize(
-    "routes",
+    "made",
     [
-        CoinChangeRoutes(CIRCULANT, seed=3),
-        CoinChangeRoutes(CIRCULANT, balance=False, coins=(1, 11)),
-        KShortestRoutes(CIRCULANT, 3, 2, "inverse-length", 7),
-        EcmpRoutes(CIRCULANT, 5),
-        SingleShortestRoutes(CIRCULANT),
-        explicit_routes(CIRCULANT, [Path((0, 1, 2), 0.25), Path((0, 7, 2), 0.75), Path((4, 5))]),
+        lambda: CoinChangeRoutes(CIRCULANT, seed=3),
+        lambda: CoinChangeRoutes(CIRCULANT, balance=False, coins=(1, 11)),
+        lambda: KShortestRoutes(CIRCULANT, 3, 2, "inverse-length", 7),
+        lambda: EcmpRoutes(CIRCULANT, 5),
+        lambda: SingleShortestRoutes(CIRCULANT),
+        lambda: explicit_routes(CIRCULANT, [Path((0, 1, 2), 0.25), Path((0, 7, 2), 0.75), Path((4, 5))]),
     ],
-    ids=lambda routes: routes.method,
+    ids=["coin-change", "two coins", "k-shortest", "ecmp", "single-shortest", "explicit"],
 )
-def test_routes_come_back_from_json_as_they_were(routes: Routes) -> None:
+def test_routes_come_back_from_json_as_they_were(made: Callable[[], Routes]) -> None:
+    routes = made()
     mapping = routes_to_mapping(routes)
     text = json.dumps(mapping)
     again = routes_from_mapping(json.loads(text), CIRCULANT)

@@ -11,7 +11,10 @@ from topoopt.search import Draft
 
 @pytest.mark.parametrize(
     ("model", "words"),
-    [("candle", {"servers": 8, "degree": 4, "budget": 60}), ("llama3-8b", {"servers": 4, "degree": 2})],
+    [
+        ("candle", {"servers": 8, "degree": 4, "budget": 60}),
+        ("llama3-8b", {"servers": 4, "degree": 2, "tp": 8}),
+    ],
 )
 def test_drafts_fall_to_the_answer_and_change_nothing(model: str, words: dict[str, Any]) -> None:
     told: list[Draft] = []

@@ -30,8 +30,8 @@ def dlrm(servers: int) -> Job:
 
 @pytest.fixture(scope="module")
 def usual() -> Plan:
-    """32 servers, planned as all few are."""
-    return make_plan(dlrm(32), OPTIONS, fabrics=("torus", "expander"))
+    """24 servers, planned as all few are."""
+    return make_plan(dlrm(24), OPTIONS, fabrics=("torus", "expander"))
 
 
 def document(plan: Plan) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def test_a_plan_is_the_same_where_simulations_are_not_kept(
     usual: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidate, "LARGEST_TO_KEEP", 1)
-    assert document(make_plan(dlrm(32), OPTIONS, fabrics=("torus", "expander"))) == document(usual)
+    assert document(make_plan(dlrm(24), OPTIONS, fabrics=("torus", "expander"))) == document(usual)
 
 
 def test_a_plan_is_the_same_where_paths_are_found_a_few_destinations_at_a_time(
@@ -55,7 +55,7 @@ def test_a_plan_is_the_same_where_paths_are_found_a_few_destinations_at_a_time(
 ) -> None:
     monkeypatch.setattr(import_module("topoopt.routing.link_loads"), "_PAIRS_AT_ONCE", 100)
     monkeypatch.setattr(k_shortest, "_PAIRS_TO_SORT", 100)
-    again = make_plan(dlrm(32), OPTIONS, fabrics=("torus", "expander"))
+    again = make_plan(dlrm(24), OPTIONS, fabrics=("torus", "expander"))
     assert again.outcome.iteration_time_s == pytest.approx(usual.outcome.iteration_time_s, rel=1e-4)
     for row, before in zip(again.baselines, usual.baselines, strict=True):
         assert row.outcome.iteration_time_s == pytest.approx(before.outcome.iteration_time_s, rel=1e-2)

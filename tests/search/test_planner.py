@@ -27,9 +27,9 @@ def zoo_job(model: str, servers: int, degree: int = 4, **settings: Any) -> Job:
     return make_job(graph, cluster, JobSettings(**{"memory_check": "off", **settings}))
 
 
-def test_dlrm_on_128_servers_ends_no_worse_than_data_parallelism() -> None:
+def test_dlrm_on_many_servers_ends_no_worse_than_data_parallelism() -> None:
     """With few proposals and the authors' moves, too."""
-    plan = make_plan(zoo_job("dlrm", 128), SearchOptions(mode="released", budget=50, chains=1), fabrics=())
+    plan = make_plan(zoo_job("dlrm", 64), SearchOptions(mode="released", budget=50, chains=1), fabrics=())
     assert plan.outcome.iteration_time_s <= plan.data_parallel.iteration_time_s
     assert plan.gap >= 0
 

@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from inspect import getfile, signature
 from pathlib import Path
@@ -26,8 +27,13 @@ ENTRIES = {"entry", "concurrent_entry"}
 SOURCE = Path(__file__).parents[3] / "src"
 
 
-def entries() -> Iterator[tuple[str, str]]:
-    """Yield module and name of every function that Python calls and Numba keeps on disk."""
+@cache
+def entries() -> tuple[Any, ...]:
+    """Return every function that Python calls and Numba keeps on disk."""
+    return tuple(getattr(import_module(module), name).py_func for module, name in named())
+
+
+def named() -> Iterator[tuple[str, str]]:
     for path in sorted(SOURCE.rglob("*.py")):
         text = path.read_text()
         if not any(f"@{word}" in text for word in ENTRIES):
@@ -47,16 +53,16 @@ def files(kernel: Any, met: set[FunctionType]) -> set[str]:
     return {getfile(function)}.union(*(files(other, met) for other in called))
 
 
-@pytest.mark.parametrize(("module", "name"), list(entries()))
-def test_a_kernel_of_several_files_has_a_stamp(module: str, name: str) -> None:
-    kernel = getattr(import_module(module), name).py_func
-    assert len(files(kernel, set())) == 1 or "stamp" in kernel.__code__.co_freevars
+def test_a_kernel_of_several_files_has_a_stamp() -> None:
+    several = [kernel for kernel in entries() if len(files(kernel, set())) > 1]
+    assert several
+    assert not [kernel for kernel in several if "stamp" not in kernel.__code__.co_freevars]
 
 
-@pytest.mark.parametrize(("module", "name"), list(entries()))
-def test_a_kernel_has_no_argument_that_may_be_omitted(module: str, name: str) -> None:
-    kernel = getattr(import_module(module), name).py_func
-    assert all(argument.default is argument.empty for argument in signature(kernel).parameters.values())
+def test_a_kernel_has_no_argument_that_may_be_omitted() -> None:
+    for kernel in entries():
+        arguments = signature(kernel).parameters.values()
+        assert all(argument.default is argument.empty for argument in arguments), kernel
 
 
 def test_numba_keeps_each_stamp_apart_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

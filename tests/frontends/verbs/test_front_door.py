@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import topoopt
+from tests.frontends.verbs.conftest import Printed, as_json
 from topoopt.base.errors import InvalidInput
 from topoopt.plans import Plan, plan_to_mapping
 from topoopt.workloads.transformer import find_transformer
@@ -43,18 +44,15 @@ def test_a_misspelled_name_is_an_attribute_error() -> None:
         topoopt.plna  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_words_are_the_flags_of_the_command(plan: Plan) -> None:
+def test_words_are_the_flags_of_the_command(plan: Plan, printed: Printed) -> None:
     command = [
         *("plan", "dlrm", "--servers", "8", "--degree", "2", "--bandwidth", "100Gbps"),
-        *("--fabrics", "none", "--budget", "40", "--json"),
+        *("--fabrics", "none", "--budget", "40"),
     ]
-    done = subprocess.run(
-        [sys.executable, "-m", "topoopt", *command], capture_output=True, text=True, check=True
-    )
-    printed, own = json.loads(done.stdout), json.loads(json.dumps(plan_to_mapping(plan)))
-    for document in (printed, own):
+    shown, own = printed(*command), as_json(plan_to_mapping(plan))
+    for document in (shown, own):
         del document["proposals_per_s"], document["search"]["cpu_s"]
-    assert printed == own
+    assert shown == own
 
 
 def test_amounts_are_text_or_si() -> None:

@@ -20,7 +20,7 @@ FEW = ("topoopt", "ideal-switch", "torus")
 def slow() -> ServingAnswer:
     """Llama 3 70B on few and slow ports, where keys and values are felt."""
     return topoopt.serving(
-        "llama3-70b", servers=4, degree=2, bandwidth="25Gbps", isl=8192, osl=512, rate=2.0, duration="1min",
+        "llama3-70b", servers=4, degree=2, bandwidth="25Gbps", isl=8192, osl=512, rate=2.0, duration="50s",
         prefill="1xtp2pp8", decode="1xtp4pp4", fabrics=FEW,
     )  # fmt: skip
 
@@ -28,7 +28,7 @@ def slow() -> ServingAnswer:
 @pytest.fixture(scope="module")
 def experts() -> ServingAnswer:
     return topoopt.serving(
-        "deepseek-v3", servers=8, isl=4096, osl=512, duration="1min", prefill="1xdp32ep32", decode="1xdp32ep32",
+        "deepseek-v3", servers=8, isl=4096, osl=512, duration="20s", prefill="1xdp32ep32", decode="1xdp32ep32",
         fabrics=["topoopt", "ideal-switch", "full-mesh"],
     )  # fmt: skip
 
