@@ -22,8 +22,8 @@ class Figures(NamedTuple):
 
 LIMITS = Figures(
     core_code_lines=74_450,
-    lines=145_138,
-    files=698,
+    lines=145_182,
+    files=700,
     imported_by_one_file_percent=16.7,
     private_called_once_percent=25.1,
     import_lines_percent=13.2,

@@ -41,7 +41,7 @@ Source = NamedSource | Described
 """The same, or a model that is described in Python."""
 _SETTINGS = ("compute", "precision", "optimizer", "memory_check", "embedding_factor")
 _RENAMED = {"embedding_factor": "embedding_bytes_factor"}
-_NETWORK = {"--degree": "degree", "--bandwidth": "link_bandwidth_bps"}
+_NETWORK = {"degree": "degree", "bandwidth": "link_bandwidth_bps"}
 _PLAIN_CLUSTER = ("servers", "degree", "accelerators_per_server", "accelerator", "links")
 _LEAST = {"accelerators": 2, "zero": 0, **dict.fromkeys(COUNTS_FROM_ZERO, 0)}
 """Smallest value of a number of a training; 1 for all others."""
