@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, TopoOptError
 from topoopt.base.units import format_time
-from topoopt.catalog import NETWORKS, NetworkRow, Table, compare
+from topoopt.catalog import Table, compare
 from topoopt.inference.deployment import Deployment, EngineSettings, Parallelism
 from topoopt.inference.fabric_deployments import Contender, SplitRates, contenders, split_rates, splits
 from topoopt.inference.fabric_evaluation import (
@@ -30,29 +30,34 @@ CLOSE = 2e-3
 """Rates that differ by less are equal."""
 
 
-@dataclass(frozen=True, eq=False)
-class ServedFabric(NetworkRow):
+@dataclass(frozen=True, eq=False, slots=True)
+class ServedFabric:
     """A row of the comparison.
 
     Attributes
     ----------
+    name : str
     deployment : Deployment
     on : OnFabric
     worth : NetworkWorth
         How much the network matters.
     served : Served
     laws : PoolLaws
+    network_usd : float or None
+        Price of the network; None where a part of it has none.
     usd_per_hour : float or None
         Servers, network and electricity.
     tried : int
         Deployments that were tried on this fabric.
     """
 
+    name: str
     deployment: Deployment
     on: OnFabric
     worth: NetworkWorth
     served: Served
     laws: PoolLaws
+    network_usd: float | None
     usd_per_hour: float | None
     tried: int = 1
 
@@ -130,18 +135,7 @@ class Trying:
         price = known_price(name, *ports, priced.pricing)
         per_hour = ownership(priced.terms, cluster.servers, price).usd_per_hour
         worth = network_worth(*ready, on.reach, on.load, cluster)
-        row = ServedFabric(
-            name,
-            NETWORKS[name].description,
-            cluster.server_bandwidth_bps,
-            one.deployment,
-            on,
-            worth,
-            *ready,
-            per_hour,
-            cost_usd=price.usd,
-            power_w=price.power_w,
-        )
+        row = ServedFabric(name, one.deployment, on, worth, *ready, price.usd, per_hour)
         return Tried(row, one.bound_per_s * share_left(on, *ready, question))
 
 

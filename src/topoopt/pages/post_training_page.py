@@ -181,7 +181,7 @@ def _networks(step: RlStep) -> list[Section]:
         number("step", "step_s"),
         *columns,
         text("weights by", "way"),
-        number("price", "cost_usd", usd),
+        number("price", "network_usd", usd),
         number("a step costs", "usd_per_step", dollars),
     )
     notes = tuple(f"{row.fabric}: {', '.join(row.unknown)}" for row in step.fabrics if row.unknown)
@@ -360,12 +360,12 @@ def _finetuning_networks(tuned: FineTuning) -> list[Section]:
     rows = table(
         "",
         first.fabrics,
-        text("network", "label"),
+        text("network", "fabric"),
         number("a server", "server_bandwidth_bps", format_bandwidth),
         *columns,
         number("waits", "exposed_s"),
         number("tax", "bandwidth_tax", ".3f"),
-        number("price", "cost_usd", usd),
+        number("price", "network_usd", usd),
         number("data set", "hours", lambda hours: duration(hours * 3600, 3)),
         number("costs", "usd", dollars),
     )
@@ -377,7 +377,7 @@ def _finetuning_networks(tuned: FineTuning) -> list[Section]:
 
 
 def _step_s(way: TunedWay, row: TunedFabric) -> float | None:
-    return next((one.step_s for one in way.fabrics if one.label == row.label), None)
+    return next((one.step_s for one in way.fabrics if one.fabric == row.fabric), None)
 
 
 def _cheapest(way: TunedWay) -> str:

@@ -73,7 +73,7 @@ def _fabrics(answer: ServingAnswer, rows: list[dict[str, Any]], asked: bool) -> 
         number("p90", "ttft_p90_s", _time),
         number("TPOT p50", "tpot_p50_s", _time),
         number("p90", "tpot_p90_s", _time),
-        number("network", "cost_usd", usd),
+        number("network", "network_usd", usd),
         number("$/1 M", cost, dollars),
         *((number("at goodput", "usd_per_million_tokens_at_goodput", dollars),) if asked else ()),
         text("binds", "binds"),

@@ -46,7 +46,7 @@ class ServedOnFabric:
     tpot_p99_s: float | None
     output_tokens_per_s: float
     usd_per_million_tokens: float | None
-    cost_usd: float | None
+    network_usd: float | None
     bandwidth_tax: float
     busiest_link: float
     binds: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
-from topoopt.catalog import NETWORKS, OWN, compare, find_accelerator, networks_of
+from topoopt.catalog import OWN, compare, find_accelerator, networks_of
 from topoopt.inference import Parallelism
 from topoopt.pricing import Iteration, NetworkPrice, OwnershipTerms, Pricing, known_price, ownership
 from topoopt.reinforcement.fabrics import (
@@ -307,15 +307,4 @@ def _row(
     sync_s = transport.sync_s(step.weight_bytes, max(step.network_sync_s, seconds["weights"]))
     phases = Phases(step.rollout, step.training, sync_s, step.overhead_s, waits["rollout"], waits["training"])
     step_s = take_turns(step.job, phases).step_s
-    return FabricRow(
-        name,
-        NETWORKS[name].description,
-        step.job.system.accelerators_per_server * step.job.system.network_bandwidth_bps,
-        seconds,
-        step_s,
-        None,
-        step.traffic.way,
-        network.missing,
-        cost_usd=network.usd,
-        power_w=network.power_w,
-    )
+    return FabricRow(name, seconds, step_s, network.usd, None, step.traffic.way, network.missing)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
-from topoopt.catalog import BYTES_PER_ELEMENT, NetworkRow
+from topoopt.catalog import BYTES_PER_ELEMENT
 from topoopt.jobs import transformer_of
 from topoopt.plans import ComparedFabric, Plan, compared_fabrics
 from topoopt.pricing import Ownership
@@ -26,8 +26,8 @@ HARDLY = 0.02
 DEGREES = ("tp", "pp", "dp", "cp", "ep", "micro_batch", "recompute", "zero")
 
 
-@dataclass(frozen=True, eq=False)
-class TunedFabric(NetworkRow):
+@dataclass(frozen=True, slots=True)
+class TunedFabric:
     """A way of fine-tuning on one network.
 
     Attributes
@@ -36,13 +36,18 @@ class TunedFabric(NetworkRow):
         Of a step, and of it what waits for communication between servers.
     bandwidth_tax : float
         Bytes on all links over those that have to move.
+    network_usd : float or None
+        None where the price of a part is not known.
     hours, usd : float or None
         Of the data set: servers, network and electricity.
     """
 
+    fabric: str
+    server_bandwidth_bps: float
     step_s: float
     exposed_s: float
     bandwidth_tax: float
+    network_usd: float | None
     hours: float | None
     usd: float | None
 
@@ -198,12 +203,14 @@ def _trained(model: TransformerModel, words: Mapping[str, Any]) -> int:
 def _fabric(row: ComparedFabric) -> TunedFabric:
     owned = row.ownership
     return TunedFabric(
-        **{name: getattr(row, name) for name in NetworkRow.__dataclass_fields__},
-        step_s=row.outcome.iteration_time_s,
-        exposed_s=row.outcome.exposed_communication_s,
-        bandwidth_tax=row.outcome.bandwidth_tax,
-        hours=None if owned is None else owned.run_hours,
-        usd=None if owned is None else owned.usd_per_run,
+        row.label,
+        row.server_bandwidth_bps,
+        row.outcome.iteration_time_s,
+        row.outcome.exposed_communication_s,
+        row.outcome.bandwidth_tax,
+        row.cost_usd,
+        None if owned is None else owned.run_hours,
+        None if owned is None else owned.usd_per_run,
     )
 
 
@@ -291,18 +298,12 @@ class FineTuning:
         for way in self.ways:
             head = {"kind": way.kind, "trained_parameters": way.trained, "failure": way.failure}
             shared = {**head, "split": way.name, "memory_bytes": way.memory_total_bytes}
-            names = ("fabric", "variant", "step_s", "exposed_s", "bandwidth_tax", "cost_usd", "hours", "usd")
+            names = ("fabric", "step_s", "exposed_s", "bandwidth_tax", "network_usd", "hours", "usd")
             if way.fabrics:
                 rows += [{**shared, **{name: getattr(one, name) for name in names}} for one in way.fabrics]
             else:
-                alone = {
-                    "fabric": "",
-                    "variant": "",
-                    "step_s": way.step_s,
-                    "exposed_s": 0.0,
-                    "bandwidth_tax": None,
-                }
-                rows.append({**shared, **alone, "cost_usd": 0.0, "hours": way.hours, "usd": way.usd})
+                alone = {"fabric": "", "step_s": way.step_s, "exposed_s": 0.0, "bandwidth_tax": None}
+                rows.append({**shared, **alone, "network_usd": 0.0, "hours": way.hours, "usd": way.usd})
         return rows
 
     def to_frame(self) -> Frame:

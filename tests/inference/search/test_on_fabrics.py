@@ -86,9 +86,9 @@ def test_times_grow_with_the_rate(experts: ServingAnswer) -> None:
 def test_cables_chosen_for_the_deployment_answer_as_many_as_a_switch_for_less(experts: ServingAnswer) -> None:
     own, switch = (row_of(experts, name) for name in ("topoopt", "ideal-switch"))
     assert own.evaluated.goodput_per_s == pytest.approx(switch.evaluated.goodput_per_s, rel=0.03)
-    assert own.served.cost_usd is not None
-    assert switch.served.cost_usd is not None
-    assert own.served.cost_usd < switch.served.cost_usd
+    assert own.served.network_usd is not None
+    assert switch.served.network_usd is not None
+    assert own.served.network_usd < switch.served.network_usd
     assert experts.winner is not None
     assert experts.winner.name != "ideal-switch"
 
@@ -114,7 +114,7 @@ def test_its_json_is_whole_and_its_page_says_the_winner(slow: ServingAnswer) -> 
         "kv_share_of_ttft",
         "pairing",
     }
-    assert wanted | {"cost_usd", "usd_per_million_tokens", "hops_share_of_tpot"} <= set(
+    assert wanted | {"network_usd", "usd_per_million_tokens", "hops_share_of_tpot"} <= set(
         document["fabrics"][0]
     )
     assert slow.winner is not None

@@ -301,7 +301,7 @@ def fabric_row(row: ServedFabric, rate_per_s: float) -> dict[str, Any]:
         "tpot_over_free_network": finite_or_none(worth.tpot_share),
         "kv_bandwidth_bps": worth.kv_bps,
         "token_bandwidth_bps": worth.token_bps,
-        "cost_usd": row.cost_usd,
+        "network_usd": row.network_usd,
         "usd_per_hour": row.usd_per_hour,
         "deployments_tried": row.tried,
         "closed_form": {

@@ -53,7 +53,7 @@ class OnOneFabric:
     @property
     def name(self) -> str:
         """The fabric."""
-        return self.served.fabric
+        return self.served.name
 
     @property
     def rate_per_s(self) -> float:
