@@ -1,8 +1,8 @@
 """A comparison of networks: each is evaluated for a row, and what cannot be evaluated is left out with the reason."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, TopoOptError
@@ -50,6 +50,10 @@ class NetworkRow:
     def name(self) -> str:
         """The label with the bandwidth of a server."""
         return f"{self.label}, {format_bandwidth(self.server_bandwidth_bps)}"
+
+    def network_json(self) -> dict[str, Any]:
+        """Return the network as plain values, without what a verb adds."""
+        return {"label": self.label, **{one.name: getattr(self, one.name) for one in fields(NetworkRow)}}
 
 
 class Table(NamedTuple, Generic[Row]):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, TopoOptError
 from topoopt.base.units import format_time
-from topoopt.catalog import Table, compare
+from topoopt.catalog import NETWORKS, NetworkRow, Table, compare
 from topoopt.inference.deployment import Deployment, EngineSettings, Parallelism
 from topoopt.inference.fabric_deployments import Contender, SplitRates, contenders, split_rates, splits
 from topoopt.inference.fabric_evaluation import (
@@ -31,43 +31,44 @@ CLOSE = 2e-3
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ServedFabric:
-    """A row of the comparison.
+class ServedFabric(NetworkRow):
+    """A fabric with the deployment that suits it best.
 
     Attributes
     ----------
-    name : str
     deployment : Deployment
     on : OnFabric
     worth : NetworkWorth
         How much the network matters.
     served : Served
     laws : PoolLaws
-    network_usd : float or None
-        Price of the network; None where a part of it has none.
     usd_per_hour : float or None
         Servers, network and electricity.
     tried : int
         Deployments that were tried on this fabric.
     """
 
-    name: str
     deployment: Deployment
     on: OnFabric
     worth: NetworkWorth
     served: Served
     laws: PoolLaws
-    network_usd: float | None
     usd_per_hour: float | None
     tried: int = 1
 
     @property
     def usd_per_million_tokens(self) -> float | None:
         """Dollars for a million tokens of answers at the rate of its figures; None where unknown, or not in time."""
-        rate = self.on.load.requests_per_s
-        if self.usd_per_hour is None or not rate or not self.on.in_time:
-            return None
-        return self.usd_per_hour / 3600 / (rate * self.on.load.answer_tokens) * 1e6
+        load = self.on.load
+        tokens_per_s = load.requests_per_s * load.answer_tokens
+        return usd_per_million(self.usd_per_hour, tokens_per_s) if self.on.in_time else None
+
+
+def usd_per_million(usd_per_hour: float | None, tokens_per_s: float) -> float | None:
+    """Return what a million tokens cost at so many a second; None where a price is unknown, or there are none."""
+    if usd_per_hour is None or not tokens_per_s > 0:
+        return None
+    return usd_per_hour / 3600 / tokens_per_s * 1e6
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -133,9 +134,18 @@ class Trying:
         cluster = question.cluster
         ports = cluster.servers, cluster.degree, cluster.link_bandwidth_bps
         price = known_price(name, *ports, priced.pricing)
-        per_hour = ownership(priced.terms, cluster.servers, price).usd_per_hour
-        worth = network_worth(*ready, on.reach, on.load, cluster)
-        row = ServedFabric(name, one.deployment, on, worth, *ready, price.usd, per_hour)
+        row = ServedFabric(
+            name,
+            NETWORKS[name].description,
+            cluster.server_bandwidth_bps,
+            one.deployment,
+            on,
+            network_worth(*ready, on.reach, on.load, cluster),
+            *ready,
+            ownership(priced.terms, cluster.servers, price).usd_per_hour,
+            cost_usd=price.usd,
+            power_w=price.power_w,
+        )
         return Tried(row, one.bound_per_s * share_left(on, *ready, question))
 
 

@@ -90,7 +90,7 @@ def published_orderings() -> tuple[PublishedOrdering, ...]:
     cluster = ClusterSpec(8, 8, 400e9, 8, "h100")
     names = ("ideal-switch", "full-mesh", "topoopt")
     answer = asked("deepseek-v3", cluster, RequestLoad(0, 4096, 512), (2.0, 0.05), names, Asked())
-    rows = {row.name: row for row in answer.fabrics}
+    rows = {row.fabric: row for row in answer.fabrics}
     dollars = {name: row.usd_per_million_tokens or float("nan") for name, row in rows.items()}
     found = []
     for name in names[1:]:
@@ -117,7 +117,7 @@ def switch_prices_usd(switch: ServedFabric, row: ServedFabric, accelerators: int
     Both in dollars an accelerator. What a dollar of network costs in an hour is taken from the two rows themselves.
     """
     hours = [one.usd_per_hour or 0.0 for one in (switch, row)]
-    networks = [one.network_usd or 0.0 for one in (switch, row)]
+    networks = [one.cost_usd or 0.0 for one in (switch, row)]
     each = (hours[0] - hours[1]) / (networks[0] - networks[1])
     rate = row.on.largest_rate_per_s / switch.on.largest_rate_per_s
     needed = networks[0] + ((1 + _SWITCHLESS[0] / 100) * hours[1] / rate - hours[0]) / each

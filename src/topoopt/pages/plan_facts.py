@@ -192,7 +192,7 @@ def served_tiles(served: ServedFigures) -> tuple[Tile, ...]:
         Tile("First token", _time(own.ttft_p50_s), f"p90 {_time(own.ttft_p90_s)}"),
         Tile("Each other token", _time(own.tpot_p50_s), f"p90 {_time(own.tpot_p90_s)}"),
         Tile("A million tokens", dollars(own.usd_per_million_tokens), "of answers"),
-        Tile("Price of the network", usd(own.network_usd), own.wiring),
+        Tile("Price of the network", usd(own.cost_usd), own.wiring),
     )
 
 
@@ -221,7 +221,7 @@ def served_sections(plan: Plan) -> tuple[Section, ...]:
         number("TPOT p50", "tpot_p50_s", _time),
         number("p90", "tpot_p90_s", _time),
         number("tax", "bandwidth_tax", ".2f"),
-        number("network", "network_usd", usd),
+        number("network", "cost_usd", usd),
         number("$/1 M", "usd_per_million_tokens", dollars),
         text("binds", "binds"),
     )

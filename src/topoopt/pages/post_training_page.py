@@ -1,6 +1,8 @@
 """Pages of post-training: ways of fine-tuning side by side, and a step of reinforcement learning by phase."""
 
 from functools import partial
+from operator import itemgetter
+from typing import Any
 
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.catalog import find_accelerator
@@ -23,7 +25,7 @@ from topoopt.pages.tables import (
     usd,
 )
 from topoopt.reinforcement import FabricRow, RlStep
-from topoopt.search import NAMES, FineTuning, TunedFabric, TunedWay
+from topoopt.search import NAMES, FineTuning, TunedWay
 
 TITLES = {"lora": "LoRA fine-tuning", "qlora": "QLoRA fine-tuning", "full": "Full fine-tuning"}
 HARDLY = "The network hardly matters here: twice its bandwidth would save less than 2 % of a step."
@@ -181,7 +183,7 @@ def _networks(step: RlStep) -> list[Section]:
         number("step", "step_s"),
         *columns,
         text("weights by", "way"),
-        number("price", "network_usd", usd),
+        number("price", "cost_usd", usd),
         number("a step costs", "usd_per_step", dollars),
     )
     notes = tuple(f"{row.fabric}: {', '.join(row.unknown)}" for row in step.fabrics if row.unknown)
@@ -359,13 +361,13 @@ def _finetuning_networks(tuned: FineTuning) -> list[Section]:
     columns = [number(f"{NAMES[way.kind]} step", partial(_step_s, way), format_time) for way in done]
     rows = table(
         "",
-        first.fabrics,
-        text("network", "fabric"),
+        first.fabric_rows,
+        text("network", "label"),
         number("a server", "server_bandwidth_bps", format_bandwidth),
         *columns,
         number("waits", "exposed_s"),
         number("tax", "bandwidth_tax", ".3f"),
-        number("price", "network_usd", usd),
+        number("price", "cost_usd", usd),
         number("data set", "hours", lambda hours: duration(hours * 3600, 3)),
         number("costs", "usd", dollars),
     )
@@ -376,16 +378,17 @@ def _finetuning_networks(tuned: FineTuning) -> list[Section]:
     return [Section("networks", "Networks", caption, (rows, Notes((_cheapest(first),))))]
 
 
-def _step_s(way: TunedWay, row: TunedFabric) -> float | None:
-    return next((one.step_s for one in way.fabrics if one.fabric == row.fabric), None)
+def _step_s(way: TunedWay, row: dict[str, Any]) -> float | None:
+    return next((one["step_s"] for one in way.fabric_rows if one["label"] == row["label"]), None)
 
 
 def _cheapest(way: TunedWay) -> str:
     """Return which network makes the data set cheapest, and how much slower the slowest is."""
-    priced = [row for row in way.fabrics if row.usd is not None]
-    slowest, fastest = (pick(way.fabrics, key=lambda row: row.step_s) for pick in (max, min))
-    line = f"Between {fastest.fabric} and {slowest.fabric} lie {slowest.step_s / fastest.step_s - 1:.1%} of a step."
+    priced = [row for row in way.fabric_rows if row["usd"] is not None]
+    slowest, fastest = (pick(way.fabric_rows, key=itemgetter("step_s")) for pick in (max, min))
+    longer = slowest["step_s"] / fastest["step_s"] - 1
+    line = f"Between {fastest['label']} and {slowest['label']} lie {longer:.1%} of a step."
     if not priced:
         return line
-    best = min(priced, key=lambda row: row.usd or 0.0)
-    return f"{line} The data set is cheapest on {best.fabric}: {dollars(best.usd)}."
+    best = min(priced, key=itemgetter("usd"))
+    return f"{line} The data set is cheapest on {best['label']}: {dollars(best['usd'])}."

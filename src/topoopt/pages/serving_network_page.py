@@ -47,14 +47,14 @@ def mattering(answer: ServingAnswer) -> str:
             "The network hardly matters here: on no fabric are the first token or a token 5 % longer than on one that "
             "takes no time."
         )
-    names = [row.name for row in answer.fabrics if row.served.worth.matters]
+    names = [row.fabric for row in answer.fabrics if row.served.worth.matters]
     worst = max(answer.fabrics, key=lambda row: max(_longer(row)))
     first, each = _longer(worst)
     where = "every fabric" if len(names) == len(answer.fabrics) > 1 else listed(names)
     if math.isinf(max(first, each)):
-        return f"The network matters on {where}: on {worst.name} requests pile up."
+        return f"The network matters on {where}: on {worst.fabric} requests pile up."
     what, share = ("the first token", first) if first > each else ("a token", each)
-    return f"The network matters on {where}: on {worst.name} it makes {what} {share:.0%} longer."
+    return f"The network matters on {where}: on {worst.fabric} it makes {what} {share:.0%} longer."
 
 
 def _longer(row: OnOneFabric) -> tuple[float, float]:
@@ -73,7 +73,7 @@ def _fabrics(answer: ServingAnswer, rows: list[dict[str, Any]], asked: bool) -> 
         number("p90", "ttft_p90_s", _time),
         number("TPOT p50", "tpot_p50_s", _time),
         number("p90", "tpot_p90_s", _time),
-        number("network", "network_usd", usd),
+        number("network", "cost_usd", usd),
         number("$/1 M", cost, dollars),
         *((number("at goodput", "usd_per_million_tokens_at_goodput", dollars),) if asked else ()),
         text("binds", "binds"),
@@ -138,12 +138,12 @@ def _traffic(answer: ServingAnswer) -> tuple[Section, ...]:
         facts({"prefill": f"servers {runs(prefill)}", "decode": f"servers {runs(decode)}"})
     ]
     if matrix.any():
-        blocks.append(heatmap("kv_traffic", f"Keys and values on {row.name}, bytes a second", matrix))
+        blocks.append(heatmap("kv_traffic", f"Keys and values on {row.fabric}, bytes a second", matrix))
     others = row.served.on.per_request.transfers * row.rate_per_s - matrix
     if others.max(initial=0.0) > 1:
         blocks.append(heatmap("fixed_traffic", "Experts and stages, bytes a second", others))
     caption = "Who sends keys and values to whom is chosen; what experts and stages send is not."
-    return (Section("traffic", f"Traffic on {row.name}", caption, tuple(blocks)),)
+    return (Section("traffic", f"Traffic on {row.fabric}", caption, tuple(blocks)),)
 
 
 def _time(seconds: float | None) -> str:

@@ -84,7 +84,7 @@ def _headline(answer: ServingAnswer) -> str:
     goals = question.objectives
     cost = answer.usd_per_million(best.goodput_per_s * question.demand.answer)
     price = "" if cost is None else f", for {dollars(cost)} a million tokens of answers"
-    where = f" on {answer.winner.name}" if answer.winner else ""
+    where = f" on {answer.winner.fabric}" if answer.winner else ""
     network = f" {mattering(answer)}" if answer.fabrics else ""
     return (
         f"{best.words}{where}: {best.goodput_per_s:.3g} requests a second, {goals.share:.0%} of them within "
@@ -94,7 +94,7 @@ def _headline(answer: ServingAnswer) -> str:
 
 
 def _times_title(answer: ServingAnswer) -> str:
-    where = f", on {answer.winner.name}" if answer.winner else ""
+    where = f", on {answer.winner.fabric}" if answer.winner else ""
     asked = answer.question.demand
     at = (
         "at the rate asked for"
@@ -107,7 +107,7 @@ def _times_title(answer: ServingAnswer) -> str:
 def _tiles(answer: ServingAnswer) -> tuple[Tile, ...]:
     best, row = answer.best, answer.row(answer.best, answer.usd_per_hour)
     fabric = (
-        (Tile("Network", answer.winner.name, NETWORKS[answer.winner.name].description),)
+        (Tile("Network", answer.winner.fabric, NETWORKS[answer.winner.fabric].description),)
         if answer.winner
         else ()
     )
@@ -139,7 +139,7 @@ def _warnings(answer: ServingAnswer) -> tuple[str, ...]:
         return (
             f"only {met:.1%} of the requests meet both objectives; take fewer clients, or more accelerators",
         )
-    where = f" on {answer.winner.name}, the best of the fabrics" if answer.winner else ""
+    where = f" on {answer.winner.fabric}, the best of the fabrics" if answer.winner else ""
     if best.goodput_per_s == 0:
         return (
             f"at {rate:g} requests a second only {met:.1%} meet both objectives{where}; at no rate enough do",

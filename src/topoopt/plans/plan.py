@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, Field
 
 from topoopt.base.answers import Provenance, ask, shows_itself
 from topoopt.catalog import NetworkRow
@@ -28,6 +30,8 @@ class ServedOnFabric:
         To the first token; None where there is none.
     tpot_mean_s, tpot_p50_s, tpot_p90_s, tpot_p99_s : float or None
         Of each token after it.
+    cost_usd : float or None
+        Price of the network; earlier plan files call it ``network_usd``.
     """
 
     fabric: str
@@ -46,7 +50,7 @@ class ServedOnFabric:
     tpot_p99_s: float | None
     output_tokens_per_s: float
     usd_per_million_tokens: float | None
-    network_usd: float | None
+    cost_usd: Annotated[float | None, Field(validation_alias=AliasChoices("cost_usd", "network_usd"))]
     bandwidth_tax: float
     busiest_link: float
     binds: str

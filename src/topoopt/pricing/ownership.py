@@ -62,6 +62,7 @@ class NetworkPrice:
     usd: float | None
     power_w: float | None
     missing: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +124,16 @@ class Ownership:
         """Hours of all years in which it trains."""
         return self.years * HOURS_OF_A_YEAR * self.utilization
 
+    def usd_for(self, seconds: float) -> float | None:
+        """Return what so many seconds of training cost; None where a price is not known."""
+        return None if self.usd_per_hour is None else self.usd_per_hour * seconds / 3600
+
 
 def network_price(bill: Bill) -> NetworkPrice:
     """Return the price and the watts of a bill, and what it leaves open."""
     missing = [f"price of {part}" for part in bill.price_missing]
     missing += [f"watts of {part}" for part in bill.power_missing]
-    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing))
+    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing), bill.note)
 
 
 def ownership(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
-from topoopt.catalog import largest_degree, networks_of, optical_switches, reference_interfaces
+from topoopt.catalog import NetworkRow, largest_degree, networks_of, optical_switches, reference_interfaces
 from topoopt.finder import LAYOUT_SPLITS, FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
 from topoopt.routing import Fabric, lay_traffic, max_load_s
@@ -142,18 +142,15 @@ OPTICAL_SWITCH = "3d-mems"
 
 
 @dataclass(frozen=True, slots=True)
-class FabricRow:
+class FabricRow(NetworkRow):
     """A step on one network.
 
     Attributes
     ----------
-    fabric : str
     network_s : mapping from a phase to float
         How long the fullest link needs for its bytes.
     step_s : float
         Where it needs longer than the ideal switch, the phase waits for the difference.
-    network_usd : float or None
-        Price of the network; None where that of a part is not known.
     usd_per_step : float or None
         Servers, network and electricity.
     way : str
@@ -162,10 +159,8 @@ class FabricRow:
         What nobody's figure says, so that a price is None.
     """
 
-    fabric: str
     network_s: Mapping[str, float]
     step_s: float
-    network_usd: float | None
     usd_per_step: float | None
     way: str
     unknown: tuple[str, ...] = ()

@@ -242,10 +242,7 @@ class RlStep:
     @property
     def usd_per_step(self) -> float | None:
         """Dollars of a step; None where a price is not known."""
-        owned = self.ownership
-        if owned is None or owned.usd_per_hour is None:
-            return None
-        return owned.usd_per_hour * self.step_s / 3600
+        return None if self.ownership is None else self.ownership.usd_for(self.step_s)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return every span of the step: pool, phase, when."""
@@ -329,7 +326,7 @@ class RlStep:
             "network_hardly_matters": self.network_hardly_matters,
             "spans": self.rows(),
             "ownership": None if self.ownership is None else asdict(self.ownership),
-            "fabrics": [asdict(row) for row in self.fabrics],
+            "fabrics": [{**asdict(row), "label": row.label} for row in self.fabrics],
             "skipped_fabrics": [list(row) for row in self.skipped],
             "rewiring": None if self.rewiring is None else self.rewiring.to_json(),
         }

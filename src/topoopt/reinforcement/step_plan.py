@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
-from topoopt.catalog import OWN, compare, find_accelerator, networks_of
+from topoopt.catalog import NETWORKS, OWN, compare, find_accelerator, networks_of
 from topoopt.inference import Parallelism
-from topoopt.pricing import Iteration, NetworkPrice, OwnershipTerms, Pricing, known_price, ownership
+from topoopt.pricing import OwnershipTerms, Pricing, known_price, ownership
 from topoopt.reinforcement.fabrics import (
     OPTICAL_SWITCH,
     TOPOOPT_OCS,
@@ -234,12 +234,19 @@ def with_fabrics(
     def row_of(name: str) -> FabricRow:
         seconds, best, waited_s = _phase_seconds(name, traffic, ways, rewiring, (ports, seed, every))
         network = known_price(name, places.servers, ports.degree, ports.bandwidth_bps, prices)
-        row = _row(step, name, seconds, ideal, network)
-        step_s = row.step_s + waited_s
-        one = Iteration(step_s, step.job.answers, step.job.tokens)
-        hourly = ownership(terms, places.servers, network, one).usd_per_hour
-        usd = None if hourly is None else hourly * step_s / 3600
-        return replace(row, step_s=step_s, usd_per_step=usd, way=best)
+        step_s = _step_s(step, seconds, ideal) + waited_s
+        return FabricRow(
+            name,
+            NETWORKS[name].description,
+            ports.degree * ports.bandwidth_bps,
+            seconds,
+            step_s,
+            ownership(terms, places.servers, network).usd_for(step_s),
+            best,
+            network.missing,
+            cost_usd=network.usd,
+            power_w=network.power_w,
+        )
 
     rows, skipped = compare(dict.fromkeys(names), row_of).or_infeasible("fabrics")
     return replace(step, fabrics=rows, skipped=skipped, rewiring=rewiring)
@@ -299,12 +306,9 @@ def _turns(step: RlStep, traffic: dict[str, Traffic], hidden_s: Mapping[str, flo
     return tuple(Turn({name: one}, lasting[name], hidden_s) for name, one in traffic.items())
 
 
-def _row(
-    step: RlStep, name: str, seconds: dict[str, float], ideal: dict[str, float], network: NetworkPrice
-) -> FabricRow:
+def _step_s(step: RlStep, seconds: Mapping[str, float], ideal: Mapping[str, float]) -> float:
     waits = {phase: max(0.0, seconds[phase] - ideal[phase]) for phase in seconds}
     transport = find_weight_transport(step.transport)
     sync_s = transport.sync_s(step.weight_bytes, max(step.network_sync_s, seconds["weights"]))
     phases = Phases(step.rollout, step.training, sync_s, step.overhead_s, waits["rollout"], waits["training"])
-    step_s = take_turns(step.job, phases).step_s
-    return FabricRow(name, seconds, step_s, network.usd, None, step.traffic.way, network.missing)
+    return take_turns(step.job, phases).step_s

@@ -26,7 +26,6 @@ from topoopt.search.fidelity_comparison import fabric_of_baseline as fabric_of_b
 from topoopt.search.finetuning import KINDS as KINDS
 from topoopt.search.finetuning import NAMES as NAMES
 from topoopt.search.finetuning import FineTuning as FineTuning
-from topoopt.search.finetuning import TunedFabric as TunedFabric
 from topoopt.search.finetuning import TunedWay as TunedWay
 from topoopt.search.finetuning import failed_way as failed_way
 from topoopt.search.finetuning import kind_words as kind_words

@@ -26,32 +26,6 @@ HARDLY = 0.02
 DEGREES = ("tp", "pp", "dp", "cp", "ep", "micro_batch", "recompute", "zero")
 
 
-@dataclass(frozen=True, slots=True)
-class TunedFabric:
-    """A way of fine-tuning on one network.
-
-    Attributes
-    ----------
-    step_s, exposed_s : float
-        Of a step, and of it what waits for communication between servers.
-    bandwidth_tax : float
-        Bytes on all links over those that have to move.
-    network_usd : float or None
-        None where the price of a part is not known.
-    hours, usd : float or None
-        Of the data set: servers, network and electricity.
-    """
-
-    fabric: str
-    server_bandwidth_bps: float
-    step_s: float
-    exposed_s: float
-    bandwidth_tax: float
-    network_usd: float | None
-    hours: float | None
-    usd: float | None
-
-
 @dataclass(frozen=True, eq=False)
 class TunedWay:
     """One way of fine-tuning.
@@ -77,7 +51,7 @@ class TunedWay:
         That all servers send in a step; 0 of one server.
     ownership : Ownership or None
         On the first network.
-    fabrics : tuple of TunedFabric
+    fabrics : tuple of ComparedFabric
         The first is the one that was planned; none of one server.
     plan : Plan or None
         What ``topoopt report`` and all else read; None of one server.
@@ -96,7 +70,7 @@ class TunedWay:
     capacity_bytes: float = 0.0
     network_bytes: float = 0.0
     ownership: Ownership | None = None
-    fabrics: tuple[TunedFabric, ...] = ()
+    fabrics: tuple[ComparedFabric, ...] = ()
     plan: Plan | None = None
 
     @property
@@ -124,13 +98,27 @@ class TunedWay:
         """All causes together."""
         return sum(self.memory_bytes.values())
 
+    @property
+    def fabric_rows(self) -> list[dict[str, Any]]:
+        """Each network with a step on it, and what the data set takes and costs there, as plain values."""
+        return [
+            {
+                **row.network_json(),
+                "step_s": row.outcome.iteration_time_s,
+                "exposed_s": row.outcome.exposed_communication_s,
+                "bandwidth_tax": row.outcome.bandwidth_tax,
+                "hours": row.ownership and row.ownership.run_hours,
+                "usd": row.ownership and row.ownership.usd_per_run,
+            }
+            for row in self.fabrics
+        ]
+
     def to_json(self) -> dict[str, Any]:
         """Return the way as plain values."""
         head = {"kind": self.kind, "trained_parameters": self.trained, "gradient_bytes": self.gradient_bytes}
         if self.failure:
             return {**head, "failure": self.failure}
         names = ("step_s", "compute_s", "exposed_s", "tokens_per_s", "capacity_bytes", "network_bytes")
-        rows = TunedFabric.__dataclass_fields__
         return {
             **head,
             "failure": "",
@@ -140,7 +128,7 @@ class TunedWay:
             "hours": self.hours,
             "usd": self.usd,
             "network_hardly_matters": self.network_hardly_matters,
-            "fabrics": [{name: getattr(row, name) for name in rows} for row in self.fabrics],
+            "fabrics": self.fabric_rows,
         }
 
 
@@ -169,7 +157,7 @@ def way_of_plan(kind: str, words: Mapping[str, Any], plan: Plan) -> TunedWay:
         capacity_bytes=training.capacity_bytes,
         network_bytes=wire_bytes,
         ownership=rows[0].ownership,
-        fabrics=tuple(_fabric(row) for row in rows),
+        fabrics=rows,
         plan=plan,
     )
 
@@ -198,20 +186,6 @@ def _trained(model: TransformerModel, words: Mapping[str, Any]) -> int:
     rare = {name: words[name] for name in ("adapter_rank", "adapters") if name in words}
     one = Configuration(tp=1, pp=1, dp=1, global_batch=1, sequence=1, **rare)
     return trained_parameters(model, one, 0).total
-
-
-def _fabric(row: ComparedFabric) -> TunedFabric:
-    owned = row.ownership
-    return TunedFabric(
-        row.label,
-        row.server_bandwidth_bps,
-        row.outcome.iteration_time_s,
-        row.outcome.exposed_communication_s,
-        row.outcome.bandwidth_tax,
-        row.cost_usd,
-        None if owned is None else owned.run_hours,
-        None if owned is None else owned.usd_per_run,
-    )
 
 
 def kind_words(kind: str, rank: int, adapters: str) -> dict[str, Any]:
@@ -298,12 +272,11 @@ class FineTuning:
         for way in self.ways:
             head = {"kind": way.kind, "trained_parameters": way.trained, "failure": way.failure}
             shared = {**head, "split": way.name, "memory_bytes": way.memory_total_bytes}
-            names = ("fabric", "step_s", "exposed_s", "bandwidth_tax", "network_usd", "hours", "usd")
             if way.fabrics:
-                rows += [{**shared, **{name: getattr(one, name) for name in names}} for one in way.fabrics]
+                rows += [{**shared, **row} for row in way.fabric_rows]
             else:
                 alone = {"fabric": "", "step_s": way.step_s, "exposed_s": 0.0, "bandwidth_tax": None}
-                rows.append({**shared, **alone, "network_usd": 0.0, "hours": way.hours, "usd": way.usd})
+                rows.append({**shared, **alone, "cost_usd": 0.0, "hours": way.hours, "usd": way.usd})
         return rows
 
     def to_frame(self) -> Frame:

@@ -39,10 +39,10 @@ def test_the_figures_of_an_answer_go_together(model: str) -> None:
     for one in found.fabrics:
         assert sum(one.parts_s.values()) == pytest.approx(one.iteration_time_s, rel=1e-9)
         assert found.bound_s <= one.iteration_time_s * (1 + 1e-9) <= one.most_time_s * (1 + 2e-9)
-    assert found.on_front
-    priced = [one for one in found.fabrics if one.network_usd is not None]
-    cheapest = min(priced, key=lambda one: (one.network_usd, one.iteration_time_s))
-    assert found.on_front[0] == cheapest.fabric
+    assert found.front
+    priced = [one for one in found.fabrics if one.cost_usd is not None]
+    cheapest = min(priced, key=lambda one: (one.cost_usd, one.iteration_time_s))
+    assert found.front[0] is cheapest
     assert found.best in {one.fabric for one in found.fabrics}
     assert found.job in found.sentence
 
@@ -69,9 +69,9 @@ def test_what_goes_from_all_to_all_is_relayed_and_rings_are_not() -> None:
 def test_an_unknown_price_stays_unknown_and_says_why() -> None:
     found = answer(model="dlrm", servers=8, degree=4, bandwidth="1.6Tbps", prices="2022")
     own = row(found, "topoopt")
-    assert own.network_usd is None
+    assert own.cost_usd is None
     assert own.note
-    assert found.to_json()["fabrics"][0]["network_usd"] is None
+    assert found.to_json()["fabrics"][0]["cost_usd"] is None
 
 
 def test_a_server_price_is_spread_over_the_hours_that_train() -> None:
@@ -86,10 +86,10 @@ def test_a_server_price_is_spread_over_the_hours_that_train() -> None:
         "maintenance": 0,
     }
     cheap, dear = (row(answer(**words, **free, server_price=usd), "topoopt") for usd in (0, 100e3))
-    assert cheap.network_usd is not None
+    assert cheap.cost_usd is not None
     assert dear.usd_per_hour is not None
-    assert cheap.usd_per_hour == pytest.approx(cheap.network_usd / 8760)
-    assert dear.usd_per_hour == pytest.approx((cheap.network_usd + 400e3) / 8760)
+    assert cheap.usd_per_hour == pytest.approx(cheap.cost_usd / 8760)
+    assert dear.usd_per_hour == pytest.approx((cheap.cost_usd + 400e3) / 8760)
     found = answer(**words, **free, server_price=100e3)
     tokens_per_hour = found.units * 3600 / dear.iteration_time_s
     assert dear.usd_per_unit == pytest.approx(dear.usd_per_hour / tokens_per_hour)

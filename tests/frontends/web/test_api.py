@@ -154,7 +154,7 @@ def test_a_page_is_the_estimate_and_its_charts(studio: Running) -> None:
     jsonschema.validate(said.json, schema_of(studio, "Page"))
     answer, figures = said.json["answer"], said.json["figures"]
     assert answer == studio.ask(f"/api/estimate?{words}").json
-    times_s = {row["name"]: row["iteration_time_s"] for row in answer["fabrics"]}
+    times_s = {row["title"]: row["iteration_time_s"] for row in answer["fabrics"]}
     points = {one["name"]: one["y"][0] for one in figures["money"]["series"] if one["name"] in times_s}
     assert points == pytest.approx(times_s)
     sums_s = [sum(parts) for parts in zip(*(one["y"] for one in figures["parts"]["series"]), strict=True)]

@@ -40,7 +40,7 @@ def row_of(answer: ServingAnswer, name: str) -> OnOneFabric:
 
 
 def test_every_fabric_has_a_row_with_the_parts_of_its_first_token(slow: ServingAnswer) -> None:
-    assert {row.name for row in slow.fabrics} | {name for name, _ in slow.skipped} == set(FEW)
+    assert {row.fabric for row in slow.fabrics} | {name for name, _ in slow.skipped} == set(FEW)
     assert set(FEW) < set(networks_of("serving"))
     for row in slow.fabrics:
         one = row.served.on.expected
@@ -86,11 +86,11 @@ def test_times_grow_with_the_rate(experts: ServingAnswer) -> None:
 def test_cables_chosen_for_the_deployment_answer_as_many_as_a_switch_for_less(experts: ServingAnswer) -> None:
     own, switch = (row_of(experts, name) for name in ("topoopt", "ideal-switch"))
     assert own.evaluated.goodput_per_s == pytest.approx(switch.evaluated.goodput_per_s, rel=0.03)
-    assert own.served.network_usd is not None
-    assert switch.served.network_usd is not None
-    assert own.served.network_usd < switch.served.network_usd
+    assert own.served.cost_usd is not None
+    assert switch.served.cost_usd is not None
+    assert own.served.cost_usd < switch.served.cost_usd
     assert experts.winner is not None
-    assert experts.winner.name != "ideal-switch"
+    assert experts.winner.fabric != "ideal-switch"
 
 
 def test_the_winner_meets_the_objectives_for_the_least_money(experts: ServingAnswer) -> None:
@@ -114,11 +114,11 @@ def test_its_json_is_whole_and_its_page_says_the_winner(slow: ServingAnswer) -> 
         "kv_share_of_ttft",
         "pairing",
     }
-    assert wanted | {"network_usd", "usd_per_million_tokens", "hops_share_of_tpot"} <= set(
+    assert wanted | {"cost_usd", "usd_per_million_tokens", "hops_share_of_tpot"} <= set(
         document["fabrics"][0]
     )
     assert slow.winner is not None
-    assert f"answer on {slow.winner.name}:" in str(slow)
+    assert f"answer on {slow.winner.fabric}:" in str(slow)
     assert len(slow.to_frame()) == len(slow.fabrics)
 
 

@@ -172,7 +172,7 @@ def served_figures(answer: ServingAnswer, own: OnOneFabric) -> ServedFigures:
         goals.ttft_s,
         goals.tpot_s,
         goals.share,
-        winner.name,
+        winner.fabric,
         answer.matters,
         tuple(_served(answer, row) for row in rows),
     )

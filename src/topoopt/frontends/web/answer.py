@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.base.errors import InvalidInput, TopoOptError
+from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import select_permutations
 from topoopt.frontends.web.closed_form import (
@@ -32,12 +32,10 @@ from topoopt.pricing import (
     DEFAULT_PRICES,
     LINK_TECHNOLOGIES,
     Iteration,
-    NetworkPrice,
     OwnershipTerms,
     Pricing,
     Running,
-    network_bill,
-    network_price,
+    known_price,
     ownership,
     pricing_of,
     server_price,
@@ -96,24 +94,19 @@ class Worth:
     def of(self, row: FabricEstimate, rule: FabricRule) -> FabricEstimate:
         """Return a row with its price; what nobody's figure says stays unknown, and the row says what."""
         size = self.cluster.servers, rule.interfaces, rule.bandwidth_bps
-        try:
-            bill = network_bill(rule.network.name, *size, self.pricing)
-        except TopoOptError as error:
-            network, note = NetworkPrice(None, None, (str(error),)), ""
-        else:
-            network, note = network_price(bill), bill.note
+        network = known_price(rule.network.name, *size, self.pricing)
         iteration = Iteration(row.iteration_time_s, self.samples, self.tokens)
         owned = ownership(self.terms, self.cluster.servers, network, iteration)
         missing = f"unknown: {', '.join(owned.unknown)}" if owned.unknown else ""
         return replace(
             row,
-            network_usd=network.usd,
+            cost_usd=network.usd,
             power_w=network.power_w,
             owned_usd=owned.total_usd,
             usd_per_hour=owned.usd_per_hour,
             network_usd_per_hour=owned.network_usd_per_hour,
             usd_per_unit=owned.usd_per_token if self.tokens else owned.usd_per_sample,
-            note="; ".join(filter(None, (note, missing))),
+            note="; ".join(filter(None, (network.note, missing))),
         )
 
 
@@ -181,14 +174,15 @@ def answer_question(question: Question) -> StudioAnswer:
 def _row(rule: FabricRule, form: ClosedForm) -> FabricEstimate:
     return FabricEstimate(
         rule.network.name,
-        rule.key,
-        rule.label,
         rule.size.description,
         rule.server_bandwidth_bps,
+        rule.key,
+        rule.label,
         form.iteration_time_s,
         form.most_time_s,
         form.parts_s,
         form.configuration,
+        variant=rule.size.variant,
     )
 
 

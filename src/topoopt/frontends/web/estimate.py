@@ -6,7 +6,7 @@ from shlex import quote
 from typing import Any
 
 from topoopt.base.units import format_bandwidth, format_time
-from topoopt.catalog import NETWORKS, OWN
+from topoopt.catalog import NETWORKS, OWN, NetworkRow
 from topoopt.frontends.web.question import Question
 from topoopt.pages import dollars, listed
 from topoopt.plans import front
@@ -19,21 +19,15 @@ ACCURACY = (
 
 
 @dataclass(frozen=True, slots=True)
-class FabricEstimate:
+class FabricEstimate(NetworkRow):
     """The job on one fabric, in closed form.
 
     Attributes
     ----------
-    fabric : str
-        As in the table of fabrics.
     rule : str
         How it is dimensioned, as a baseline of a plan.
-    name : str
+    title : str
         What it is called in charts.
-    label : str
-        What tells it from others, for people.
-    server_bandwidth_bps : float
-        All ports of a server, each way.
     iteration_time_s : float
         Of an iteration: rings and neighbors have links of their own, what goes from all to all is relayed.
     most_time_s : float
@@ -42,25 +36,20 @@ class FabricEstimate:
         Where the time goes; they add up to it.
     configuration : str
         How the model is split, in a few words.
-    network_usd, owned_usd : float or None
-        The network's price; with servers and what running them takes over the years. None where a price is not known.
+    owned_usd : float or None
+        Network, servers and what running them takes over the years; None where a price is not known.
     usd_per_hour, usd_per_unit : float or None
         Of all that is owned; for a token or a sample.
     network_usd_per_hour : float or None
         Of the network with what it takes to run it.
     """
 
-    fabric: str
     rule: str
-    name: str
-    label: str
-    server_bandwidth_bps: float
+    title: str
     iteration_time_s: float
     most_time_s: float
     parts_s: Mapping[str, float]
     configuration: str
-    network_usd: float | None = None
-    power_w: float | None = None
     owned_usd: float | None = None
     usd_per_hour: float | None = None
     usd_per_unit: float | None = None
@@ -126,14 +115,13 @@ class StudioAnswer:
     warnings: tuple[str, ...] = ()
 
     @property
-    def on_front(self) -> tuple[str, ...]:
+    def front(self) -> tuple[FabricEstimate, ...]:
         """The fabrics that no other beats in both price and time, the cheapest first."""
-        rows = front(self.fabrics, lambda row: row.network_usd, lambda row: row.iteration_time_s)
-        return tuple(row.fabric for row in rows)
+        return front(self.fabrics, lambda row: row.cost_usd, lambda row: row.iteration_time_s)
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""
-        shown = self.on_front
+        shown = [row.fabric for row in self.front]
         return {
             "question": self.question.words,
             "command": command_line(self.question),
@@ -154,6 +142,7 @@ class StudioAnswer:
             "fabrics": [
                 {
                     **asdict(row),
+                    "label": row.label,
                     "gap": row.iteration_time_s / self.bound_s - 1 if self.bound_s else None,
                     "on_front": row.fabric in shown,
                 }
@@ -182,15 +171,15 @@ def best_fabric(answer: StudioAnswer) -> FabricEstimate:
         return min(known, key=lambda row: (row.usd_per_unit or 0.0, row.iteration_time_s))
     fastest = min(row.iteration_time_s for row in answer.fabrics)
     near = [row for row in answer.fabrics if row.iteration_time_s <= NEAR * fastest]
-    priced = [row for row in near if row.network_usd is not None]
-    return min(priced or near, key=lambda row: (row.network_usd or 0.0, row.iteration_time_s))
+    priced = [row for row in near if row.cost_usd is not None]
+    return min(priced or near, key=lambda row: (row.cost_usd or 0.0, row.iteration_time_s))
 
 
 def sentence(answer: StudioAnswer, best: FabricEstimate) -> str:
     """Return which network, how long an iteration takes on it, and what it costs."""
     ports, each = answer.question.degree, format_bandwidth(answer.question.bandwidth_bps)
     machines = f"{answer.accelerators:,} {answer.accelerator.upper()}"
-    price = "at a price that the list does not have" if best.network_usd is None else usd(best.network_usd)
+    price = "at a price that the list does not have" if best.cost_usd is None else usd(best.cost_usd)
     ports_words = f"{ports} ports of {each} a server" if ports > 1 else f"one port of {each} a server"
     if best.fabric == "fat-tree":
         ports_words = f"half the ports, {format_bandwidth(best.server_bandwidth_bps)} a server"
@@ -226,11 +215,11 @@ def reason(answer: StudioAnswer, best: FabricEstimate) -> str:
     if cheap:
         row = min(cheap, key=lambda one: one.iteration_time_s)
         slower = row.iteration_time_s / best.iteration_time_s - 1
-        parts.append(f"{name_of(row)} costs {usd(row.network_usd)}, and takes {slower:.1%} longer.")
+        parts.append(f"{name_of(row)} costs {usd(row.cost_usd)}, and takes {slower:.1%} longer.")
     if fast:
         row = min(fast, key=lambda one: one.iteration_time_s)
         faster = 1 - row.iteration_time_s / best.iteration_time_s
-        parts.append(f"{name_of(row)} is {faster:.1%} faster, for {usd(row.network_usd)}.")
+        parts.append(f"{name_of(row)} is {faster:.1%} faster, for {usd(row.cost_usd)}.")
     if not parts:
         parts.append("No other fabric here is faster, and none is cheaper.")
     return " ".join([*parts, above])
@@ -251,7 +240,7 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
     slower = row.iteration_time_s / best.iteration_time_s - 1
     pace = "as fast" if abs(slower) <= SAME else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
     return (
-        f"{said}; next comes {inside(row)}, {pace} for {usd(row.network_usd)}, {_dearer(row, best):.2%} dearer "
+        f"{said}; next comes {inside(row)}, {pace} for {usd(row.cost_usd)}, {_dearer(row, best):.2%} dearer "
         f"a {answer.unit}{_saved_and_lost(row, best)}."
     )
 
@@ -277,7 +266,7 @@ def _dearer(row: FabricEstimate, best: FabricEstimate) -> float:
 
 
 def _cheaper(row: FabricEstimate, best: FabricEstimate) -> bool:
-    return row.network_usd is not None and best.network_usd is not None and row.network_usd < best.network_usd
+    return row.cost_usd is not None and best.cost_usd is not None and row.cost_usd < best.cost_usd
 
 
 def name_of(row: FabricEstimate) -> str:

@@ -28,7 +28,6 @@ from topoopt.frontends.web.openapi import openapi
 from topoopt.frontends.web.plan_desk import FILES, PlanDesk, UnknownPlan
 from topoopt.frontends.web.question import Question, known_models, question_of
 from topoopt.pages import BarChart, LineChart, Series, figure
-from topoopt.plans import front
 from topoopt.pricing import LINK_TECHNOLOGIES, PRICE_TABLES
 from topoopt.schema.files import parse_json
 from topoopt.schema.words import QuestionWords, described
@@ -289,15 +288,20 @@ def page_fields(first: Question, files: frozenset[str]) -> dict[str, Any]:
 
 def figures(answer: StudioAnswer) -> dict[str, Any]:
     """Return the charts by name, as the report's modules of JavaScript draw them."""
-    rows = [row for row in answer.fabrics if row.network_usd is not None]
-    best = front(rows, lambda row: row.network_usd, lambda row: row.iteration_time_s)
+    rows = [row for row in answer.fabrics if row.cost_usd is not None]
     wide = [row for row in rows if row.most_time_s > SEEN * row.iteration_time_s]
     series = [
-        Series(FRONT, _usd(best), tuple(row.iteration_time_s for row in best), stepped=True, marked=False)
+        Series(
+            FRONT,
+            _usd(answer.front),
+            tuple(row.iteration_time_s for row in answer.front),
+            stepped=True,
+            marked=False,
+        )
     ]
-    series += [Series(row.name, _usd([row]), (row.iteration_time_s,), joined=False) for row in rows]
+    series += [Series(row.title, _usd([row]), (row.iteration_time_s,), joined=False) for row in rows]
     if wide:
-        names = tuple(row.name for row in wide)
+        names = tuple(row.title for row in wide)
         series.append(
             Series(
                 RELAYED,
@@ -317,7 +321,7 @@ def figures(answer: StudioAnswer) -> dict[str, Any]:
 def _parts(answer: StudioAnswer) -> BarChart:
     rows = sorted(answer.fabrics, key=lambda row: row.iteration_time_s)
     used = [part for part in PARTS if any(part in row.parts_s for row in rows)]
-    names = tuple(row.name for row in rows)
+    names = tuple(row.title for row in rows)
     series = tuple(
         Series(PARTS[part], names, tuple(row.parts_s.get(part, 0.0) for row in rows)) for part in used
     )
@@ -333,4 +337,4 @@ def _parts(answer: StudioAnswer) -> BarChart:
 
 
 def _usd(rows: list[FabricEstimate] | tuple[FabricEstimate, ...]) -> tuple[float, ...]:
-    return tuple(row.network_usd for row in rows if row.network_usd is not None)
+    return tuple(row.cost_usd for row in rows if row.cost_usd is not None)

@@ -127,7 +127,11 @@ def _schemas() -> dict[str, Any]:
     words = {word.name: {**_kind(word), "description": word.text} for word in described(QuestionWords)}
     question = {"model": {**TEXT, "description": MODEL}, **words}
     fabric = _of_noun(FabricEstimate)
-    fabric["properties"] |= {"gap": {"type": ["number", "null"]}, "on_front": {"type": "boolean"}}
+    fabric["properties"] |= {
+        "label": dict(TEXT),
+        "gap": {"type": ["number", "null"]},
+        "on_front": {"type": "boolean"},
+    }
     texts = (
         "command",
         "kind",

@@ -11,7 +11,7 @@ from topoopt.base.answers import Frame, Provenance, frame, shows_itself
 from topoopt.base.arrays import Floats
 from topoopt.base.units import finite_or_none
 from topoopt.catalog import find_accelerator
-from topoopt.inference.fabric_comparison import ServedFabric
+from topoopt.inference.fabric_comparison import ServedFabric, usd_per_million
 from topoopt.inference.network.placement import on_servers
 from topoopt.inference.network.reach import StepReach
 from topoopt.inference.search.candidates import Candidate, ParetoPoint
@@ -135,7 +135,7 @@ class ServingAnswer:
 
     def row_of(self, fabric: str) -> OnOneFabric | None:
         """Return the row of a fabric, if it is there."""
-        return next((row for row in self.fabrics if row.name == fabric), None)
+        return next((row for row in self.fabrics if row.fabric == fabric), None)
 
     def _meets(self, one: Evaluated) -> bool:
         return one.run.attainment(self.question.objectives) >= self.question.objectives.share
@@ -202,7 +202,7 @@ class ServingAnswer:
     def fabric_row(self, row: OnOneFabric) -> dict[str, Any]:
         """Return a fabric as plain values: the deployment on it, simulated, and what the network takes."""
         return {
-            "fabric": row.name,
+            **row.served.network_json(),
             **self.row(row.evaluated, row.served.usd_per_hour),
             **fabric_row(row.served, row.rate_per_s),
         }
@@ -243,7 +243,7 @@ class ServingAnswer:
             "deployment": deployment_json(self.best.candidate.deployment),
             "best": self.row(self.best, self.usd_per_hour),
             **(network_json(network) if network else {}),
-            "winner": winner.name if winner else None,
+            "winner": winner.fabric if winner else None,
             "network_matters": self.matters if self.fabrics else None,
             "fabrics": [self.fabric_row(row) for row in self.fabrics],
             "skipped_fabrics": [{"fabric": name, "reason": why} for name, why in self.skipped],
@@ -251,13 +251,6 @@ class ServingAnswer:
             "pareto": [asdict(point) for point in self.front],
             "provenance": asdict(Provenance(seed=question.seed)),
         }
-
-
-def usd_per_million(usd_per_hour: float | None, tokens_per_s: float) -> float | None:
-    """Return what a million tokens cost at so many a second; None where a price is unknown, or there are none."""
-    if usd_per_hour is None or not tokens_per_s > 0:
-        return None
-    return usd_per_hour / 3600 / tokens_per_s * 1e6
 
 
 def network_json(network: NetworkQuestion) -> dict[str, Any]:
@@ -301,7 +294,6 @@ def fabric_row(row: ServedFabric, rate_per_s: float) -> dict[str, Any]:
         "tpot_over_free_network": finite_or_none(worth.tpot_share),
         "kv_bandwidth_bps": worth.kv_bps,
         "token_bandwidth_bps": worth.token_bps,
-        "network_usd": row.network_usd,
         "usd_per_hour": row.usd_per_hour,
         "deployments_tried": row.tried,
         "closed_form": {

@@ -51,9 +51,9 @@ class OnOneFabric:
     evaluated: Evaluated
 
     @property
-    def name(self) -> str:
-        """The fabric."""
-        return self.served.name
+    def fabric(self) -> str:
+        """Name of the fabric."""
+        return self.served.fabric
 
     @property
     def rate_per_s(self) -> float:

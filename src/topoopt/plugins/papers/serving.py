@@ -168,7 +168,7 @@ def scale_up_rows() -> Iterator[tuple[Row, Comparison]]:
         (Contender(float("inf"), given),),
         silent,
     )
-    rows = {row.name: row for row in answer.fabrics}
+    rows = {row.fabric: row for row in answer.fabrics}
     switch = rows[SWITCH]
     for name in SWITCHLESS:
         row = rows[name]
@@ -192,7 +192,7 @@ def scale_up_rows() -> Iterator[tuple[Row, Comparison]]:
                     fabric=name,
                     has=price["has_usd"],
                     needs=price["needs_usd"],
-                    own=(row.network_usd or float("nan")) / ACCELERATORS,
+                    own=(row.cost_usd or float("nan")) / ACCELERATORS,
                 ),
             )
 

@@ -85,10 +85,7 @@ class FabricAvailability:
         del course["failures"]  # they are among the parts
         owned = self.row.ownership
         return {
-            "fabric": self.row.fabric,
-            "label": self.row.label,
-            "server_bandwidth_bps": self.row.server_bandwidth_bps,
-            "cost_usd": self.row.cost_usd,
+            **self.row.network_json(),
             "iteration_time_s": self.row.outcome.iteration_time_s,
             "effective_iteration_time_s": None if effective_s == float("inf") else effective_s,
             "usd_per_hour": None if owned is None else owned.usd_per_hour,

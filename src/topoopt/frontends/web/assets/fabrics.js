@@ -6,7 +6,7 @@ const WIDE = ["Fabric", "Split"];
 export function drawChoices(place, answer, chosen, onChoose) {
   const focused = document.activeElement?.dataset?.fabric;
   place.replaceChildren(...answer.fabrics.map((row) => {
-    const button = element("button", { type: "button", text: row.name, title: row.label, "aria-pressed": String(row.fabric === chosen), "data-fabric": row.fabric });
+    const button = element("button", { type: "button", text: row.title, title: row.description, "aria-pressed": String(row.fabric === chosen), "data-fabric": row.fabric });
     button.addEventListener("click", () => onChoose(row.fabric));
     return button;
   }));
@@ -16,8 +16,8 @@ export function drawChoices(place, answer, chosen, onChoose) {
 export function drawNumbers(place, answer, chosen) {
   const unit = `A million ${answer.unit}s`;
   const columns = [
-    ["Fabric", (row) => row.label], ["Iteration", (row) => seconds(row.iteration_time_s), 1], ["Above bound", (row) => percent(row.gap), 1],
-    ["Network", (row) => dollars(row.network_usd), 1], ["Power", (row) => watts(row.power_w), 1],
+    ["Fabric", (row) => row.description], ["Iteration", (row) => seconds(row.iteration_time_s), 1], ["Above bound", (row) => percent(row.gap), 1],
+    ["Network", (row) => dollars(row.cost_usd), 1], ["Power", (row) => watts(row.power_w), 1],
     ["An hour", (row) => dollars(row.usd_per_hour), 1],
     [unit, (row) => dollars(row.usd_per_unit === null ? null : row.usd_per_unit * 1e6), 1],
     ["A server has", (row) => rate(row.server_bandwidth_bps), 1], ["Split", (row) => row.configuration], ["Remark", (row) => row.note],

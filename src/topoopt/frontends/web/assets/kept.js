@@ -18,7 +18,7 @@ export class Kept {
   get dots() {
     return this.rows.map((row, index) => {
       const best = bestOf(row.answer);
-      return { letter: LETTERS[index], usd: best.network_usd, s: best.iteration_time_s, said: `${row.answer.job}, ${best.name}` };
+      return { letter: LETTERS[index], usd: best.cost_usd, s: best.iteration_time_s, said: `${row.answer.job}, ${best.title}` };
     });
   }
 
@@ -63,7 +63,7 @@ export class Kept {
       drop.addEventListener("click", () => this.drop(index));
       const cells = [
         letter, `${answer.job} on ${answer.accelerators.toLocaleString("en-US")} ${answer.accelerator.toUpperCase()}`,
-        `${answer.question.degree} × ${answer.question.bandwidth}`, best.name, seconds(best.iteration_time_s), dollars(best.network_usd),
+        `${answer.question.degree} × ${answer.question.bandwidth}`, best.title, seconds(best.iteration_time_s), dollars(best.cost_usd),
         best.usd_per_unit === null ? "unknown" : `${dollars(best.usd_per_unit * 1e6)} ${answer.unit}s`,
       ];
       body.append(element("tr", {}, ...cells.map((text) => element("td", { text })), element("td", {}, open, " ", drop)));

@@ -35,7 +35,7 @@ function withPlan(figure, plan) {
   const rows = plan ? plan.fabrics.filter((row) => row.cost_usd !== null) : [];
   if (!rows.length) return figure;
   return withSeries(figure, {
-    name: PLANNED, color: 0, hollow: true, mark: "diamond", x: rows.map((row) => row.cost_usd), y: rows.map((row) => row.iteration_time_s), labels: rows.map((row) => row.name),
+    name: PLANNED, color: 0, hollow: true, mark: "diamond", x: rows.map((row) => row.cost_usd), y: rows.map((row) => row.iteration_time_s), labels: rows.map((row) => row.title),
   });
 }
 

@@ -26,7 +26,7 @@ function show(page) {
   const tiles = [
     ["Iteration", seconds(best.iteration_time_s), best.most_time_s > best.iteration_time_s ? `at most ${seconds(best.most_time_s)} if all is relayed` : best.configuration],
     ["Bound", seconds(next.bound_s), `${percent(best.gap)} above it; ${next.bound_words}`],
-    ["Network", dollars(best.network_usd), best.label],
+    ["Network", dollars(best.cost_usd), best.description],
   ];
   if (best.usd_per_hour !== null) tiles.push(["An hour", dollars(best.usd_per_hour), "network, servers and running them; terms below"]);
   if (best.usd_per_unit !== null) tiles.push([`A million ${next.unit}s`, dollars(best.usd_per_unit * 1e6), "the same, for what is trained in it"]);
@@ -48,12 +48,12 @@ function pictures() {
 /* What a plan has simulated, by the names that the page has for fabrics. */
 function planned(plan) {
   const own = { rule: "topoopt", iteration_time_s: plan.iteration_time_s, cost_usd: plan.cost_usd };
-  return [own, ...plan.fabrics].map((row) => ({ ...row, name: answer.fabrics.find((one) => one.rule === row.rule)?.name ?? row.rule }));
+  return [own, ...plan.fabrics].map((row) => ({ ...row, title: answer.fabrics.find((one) => one.rule === row.rule)?.title ?? row.rule }));
 }
 
 /* A click in a chart says what is written of a point: the fabric is the first or the second line of it. */
 function chooseNamed(lines) {
-  const row = answer.fabrics.find((one) => lines.slice(0, 2).includes(one.name));
+  const row = answer.fabrics.find((one) => lines.slice(0, 2).includes(one.title));
   if (row) choose(row.fabric);
 }
 
