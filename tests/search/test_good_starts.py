@@ -1,6 +1,7 @@
 """What a search starts from: many changes at once, on wirings of their own; and what it finds from there."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from topoopt.catalog import ClusterSpec
 from topoopt.finder.fabric_request import GROUPS_BY_FAMILY
 from topoopt.jobs import AUTO_BUCKET, Job, JobSettings, make_job, operators_of
-from topoopt.search import SearchOptions, make_plan
+from topoopt.search import SearchOptions, alternating_optimization, make_plan
 from topoopt.search.alternating_optimization import Beginning, run_chains
 from topoopt.search.candidates.candidate import simulated
 from topoopt.search.operator_search import simulated_starts
@@ -89,7 +90,10 @@ def test_nothing_starts_that_does_not_fit() -> None:
     assert all(fits(job, row.strategy) for row in rows)
 
 
-def test_chains_begin_where_they_are_told_in_one_process_or_two(small_job: MakeJob) -> None:
+def test_chains_begin_where_they_are_told_one_by_one_or_side_by_side(
+    small_job: MakeJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alternating_optimization, "_pool", ThreadPoolExecutor)  # test_planner has processes
     job = small_job(8, batch=8)
     starts = simulated_starts(job, STRIDES)
     begin = [Beginning(row.strategy, (row.rules,)) for row in starts[:3]]

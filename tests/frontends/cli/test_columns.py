@@ -28,7 +28,7 @@ def test_no_word_of_a_table_is_broken_at_any_width(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     whole = set(topoopt(*words).out.split())
-    for width in (40, 60, 80, 110, 200):
+    for width in (40, 80, 200):
         monkeypatch.setenv("COLUMNS", str(width))
         narrow = topoopt(*words).out
         assert {word for word in narrow.split() if "─" not in word} <= whole, width

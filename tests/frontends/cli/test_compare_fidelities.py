@@ -8,6 +8,7 @@ from tests.frontends.cli.conftest import Topoopt
 from topoopt.collectives import COLLECTIVE_NAMES
 
 WORDS = ("--fabrics", "ideal-switch,fat-tree,torus", "--baseline-budget", "20", "--simulators")
+ONE = ("--fabrics", "ideal-switch", *WORDS[2:])
 
 
 def test_each_fabric_has_both_times_their_difference_and_the_tasks_behind_it(
@@ -32,14 +33,14 @@ def test_each_fabric_has_both_times_their_difference_and_the_tasks_behind_it(
 
 
 def test_the_times_are_those_of_simulate(topoopt: Topoopt, plan_file: str) -> None:
-    own = json.loads(topoopt("compare", plan_file, *WORDS, "packet,analytic", "--json").out)["fabrics"][0]
+    own = json.loads(topoopt("compare", plan_file, *ONE, "packet,analytic", "--json").out)["fabrics"][0]
     alone = json.loads(topoopt("simulate", plan_file, "--simulator", "packet", "--json").out)
     assert own["iteration_times_s"]["packet"] == alone["iteration_time_s"]
     assert own["simulator"] == "packet"
 
 
 def test_the_table_shows_both(topoopt: Topoopt, plan_file: str) -> None:
-    printed = topoopt("compare", plan_file, *WORDS, "analytic,flow").out
+    printed = topoopt("compare", plan_file, *ONE, "analytic,flow").out
     assert "flow against analytic" in printed
     assert "Tasks that differ most" in printed
 

@@ -1,6 +1,7 @@
 """Who may ask, and what a browser may do with the answer."""
 
 import http.client
+import json
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 import topoopt
 from tests.frontends.web.conftest import LONGEST_S, Running, needs_libraries
+from topoopt.frontends.cli import main
 
 
 def status(studio: Running, path: str, **headers: str) -> tuple[int, dict[str, str]]:
@@ -77,9 +79,10 @@ def test_a_token_of_ones_own_holds_on_this_machine_too(start: Callable[..., Any]
         assert status(studio, "/", Authorization="Bearer a long secret")[0] == 200
 
 
-def test_it_ends_by_itself_where_that_is_asked(start: Callable[..., Any]) -> None:
-    with start("--seconds", "1") as studio:
-        assert studio.process.wait(LONGEST_S) == 0
+@needs_libraries
+def test_it_ends_by_itself_where_that_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["studio", "--port", "0", "--seconds", "0.1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["token"] is None
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,12 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order
 
-from topoopt.base.arrays import Flags, Floats, Ints
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.finder import busiest_share
 from topoopt.finder.rewiring import Patch, Wiring, wire
@@ -28,6 +27,8 @@ from topoopt.routing import (
 from topoopt.topologies import Ring, Topology
 
 Rings = Mapping[tuple[int, ...], tuple[Ring, ...]]
+Onward = Mapping[int, Sequence[tuple[int, int]]]
+"""Of each node, by number, where its links lead, and which these are."""
 MOST_COPIES = 8
 """Copies of every ring that are tried, each with other detours."""
 _MOST_DETOURS = 256  # of all copies together; after that more copies take longer than they are worth
@@ -323,30 +324,35 @@ def _around(topology: Topology, rings: Sequence[Ring], copies: int) -> tuple[Rin
     for ring in rings:
         ids = topology.link_ids(*ring.edges())
         walked += copies * np.bincount(ids[ids >= 0], minlength=len(topology))
-    laid = []
+    onward, laid = _onward(topology), []
     for _ in range(copies):
         for ring in rings:
-            laid.append(ring if is_whole(topology, ring) else _relayed(topology, ring, walked))
+            laid.append(ring if is_whole(topology, ring) else _relayed(topology, onward, ring, walked))
     return tuple(laid)
 
 
-def _relayed(topology: Topology, ring: Ring, walked: Floats) -> Ring:
+def _onward(topology: Topology) -> Onward:
+    ends = sorted(zip(topology.src.tolist(), topology.dst.tolist(), range(len(topology)), strict=True))
+    return {node: [(b, link) for _, b, link in some] for node, some in itertools.groupby(ends, itemgetter(0))}
+
+
+def _relayed(topology: Topology, onward: Onward, ring: Ring, walked: Floats) -> Ring:
     walk: list[int] = []
     for src, dst in zip(ring.walk, (*ring.walk[1:], ring.walk[0]), strict=True):
         walk.append(src)
         if topology.link_id(src, dst) < 0:
-            detour = _least_walked(topology, walked, src, dst)
+            detour = _least_walked(topology, onward, walked, src, dst)
             for a, b in itertools.pairwise(detour):
                 walked[topology.link_id(a, b)] += 1
             walk.extend(detour[1:-1])
     return Ring(ring.stride, tuple(walk), ring.members)
 
 
-def _least_walked(topology: Topology, walked: Floats, src: int, dst: int) -> tuple[int, ...]:
+def _least_walked(topology: Topology, onward: Onward, walked: Floats, src: int, dst: int) -> tuple[int, ...]:
     """Return the shortest of the paths whose busiest link is the least busy."""
     load = (walked + 1) / topology.ports
     for level in np.unique(load):
-        path = _shortest(topology, load <= level, src, dst)
+        path = _shortest(onward, (load <= level).tolist(), src, dst)
         if path:
             return path
     raise NoRoute(
@@ -354,13 +360,17 @@ def _least_walked(topology: Topology, walked: Floats, src: int, dst: int) -> tup
     )
 
 
-def _shortest(topology: Topology, usable: Flags, src: int, dst: int) -> tuple[int, ...]:
-    links = topology.src[usable], topology.dst[usable]
-    graph = csr_array((np.ones(len(links[0])), links), shape=(topology.nodes, topology.nodes))
-    _, came_from = breadth_first_order(graph, src)
-    if came_from[dst] < 0:
+def _shortest(onward: Onward, usable: Sequence[bool], src: int, dst: int) -> tuple[int, ...]:
+    """Return a shortest path, empty if there is none; a graph of SciPy takes ten times as long to make."""
+    came_from, reached = {src: src}, [src]
+    for node in reached:
+        for other, link in onward.get(node, ()):
+            if usable[link] and other not in came_from:
+                came_from[other] = node
+                reached.append(other)
+    if dst not in came_from:
         return ()
     path = [dst]
     while path[-1] != src:
-        path.append(int(came_from[path[-1]]))
+        path.append(came_from[path[-1]])
     return tuple(reversed(path))
