@@ -146,10 +146,10 @@ def origin_of(request: JobRequest, job: Job) -> Origin:
             found = (("model", f"from {request.config}{beside}"),)
         missing = [word for word, field in _NETWORK.items() if field not in request.cluster]
         if missing:
-            cluster = job.cluster
-            assumed = f"{cluster.degree} × {format_bandwidth(cluster.link_bandwidth_bps)} a server"
-            where = f"the reference system of {find_accelerator(cluster.accelerator).name}"
-            found += (("assumed", f"{assumed}, {where}; change with {' and '.join(missing)}"),)
+            cluster, part = job.cluster, find_accelerator(job.cluster.accelerator)
+            why = "the reference system of" if part.nic_bandwidth_bps else "no NIC is in the catalog for"
+            usual = f"{cluster.degree} × {format_bandwidth(cluster.link_bandwidth_bps)} a server"
+            found += (("assumed", f"{usual}, {why} {part.name}; change with {' and '.join(missing)}"),)
         return found
     if isinstance(job.work, TrafficWork) and request.traffic:
         return (("traffic", f"from {request.traffic}: {job.work.origin}"),)
