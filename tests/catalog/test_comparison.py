@@ -29,6 +29,18 @@ def test_a_network_that_cannot_be_evaluated_is_skipped_with_the_reason() -> None
     assert told == [(f"simulating torus of {servers}", place, 3) for place, servers in enumerate((4, 5, 6))]
 
 
+def test_every_verb_names_a_network_by_the_same_keys() -> None:
+    assert evaluate(4).network_json() == {
+        "fabric": "torus",
+        "description": "a grid",
+        "server_bandwidth_bps": 4e11,
+        "variant": "4 servers",
+        "cost_usd": None,
+        "power_w": None,
+        "label": "torus (4 servers)",
+    }
+
+
 def test_an_error_of_a_required_network_ends_the_comparison() -> None:
     with pytest.raises(InvalidInput, match="5 servers are no grid"):
         compare((4, 5), evaluate, required=True)

@@ -53,7 +53,7 @@ class NetworkRow:
 
     def network_json(self) -> dict[str, Any]:
         """Return the network as plain values, without what a verb adds."""
-        return {"label": self.label, **{one.name: getattr(self, one.name) for one in fields(NetworkRow)}}
+        return {**{one.name: getattr(self, one.name) for one in fields(NetworkRow)}, "label": self.label}
 
 
 class Table(NamedTuple, Generic[Row]):

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from topoopt.base.units import format_time
 from topoopt.clusters import AnswerTime, ClusterResult, FabricRun, JobRecord, ServedRecord
-from topoopt.pages.fabric_tables import fabric_name, name_apart, skipped_notes
+from topoopt.pages.fabric_tables import name_apart, skipped_notes
 from topoopt.pages.page import Block, Notes, Table
 from topoopt.pages.tables import Entries, duration, facts, listed, number, runs, table, text
 from topoopt.plans import front
@@ -339,7 +339,7 @@ def _mean(times: AnswerTime | None) -> float | None:
 
 def run_name(run: FabricRun) -> str:
     """Return the scheduler, or the fabric with the bandwidth of a server."""
-    return run.schedule.scheduler if run.schedule else fabric_name(run)
+    return run.schedule.scheduler if run.schedule else run.name
 
 
 def run_names_apart(runs: Sequence[FabricRun]) -> Callable[[FabricRun], str]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from topoopt.base.units import format_bandwidth, format_time
+from topoopt.catalog import NetworkRow
 from topoopt.pages.chart import BarChart, LineChart, Series
 from topoopt.pages.page import Notes, Table, Tile
 from topoopt.pages.tables import Column, Source, bars, joined, listed, number, table, text, usd
@@ -201,15 +202,10 @@ def front_notes(rows: Sequence[ComparedFabric]) -> tuple[Notes, ...]:
     return (Notes((f"front of price and time, from the cheapest to the fastest: {unbeaten}",)),)
 
 
-def fabric_name(row: Any) -> str:
-    """Return the label of a row's fabric with the bandwidth of a server."""
-    return f"{row.label}, {format_bandwidth(row.server_bandwidth_bps)}"
-
-
-def name_apart(rows: Sequence[Any]) -> Callable[[Any], str]:
+def name_apart(rows: Sequence[NetworkRow]) -> Callable[[NetworkRow], str]:
     """Return what a fabric is called among these rows: with its bandwidth only where two have the same label."""
     count = Counter(row.label for row in rows)
-    return lambda row: fabric_name(row) if count[row.label] > 1 else str(row.label)
+    return lambda row: row.name if count[row.label] > 1 else row.label
 
 
 def outcome_figures(outcome: Outcome) -> dict[str, float | None]:

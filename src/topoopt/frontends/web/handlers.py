@@ -288,16 +288,10 @@ def page_fields(first: Question, files: frozenset[str]) -> dict[str, Any]:
 
 def figures(answer: StudioAnswer) -> dict[str, Any]:
     """Return the charts by name, as the report's modules of JavaScript draw them."""
-    rows = [row for row in answer.fabrics if row.cost_usd is not None]
+    rows, best = [row for row in answer.fabrics if row.cost_usd is not None], answer.front
     wide = [row for row in rows if row.most_time_s > SEEN * row.iteration_time_s]
     series = [
-        Series(
-            FRONT,
-            _usd(answer.front),
-            tuple(row.iteration_time_s for row in answer.front),
-            stepped=True,
-            marked=False,
-        )
+        Series(FRONT, _usd(best), tuple(row.iteration_time_s for row in best), stepped=True, marked=False)
     ]
     series += [Series(row.title, _usd([row]), (row.iteration_time_s,), joined=False) for row in rows]
     if wide:
