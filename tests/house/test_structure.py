@@ -22,7 +22,7 @@ class Figures(NamedTuple):
 
 LIMITS = Figures(
     core_code_lines=74_450,
-    lines=145_154,
+    lines=145_144,
     files=700,
     imported_by_one_file_percent=16.7,
     private_called_once_percent=25.1,
