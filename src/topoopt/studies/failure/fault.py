@@ -28,7 +28,7 @@ from topoopt.topologies import Ring, Topology
 
 Rings = Mapping[tuple[int, ...], tuple[Ring, ...]]
 Onward = Mapping[int, Sequence[tuple[int, int]]]
-"""Of each node, by number, where its links lead, and which these are."""
+"""Outgoing links by node: pairs of destination and link index."""
 MOST_COPIES = 8
 """Copies of every ring that are tried, each with other detours."""
 _MOST_DETOURS = 256  # of all copies together; after that more copies take longer than they are worth

@@ -10,10 +10,10 @@ from topoopt.transformers.expert_loads import rank_shares
 from topoopt.transformers.step_time.case import Case
 
 COMBINE_BYTES = 2.0
-"""What experts say is summed up in 16 bits (DeepSeek-V3, section 3.3.3)."""
+"""Expert outputs are combined in 16 bits (DeepSeek-V3, section 3.3.3)."""
 _DISPATCH_BYTES = np.array([DISPATCH_BYTES.get(name, COMBINE_BYTES) for name in STORED_PRECISIONS])
 COMMUNICATION_SHARE = 20 / 132
-"""Of an accelerator's processors, what sending and receiving takes up: 20 SMs of an H800's 132 (DeepSeek-V3, section
+"""Share of an accelerator's SMs that communication kernels occupy: 20 of an H800's 132 (DeepSeek-V3, section
 3.2.2), which is Megatron Core's default, too."""
 
 
@@ -118,10 +118,10 @@ def _places(case: Case, ranks: Floats) -> Floats:
 
 
 def hidden_exchanges_s(alone_s: Floats, computing_s: Floats, dedicated: Bools) -> Floats:
-    """Return what overlapped all-to-alls add to the computation of another micro-batch that they run beside.
+    """Return the time that overlapped all-to-alls add to the computation of the micro-batch beside them.
 
-    What goes on takes processors away, so computing goes on slower for as long, or, where processors are dedicated to
-    it as in DualPipe (DeepSeek-V3, section 3.2.1), all of the time. What is longer than the computation is waited for.
+    Communication kernels occupy SMs, so computation is slower while they run, or, where SMs are dedicated to them as in
+    DualPipe (DeepSeek-V3, section 3.2.1), all of the time. All-to-alls that outlast the computation are exposed.
     """
     always_s = COMMUNICATION_SHARE / (1 - COMMUNICATION_SHARE) * computing_s * (alone_s > 0)
     slower_s = np.where(dedicated, always_s, COMMUNICATION_SHARE * alone_s)

@@ -40,7 +40,7 @@ def offloaded_layer_s(case: Case, forward_s: Floats, backward_s: Floats) -> Floa
     Parameters
     ----------
     forward_s, backward_s : array
-        Of a layer, with what is computed again.
+        Passes of a layer, with recomputation.
 
     Raises
     ------

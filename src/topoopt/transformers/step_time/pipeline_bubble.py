@@ -62,7 +62,7 @@ def split_bubble_s(table: ConfigurationTable, passes: StagePasses, hop_s: Floats
     Parameters
     ----------
     hop_s : array
-        Of what one micro-batch sends from stage to stage and back.
+        Time of the transfers of one micro-batch between two stages, forward and backward.
     """
     others, pairs = np.maximum(table.pp - 1, 1), np.maximum(table.pp / 2 - 1, 0)
     inputs_s = passes.others_backward_s - passes.others_weights_s
