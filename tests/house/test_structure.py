@@ -21,10 +21,10 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=74_450,
-    lines=145_144,
-    files=700,
-    imported_by_one_file_percent=16.7,
+    core_code_lines=74_700,
+    lines=145_620,
+    files=702,
+    imported_by_one_file_percent=16.8,
     private_called_once_percent=25.1,
     import_lines_percent=13.2,
 )

@@ -39,12 +39,19 @@ SHOWN = 10
 GROUPED = ("tpot", "ttft")
 GROUPS = ("engine", "accelerator", "model_kind", "mode")
 REMARK = "percent of what was measured"
+PAIR_REMARK = (
+    "of the time per token on an accelerator, in percent; pairs whose measured change is 3 % or more"
+)
 
 
 def training_runs_page(answer: PredictedRuns) -> Page:
     """Return the page of training runs: errors of times and memory by data set."""
     quantities = {"iteration time": answer.errors, "peak memory": answer.memory_errors}
     sections = [_errors_section(name, errors, "data set") for name, errors in quantities.items() if errors]
+    if answer.pair_errors:
+        sections.append(
+            Section("pairs", "Differences between runs of one job", "", (_pairs(answer),), PAIR_REMARK)
+        )
     return _runs_page(answer.runs_file, _training_entries(answer.to_json()), sections, answer.not_scored)
 
 
@@ -112,6 +119,19 @@ def _errors(heading: str, errors: Errors) -> Table:
         number("MAPE", "error.mape_percent", ".1f"),
         number("median", "error.median_percent", ".1f"),
         number("bias", "error.bias_percent", "+z.1f"),
+    )
+
+
+def _pairs(answer: PredictedRuns) -> Table:
+    return table(
+        "",
+        joined(kind=answer.pair_errors, pairs=answer.pair_errors.values()),
+        text("differ in", "kind"),
+        number("pairs", "pairs.pairs", ","),
+        number("right sign", "pairs.right_sign", ","),
+        number("within a factor of 2", "pairs.within_two", ","),
+        number("measured", "pairs.measured_percent", "+z.1f"),
+        number("predicted", "pairs.predicted_percent", "+z.1f"),
     )
 
 

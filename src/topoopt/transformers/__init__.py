@@ -41,6 +41,7 @@ from topoopt.transformers.configuration import recomputation_bits as recomputati
 from topoopt.transformers.configuration import recomputation_word as recomputation_word
 from topoopt.transformers.configuration import unusual_fields as unusual_fields
 from topoopt.transformers.configuration_check import check_configuration as check_configuration
+from topoopt.transformers.configuration_table import Bools as Bools
 from topoopt.transformers.configuration_table import ConfigurationTable as ConfigurationTable
 from topoopt.transformers.configuration_table import configuration_table as configuration_table
 from topoopt.transformers.configuration_table import table_of_columns as table_of_columns
@@ -121,6 +122,7 @@ from topoopt.transformers.step_time.closed_form import StepTimes as StepTimes
 from topoopt.transformers.step_time.closed_form import estimate as estimate
 from topoopt.transformers.step_time.closed_form import model_flops as model_flops
 from topoopt.transformers.step_time.closed_form import step_times as step_times
+from topoopt.transformers.step_time.collective_time import Links as Links
 from topoopt.transformers.step_time.collective_time import Machine as Machine
 from topoopt.transformers.step_time.collective_time import sixteen_bit_flops as sixteen_bit_flops
 from topoopt.transformers.step_time.collective_time import stacked_machines as stacked_machines

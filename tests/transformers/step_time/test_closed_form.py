@@ -140,7 +140,7 @@ def test_groups_that_leave_the_server_cost_more() -> None:
     inside, outside = times_of(BASE, replace(BASE, tp=16, pp=4)).tp_s
     assert outside > 2 * inside
     small = replace(SYSTEM, accelerators_per_server=4)
-    assert times_of(BASE, system=small).tp_s[0] > 1.3 * inside
+    assert times_of(BASE, system=small).tp_s[0] > 1.1 * inside
 
 
 def test_experts_exchange_tokens_and_whole_experts_need_no_tensor_parallel_sum() -> None:

@@ -22,8 +22,8 @@ from topoopt.transformers.step_time.calibration import relative_of
 CALIBRATED = [part.name for part in accelerators() if not relative_of(part.name)]
 
 
-def test_six_accelerators_are_fitted_and_say_on_what() -> None:
-    assert len(CALIBRATED) == 6
+def test_ten_accelerators_are_fitted_and_say_on_what() -> None:
+    assert len(CALIBRATED) == 10
     for name in CALIBRATED:
         provenance = find_calibration(name).provenance
         assert provenance["command"].startswith("topoopt llm calibrate train_runs.csv --accelerator")
@@ -116,3 +116,22 @@ def test_relatives_are_alike_and_strangers_are_not() -> None:
     assert not are_alike("v100", "a100")
     assert not are_alike("h100", "a100-80gb")
     assert not are_alike("v100", "a100-80gb")
+
+
+NETWORK = (
+    *("network_efficiency", "exchange_efficiency", "straggling", "slow_straggling"),
+    *("replica_straggling", "replica_overlap", "gather_overlap"),
+)
+
+
+@pytest.mark.parametrize("name", ["gb200", "gb300", "b200", "b300"])
+def test_accelerators_without_pairs_have_the_network_of_those_with(name: str) -> None:
+    """The same interfaces reach the same rate, whatever they are put beside."""
+    own, hopper = find_calibration(name), find_calibration("h100")
+    assert {key: getattr(own, key) for key in NETWORK} == {key: getattr(hopper, key) for key in NETWORK}
+
+
+def test_no_link_carries_more_than_its_rate() -> None:
+    for name in CALIBRATED:
+        law = find_calibration(name)
+        assert max(law.network_efficiency, law.exchange_efficiency, law.scale_up_efficiency) <= 1

@@ -51,7 +51,7 @@ def test_shipped_calibrations_say_what_they_rest_on() -> None:
         name: calibration_quality(find_calibration(name)).grade for name in ("a100-80gb", "b200", "b300")
     }
     assert grades == {"a100-80gb": "measured", "b200": "guess", "b300": "guess"}
-    assert "14 runs, fewer than its" in str(calibration_quality(find_calibration("b200")))
+    assert "20 runs, fewer than its" in str(calibration_quality(find_calibration("b200")))
 
 
 def test_accelerators_that_were_fitted_with_another_rest_on_its_runs() -> None:

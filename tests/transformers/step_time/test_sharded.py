@@ -56,9 +56,14 @@ def test_gathers_ahead_hide_most_and_each_parameter_by_itself_least() -> None:
 
 
 def test_shards_inside_servers_leave_only_gradients_to_the_network() -> None:
-    """HSDP: within a server nothing waits for the network but an AllReduce of an eighth of the gradients."""
+    """HSDP: within a server nothing waits for the network but an AllReduce of an eighth of the gradients.
+
+    Two gathers and a scatter of everything with each of two micro-batches are more, but most of it hides.
+    """
     inside, everywhere = waits_s(replace(ONE, shard=8), 25), waits_s(ONE, 25)
-    assert inside < 0.35 * everywhere
+    assert inside < 0.6 * everywhere
+    hidden = LAW.with_parameters({"replica_overlap": 1.0})
+    assert waits_s(replace(ONE, shard=8), 25, hidden) < 0.4 * everywhere
     assert waits_s(replace(ONE, shard=64), 25) == pytest.approx(everywhere)
     one_batch, two = (waits_s(replace(ONE, shard=8, global_batch=64 * often), 25) for often in (1, 2))
     assert two < 1.6 * one_batch

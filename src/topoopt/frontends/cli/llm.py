@@ -39,6 +39,8 @@ class FitWords(TypedDict, total=False):
     """How much a data set counts; 1. May be repeated."""
     strength: Annotated[float, Word("X")]
     """Of the start; chosen by cross-validation if not given."""
+    collectives: Annotated[str, Word("FILE.csv")]
+    """Measured collectives (nccl-tests) that count beside the runs."""
     seed: Annotated[int, Word("N", 0)]
     """Of the held-out parts."""
 

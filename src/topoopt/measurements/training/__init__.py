@@ -3,7 +3,6 @@
 from topoopt.measurements.training.fit import Fit as Fit
 from topoopt.measurements.training.fit import FitRules as FitRules
 from topoopt.measurements.training.fit import TimedRuns as TimedRuns
-from topoopt.measurements.training.fit import Weights as Weights
 from topoopt.measurements.training.fit import calibrate as calibrate
 from topoopt.measurements.training.fit import dataset_errors as dataset_errors
 from topoopt.measurements.training.fit import fit as fit
@@ -17,5 +16,6 @@ from topoopt.measurements.training.run import Run as Run
 from topoopt.measurements.training.run import Runs as Runs
 from topoopt.measurements.training.run import read_runs as read_runs
 from topoopt.measurements.training.run import timed as timed
+from topoopt.measurements.training.run_groups import Weights as Weights
 from topoopt.measurements.training.software_stack import run_attention as run_attention
 from topoopt.measurements.training.software_stack import run_framework as run_framework

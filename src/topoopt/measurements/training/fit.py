@@ -4,8 +4,8 @@ Misses are logarithms of predicted over measured times. The prior's strength is 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import find_accelerator
+from topoopt.measurements.collectives import MeasuredCollectives, read_collectives
 from topoopt.measurements.fit import (
     CalibrationFit,
     Constant,
@@ -25,11 +26,20 @@ from topoopt.measurements.fit import (
     random_parts,
 )
 from topoopt.measurements.training.run import Run, Runs, read_runs, timed
+from topoopt.measurements.training.run_groups import (
+    Weights,
+    families,
+    is_labelled,
+    paired_rows,
+    size_classes,
+    stack_parts,
+)
 from topoopt.transformers import (
     ATTENTIONS,
     ATTENTIONS_OF_RUNS,
     GATHERS,
     PARAMETERS,
+    Bools,
     Calibration,
     Case,
     StepTimes,
@@ -57,12 +67,21 @@ class TimedRuns:
         Of each run.
     parameters : array
         Parameters of each run's model.
+    family : array
+        Of runs of one job, the same number (:func:`~topoopt.measurements.training.run_groups.families`).
+    stacks : array
+        Of runs of one model on one accelerator in one data set, the same number.
+    labelled : array
+        Which runs say what they form pairs with.
     """
 
     case: Case
     measured_s: Floats
     datasets: NDArray[np.str_]
     parameters: Floats
+    family: Ints
+    stacks: Ints
+    labelled: Bools
 
     def __len__(self) -> int:
         return len(self.measured_s)
@@ -73,12 +92,15 @@ class TimedRuns:
 
     def take(self, rows: Ints) -> "TimedRuns":
         """Return some runs."""
-        columns = self.measured_s[rows], self.datasets[rows], self.parameters[rows]
-        return TimedRuns(self.case.take(rows), *columns)
+        columns = {name: column[rows] for name, column in vars(self).items() if name != "case"}
+        return TimedRuns(self.case.take(rows), **columns)
 
 
 NOISE = 0.06
 """Spread of measured around predicted times, in natural logarithms, against which the priors weigh."""
+PAIR_NOISE = 0.03
+"""The same of changes between the runs of a pair, in which what is alike in both cancels."""
+COLLECTIVE_NOISE = 0.15
 STRENGTHS = (1.0, 3.0)
 """How strongly a parameter is held back to its start, to be tried; 1 is its ``spread``."""
 FEWEST_RUNS = 2
@@ -87,25 +109,18 @@ FEWEST_TO_CHOOSE = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """How much each data set counts, however many runs it has.
+class Evidence:
+    """What a fit minds beside step times.
 
     Attributes
     ----------
-    of : mapping from a data set to a factor
-        1 for those not named.
+    hold : tuple of str
+        Constants that stay where they start.
+    collectives : MeasuredCollectives
     """
 
-    of: Mapping[str, float]
-
-    def rows(self, datasets: Iterable[str]) -> Floats:
-        """Return the weight of each run's squared error; they sum to the number of runs."""
-        names = list(datasets)
-        counts = Counter(names)
-        share = {name: self.of.get(name, 1.0) / count for name, count in counts.items()}
-        weights = np.array([share[name] for name in names], np.float64)
-        scale = len(weights) / float(weights.sum())
-        return weights * scale
+    hold: tuple[str, ...] = ()
+    collectives: MeasuredCollectives = field(default_factory=lambda: MeasuredCollectives(()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +149,10 @@ class FitRules:
         How much a data set counts; 1 for those not named.
     strength : float or None
         Of the start; chosen by cross-validation where not given.
+    hold : tuple of str
+        Constants that stay where they start, which have evidence elsewhere.
+    collectives : str
+        A table of measured collectives, whose rows of the accelerators count, too; none where empty.
     seed : int
         Of the held-out parts.
     """
@@ -143,9 +162,13 @@ class FitRules:
     attention: str | None = None
     weights: Mapping[str, float] | None = None
     strength: float | None = None
+    hold: tuple[str, ...] = ()
+    collectives: str = ""
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for name in self.hold:
+            check_known("hold", name, PARAMETERS)
         if self.attention is not None:
             check_known("attention", self.attention, ATTENTIONS)
         if self.strength is not None and not 0 < self.strength < float("inf"):
@@ -173,24 +196,28 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit[Calibration]:
     for dataset in rules.weights or {}:
         check_known("weight", dataset, known)
     start = starting_calibration(rules.start or name, name, rules.attention)
-    fit = calibrate(timed_runs(fitted_runs), start, Weights(rules.weights or {}), rules.seed, rules.strength)
+    weights, evidence = Weights(rules.weights or {}), _evidence(rules, name)
+    fit = calibrate(timed_runs(fitted_runs), start, weights, rules.seed, rules.strength, evidence)
     words = {
         "accelerator": [",".join(rules.accelerators)] if rules.accelerators else [],
         "start": [rules.start] if rules.start else [],
         "attention": [fit.calibration.attention],
         "weight": [f"{name}={weight:g}" for name, weight in (rules.weights or {}).items()],
         "strength": [f"{fit.strength:g}"],
+        "collectives": [Path(rules.collectives).name] if rules.collectives else [],
     }
     flags = [f"--{word} {value}" for word, values in words.items() for value in values]
     provenance = {
         **fit.calibration.provenance,
         "command": " ".join(["topoopt llm calibrate", Path(path).name, *flags]),
+        **({"held": ", ".join(rules.hold)} if rules.hold else {}),
         "runs": ", ".join(
             f"{name} {error.runs}" for name, error in fit.errors["in_sample"].items() if name != "all"
         ),
         "mape_percent": _listed(fit.errors["in_sample"]),
         "mape_percent_held_out": _listed(fit.errors["cross_validated"]),
         "mape_percent_size_held_out": _listed(fit.errors["leave_one_size_out"]),
+        "mape_percent_stack_held_out": _listed(fit.errors["leave_one_stack_out"]),
     }
     calibration = replace(fit.calibration, provenance=provenance)
     rows = {run.row for run in fitted_runs}
@@ -205,6 +232,16 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit[Calibration]:
     }
     constants = parameters_of(start, calibration)
     return CalibrationFit(path, len(rows), calibration, constants, fit.errors, about, runs.not_scored)
+
+
+def _evidence(rules: FitRules, name: str) -> Evidence:
+    if not rules.collectives:
+        return Evidence(rules.hold)
+    names = {find_accelerator(word).name for word in rules.accelerators or (name,)}
+    known = read_collectives(rules.collectives).runs
+    return Evidence(
+        rules.hold, MeasuredCollectives([one for one in known if one.system.accelerator in names])
+    )
 
 
 def runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
@@ -252,11 +289,16 @@ def parameters_of(start: Calibration, fitted: Calibration) -> tuple[Constant, ..
 
 
 def fit(
-    runs: TimedRuns, start: Calibration, weights: Weights, strength: float, guess: Calibration | None = None
+    runs: TimedRuns,
+    start: Calibration,
+    weights: Weights,
+    strength: float,
+    guess: Calibration | None = None,
+    evidence: Evidence | None = None,
 ) -> Calibration:
-    """Return the calibration that explains the runs best, near ``start``.
+    """Return the calibration that explains runs, changes between pairs and collectives best, near ``start``.
 
-    Parameters in which the runs have no say stay as they are in ``start``; see
+    Parameters in which these have no say stay as they are in ``start``; see
     ``fit_constants`` in ``measurements/fit.py``.
 
     Raises
@@ -266,20 +308,29 @@ def fit(
     """
     if len(runs) < FEWEST_RUNS:
         raise InvalidInput(f"calibrate: needs {FEWEST_RUNS} runs with a time, got {len(runs)}")
-    scale, logs = np.sqrt(weights.rows(runs.datasets)) / NOISE, np.log(runs.measured_s)
+    known = evidence or Evidence()
+    root, logs = np.sqrt(weights.rows(runs.datasets)), np.log(runs.measured_s)
+    table = runs.case.table
+    accelerators, per_server = table.tp * table.cp * table.dp * table.pp, runs.case.machine.per_server
+    first, second = paired_rows(runs.family, accelerators, runs.labelled, per_server)
 
     def misses(values: Mapping[str, float]) -> Floats:
-        times = runs.times(start.with_parameters(values)).iteration_time_s
-        return np.asarray(scale * (np.log(times) - logs))
+        law = start.with_parameters(values)
+        off = np.log(runs.times(law).iteration_time_s) - logs
+        changes = root[second] * (off[second] - off[first])
+        collectives = known.collectives.log_misses(law)
+        return np.concatenate([root * off / NOISE, changes / PAIR_NOISE, collectives / COLLECTIVE_NOISE])
 
     begin = None if guess is None else guess.parameters()
-    return start.with_parameters(fit_constants(parameters_of(start, start), misses, strength, begin))
+    constants = [one for one in parameters_of(start, start) if one.name not in known.hold]
+    return start.with_parameters(fit_constants(constants, misses, strength, begin))
 
 
 def timed_runs(runs: Sequence[Run]) -> TimedRuns:
     """Return runs as columns."""
     shapes = stacked_shapes([run.model for run in runs])
     inside = shapes.dense_parameters + shapes.replicated_parameters + shapes.expert_parameters
+    parameters = shapes.layers * inside + shapes.table_parameters
     case = Case(
         shapes,
         configuration_table([run.configuration for run in runs]),
@@ -293,12 +344,20 @@ def timed_runs(runs: Sequence[Run]) -> TimedRuns:
         case,
         np.array([run.measured_s for run in runs], np.float64),
         np.array([run.row.dataset for run in runs], np.str_),
-        shapes.layers * inside + shapes.table_parameters,
+        parameters,
+        families(runs),
+        stack_parts(runs, size_classes(parameters)),
+        is_labelled(runs),
     )
 
 
 def calibrate(
-    runs: TimedRuns, start: Calibration, weights: Weights, seed: int = 0, strength: float | None = None
+    runs: TimedRuns,
+    start: Calibration,
+    weights: Weights,
+    seed: int = 0,
+    strength: float | None = None,
+    evidence: Evidence | None = None,
 ) -> Fit:
     """Fit a calibration and measure it.
 
@@ -316,12 +375,13 @@ def calibrate(
     if len(runs) <= FEWEST_RUNS:
         raise InvalidInput(f"calibrate: needs {FEWEST_RUNS + 1} runs with a time, got {len(runs)}")
     tried = STRENGTHS if len(runs) >= FEWEST_TO_CHOOSE else (1.0,)
-    fits = {one: fit(runs, start, weights, one) for one in (tried if strength is None else (strength,))}
+    strengths = tried if strength is None else (strength,)
+    fits = {one: fit(runs, start, weights, one, None, evidence) for one in strengths}
 
     def held_out_times(parts: Ints, one: float) -> Floats:
         return held_out(
             parts,
-            lambda others: fit(runs.take(others), start, weights, one, fits[one]),
+            lambda others: fit(runs.take(others), start, weights, one, fits[one], evidence),
             lambda law, own: runs.take(own).times(law).iteration_time_s,
         )
 
@@ -329,7 +389,7 @@ def calibrate(
         off = np.abs(np.log(unseen[one] / runs.measured_s))
         return float(np.average(off, weights=weights.rows(runs.datasets)))
 
-    parts, sizes = random_parts(len(runs), seed), size_parts(runs)
+    parts, sizes = random_parts(len(runs), seed), size_classes(runs.parameters)
     unseen = {one: held_out_times(parts, one) for one in fits}
     best = min(fits, key=weighted_error)
     times = {
@@ -338,14 +398,10 @@ def calibrate(
         "cross_validated": unseen[best],
     }
     errors = {kind: dataset_errors(runs, seconds) for kind, seconds in times.items()}
-    enough = len(runs) - np.bincount(sizes).max() >= FEWEST_RUNS
-    errors["leave_one_size_out"] = dataset_errors(runs, held_out_times(sizes, best)) if enough else {}
+    for kind, groups in {"leave_one_size_out": sizes, "leave_one_stack_out": runs.stacks}.items():
+        enough = len(runs) - np.bincount(groups).max() >= FEWEST_RUNS
+        errors[kind] = dataset_errors(runs, held_out_times(groups, best)) if enough else {}
     return Fit(fits[best], best, errors)
-
-
-def size_parts(runs: TimedRuns) -> Ints:
-    """Return parts, numbered, of runs whose models have about as many parameters: within a factor of 2**0.5."""
-    return np.unique(np.round(2 * np.log2(runs.parameters)), return_inverse=True)[1]
 
 
 def dataset_errors(runs: TimedRuns, times: Floats) -> dict[str, Error]:

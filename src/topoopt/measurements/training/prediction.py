@@ -16,6 +16,7 @@ from topoopt.measurements.run_table import NotScored, Row, text
 from topoopt.measurements.training.cells import meaning
 from topoopt.measurements.training.fit import timed_runs
 from topoopt.measurements.training.run import Run, Runs
+from topoopt.measurements.training.run_groups import PairErrors, pair_errors
 from topoopt.measurements.training.software_stack import run_attention, run_framework
 from topoopt.transformers import (
     RECOMPUTATIONS,
@@ -125,6 +126,12 @@ class PredictedRuns:
         return errors_by([(one.run.row.dataset, one.memory_error_percent) for one in ran], total=True)
 
     @property
+    def pair_errors(self) -> Mapping[str, PairErrors]:
+        """Errors of the changes between runs of one job, by what differs; empty where no two are of one."""
+        timed = [one for one in self.predictions if one.run.time_from]
+        return pair_errors([one.run for one in timed], [one.iteration_time_s for one in timed])
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table, and those of :data:`PREDICTED`."""
         return (*(column for column in self.runs.table.headings if column not in PREDICTED), *PREDICTED)
@@ -172,6 +179,7 @@ class PredictedRuns:
             "runs_by_dataset": {name: error.runs for name, error in self.errors.items()},
             "memory_mape_by_dataset": {name: one.mape_percent for name, one in self.memory_errors.items()},
             "memory_bias_by_dataset": {name: one.bias_percent for name, one in self.memory_errors.items()},
+            "pairs": {kind: one.to_json() for kind, one in self.pair_errors.items()},
             "out_of_memory": {
                 "runs": len(oom),
                 "predicted_not_to_fit": sum(not one.fits for one in oom),

@@ -237,8 +237,10 @@ def run_system(row: Row, accelerators: int) -> System:
     sixteen_bit_flops(part.name)
     domain = accelerators_of_a_server(part, accelerators) if part.scale_up_domain else 8
     per_server = whole(row, "gpus_per_node", domain)
-    if domain > LARGEST_SERVER:  # joins hosts, whatever a table calls a node
-        per_server = max(per_server, domain)
+    if (
+        per_server <= LARGEST_SERVER < domain
+    ):  # hosts are joined; more accelerators than a host has are a slice
+        per_server = domain
     network_bps = _rate_bps(row, "nic_gbps_per_gpu")
     if math.isnan(network_bps):
         network_bps = part.nic_bandwidth_bps or NETWORK_BANDWIDTH_BPS

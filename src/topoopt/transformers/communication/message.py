@@ -73,8 +73,10 @@ KINDS = ("tp", "cp", "ep", "pp", "dp", "embedding")
 DISPATCH_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp8": 1 + 4 / 128}
 """Of an element of a token on its way to experts; in 8 bits with a scale of 4 bytes for each 128 (DeepSeek-V3, section
 3.3.1)."""
-SUMMED_IN_32_BITS = ("bf16", "fp8", "fp4")
-"""Precisions in which sums of many gradients lose too much."""
+SUMMED_IN_32_BITS = ("bf16",)
+"""Precisions whose gradients Megatron-LM sums and reduces in 32 bits (arguments.py: ``bf16`` sets
+``accumulate_allreduce_grads_in_fp32``). The 8-bit and 4-bit recipes of NeMo and Megatron Bridge reduce them in 16
+(``grad_reduce_in_fp32=False``)."""
 
 
 def no_weights() -> Floats:
@@ -172,9 +174,8 @@ def weight_bytes(configuration: Configuration) -> int:
 def gradient_bytes(configuration: Configuration) -> int:
     """Return the bytes of a gradient that is reduced.
 
-    Those of ``gradients``. If that is not given: 32 bits for bf16 and fewer bits with ZeRO 0 and 1, as Megatron-LM sums
-    and reduces them (arguments.py: ``bf16`` sets ``accumulate_allreduce_grads_in_fp32``), else those of the precision.
-    PyTorch's FSDP reduces in the precision of the weights unless told otherwise.
+    Those of ``gradients``. If that is not given: 32 bits for :data:`SUMMED_IN_32_BITS` with ZeRO 0 and 1, else 16, or
+    those of the precision. PyTorch's FSDP reduces in the precision of the weights unless told otherwise.
     """
     if configuration.gradients:
         return {"fp32": 4, "bf16": 2, "fp8": 1}[configuration.gradients]

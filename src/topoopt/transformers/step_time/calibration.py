@@ -83,8 +83,10 @@ class Calibration:
     tensor_overlap: float
     gather_overlap: float
     gradient_overlap: float
+    replica_overlap: float
     straggling: float
     slow_straggling: float
+    replica_straggling: float
     expert_launch: float = 3.0
     exchange_efficiency: float = 0.88
     attention: str = "auto"

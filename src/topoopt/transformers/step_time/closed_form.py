@@ -303,17 +303,20 @@ def _passes(case: Case, one: MicroBatch, stage: Stage, others_s: Floats) -> Stag
 
 
 def straggle(case: Case) -> Floats:
-    """Return the factor by which the stages of pipelines wait for the slowest server, more so over a slow network.
+    """Return the factor by which servers wait for the slowest one, more so over a slow network.
 
     Every micro-batch of a pipeline waits for other servers. Replicas without stages wait for each other once an
     iteration, over which the differences between servers even out: from 8 to 1,024 accelerators InternLM lost no more
-    than its gradients explain (benchmarks/data/train_runs.csv).
+    than its gradients explain. Slices of hundreds of accelerators wait for each other's slow network: from 1 to 32 of
+    TPU v5e, at 25 Gb/s an accelerator, MaxText lost 11 to 19 % (both in benchmarks/data/train_runs.csv).
     """
     table, machine = case.table, case.machine
     servers = np.maximum(table.tp * table.cp * table.dp * table.pp / machine.per_server, 1.0)
     slow = np.clip(SLOW_NETWORK_BYTES_PER_S / machine.network_bytes_per_s - 1, 0.0, 1.0)
-    share = case.calibration.straggling + case.calibration.slow_straggling * slow
-    return np.where(table.pp > 1, 1 + share * np.log2(servers), 1.0)
+    law = case.calibration
+    of_stages = law.straggling + law.slow_straggling * slow
+    share = np.where(table.pp > 1, of_stages, law.replica_straggling * slow)
+    return np.asarray(1 + share * np.log2(servers), np.float64)
 
 
 def _hidden_hops(case: Case) -> Floats:

@@ -173,10 +173,12 @@ def sharded_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     all_s, at_least_s = _every_micro_batch(case, layers, passes, layer, ends)
     waits_s = case.batches / turns * _exposed_s(all_s, at_least_s, overlap)
     if np.any(case.table.shard > 0):
-        # These hide in what time the exchanges of the last micro-batch leave beside its backward pass.
+        # An AllReduce between shards hides in what time the exchanges of the last micro-batch leave beside its backward
+        # pass.
         beside_s = _behind_s(case, layer) / turns
         beside_s = longer_by_s(beside_s + layer.reduce_s, backward_s) - longer_by_s(beside_s, backward_s)
-        waits_s = waits_s + _exposed_s(layers * layer.reduce_s, layers * beside_s, overlap) + ends.reduce_s
+        sums = case.calibration.replica_overlap
+        waits_s = waits_s + _exposed_s(layers * layer.reduce_s, layers * beside_s, sums) + ends.reduce_s
     third = case.table.zero == 3
     gathered = _gathered_once_s(layers, layer, ends, forward_s, overlap)
     return waits_s + np.where(third, 0.0, gathered)

@@ -19,6 +19,7 @@ def calibrate(
     attention: str | None = None,
     weight: Mapping[str, float] | None = None,
     strength: float | None = None,
+    collectives: str | os.PathLike[str] | None = None,
     seed: int = 0,
 ) -> CalibrationFit[Calibration]:
     """Fit a calibration to measured step times, and say how far it is off on runs that it has not seen.
@@ -41,6 +42,8 @@ def calibrate(
         How much each data set counts; 1 for those not named.
     strength
         Of the start; chosen by cross-validation where not given.
+    collectives
+        A CSV file of measured collectives (nccl-tests); those of the accelerators count beside the runs.
     seed
         Of the held-out parts.
 
@@ -56,5 +59,6 @@ def calibrate(
     if start == "":
         raise InvalidInput("start: expected neutral, a name or a file, got nothing")
     names = tuple(accelerator.split(",")) if isinstance(accelerator, str) else tuple(accelerator)
-    begin = "" if start is None else os.fspath(start)
-    return fit_to_runs(os.fspath(runs), FitRules(names, begin, attention, weight, strength, seed))
+    begin, measured = ("" if one is None else os.fspath(one) for one in (start, collectives))
+    rules = FitRules(names, begin, attention, weight, strength, collectives=measured, seed=seed)
+    return fit_to_runs(os.fspath(runs), rules)

@@ -1,0 +1,121 @@
+"""Measured collectives (nccl-tests): a CSV in, predictions of a calibration beside what was measured.
+
+Ranks fill servers in order. Networks that add up in their switches (SHARP) are predicted as those that do not, which is
+within 15 % of the rows that are known: the links inside servers are the other limit. Where the switches inside do
+(NVLS), these links carry half of an AllReduce; see :data:`NVLS_GAIN`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from topoopt.base.arrays import Floats, Ints
+from topoopt.base.errors import check_known
+from topoopt.measurements.run_table import (
+    MeasuredRuns,
+    RunColumns,
+    TableRow,
+    number,
+    read_run_table,
+    text,
+    whole,
+)
+from topoopt.transformers import (
+    Calibration,
+    Links,
+    System,
+    stacked_machines,
+    usual_system,
+    written_accelerator,
+)
+from topoopt.workloads import RING_PASSES
+
+NVLS_GAIN = 1.27
+"""Rate of an AllReduce that NVSwitches add up over that of a ring, on full servers of H200 and B200: 480/367, 473/366
+and 838/682 GB/s (stas00/ml-engineering, network/README.md)."""
+ALGORITHMS = ("", "ring", "tree", "nvls")
+COLUMNS = RunColumns("measurements", ("gpu", "ranks", "size_bytes", "time_us"))
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCollective:
+    """A collective that was measured, with the system's servers as full as its ranks make them.
+
+    Attributes
+    ----------
+    size_bytes : float
+        As nccl-tests counts: of an all-gather what is there after it, of a reduce-scatter what is there before.
+    """
+
+    row: TableRow
+    system: System
+    collective: str
+    ranks: int
+    size_bytes: float
+    measured_s: float
+
+
+def read_collectives(path: str | Path) -> MeasuredRuns[MeasuredCollective]:
+    """Return the collectives of a CSV file in the schema of ``benchmarks/data/collectives.csv``.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is not such a table. A row that cannot be predicted is no error; it is listed with the reason.
+    """
+    return read_run_table(path, COLUMNS).read(_collective_of)
+
+
+def _collective_of(table_row: TableRow) -> MeasuredCollective:
+    row = table_row.cells
+    collective = text(row, "collective").replace("_", "-").replace("all-reduce", "allreduce")
+    check_known("collective", collective, (*RING_PASSES, "all-to-all"))
+    network, inside = number(row, "nic_gbps_per_gpu"), number(row, "scale_up_gbytes_per_s")
+    algorithm = text(row, "algorithm").lower()
+    check_known("algorithm", algorithm, ALGORITHMS)
+    gain = NVLS_GAIN if algorithm == "nvls" and collective == "allreduce" else 1.0
+    system = usual_system(
+        written_accelerator(text(row, "gpu")),
+        whole(row, "gpus_per_node"),
+        None if np.isnan(inside) else inside * 8e9,
+        None if np.isnan(network) else network * 1e9,
+    )
+    faster = replace(system, scale_up_bandwidth_bps=gain * system.scale_up_bandwidth_bps)
+    seconds = number(row, "time_us", least=0) / 1e6
+    return MeasuredCollective(
+        table_row, faster, collective, whole(row, "ranks"), whole(row, "size_bytes"), seconds
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredCollectives:
+    """Collectives as columns."""
+
+    collectives: Sequence[MeasuredCollective]
+
+    def log_misses(self, calibration: Calibration) -> Floats:
+        """Return the logarithms of predicted over measured times."""
+        if not self.collectives:
+            return np.zeros(0)
+        measured = np.array([one.measured_s for one in self.collectives])
+        return np.asarray(np.log(collective_times(self.collectives, calibration) / measured), np.float64)
+
+    def take(self, rows: Ints) -> "MeasuredCollectives":
+        """Return some of them."""
+        return MeasuredCollectives([self.collectives[row] for row in rows])
+
+
+def collective_times(collectives: Sequence[MeasuredCollective], calibration: Calibration) -> Floats:
+    """Return the predicted seconds of each collective."""
+    ranks = np.array([one.ranks for one in collectives], np.float64)
+    size = np.array([one.size_bytes for one in collectives])
+    names = [one.collective for one in collectives]
+    links, stride = (
+        Links(stacked_machines([one.system for one in collectives]), calibration, ranks),
+        np.ones_like(ranks),
+    )
+    passes = np.array([RING_PASSES.get(name, 0) for name in names], np.float64)
+    gathers = links.gather_s(ranks, stride, size, passes)
+    return np.where(passes > 0, gathers, links.exchange_s(ranks, stride, size))

@@ -1,0 +1,83 @@
+"""Measured collectives beside what calibrations predict."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from topoopt.base.errors import InvalidInput
+from topoopt.measurements.collectives import NVLS_GAIN, collective_times, read_collectives
+from topoopt.transformers import find_calibration
+
+HEAD = "id,collective,gpu,gpus_per_node,ranks,size_bytes,time_us,algorithm\n"
+
+
+def times(tmp_path: Path, *rows: str) -> list[float]:
+    file = tmp_path / "collectives.csv"
+    file.write_text(HEAD + "\n".join(rows) + "\n", encoding="utf-8")
+    found = read_collectives(file)
+    assert not found.not_scored
+    return list(collective_times(found.runs, find_calibration("h100")))
+
+
+@pytest.mark.parametrize("servers", [1, 8])
+def test_an_allreduce_starts_once_and_is_a_reduce_scatter_and_an_all_gather(
+    tmp_path: Path, servers: int
+) -> None:
+    ranks = 8 * servers
+    half, whole = times(
+        tmp_path, *(f"{one},{one},H100,8,{ranks},1e9,1," for one in ("all_gather", "all_reduce"))
+    )
+    assert whole < 2 * half
+    assert whole == pytest.approx(2 * half, rel=0.03)
+
+
+def test_a_large_ring_inside_a_server_has_the_rate_of_its_links(tmp_path: Path) -> None:
+    (seconds,) = times(tmp_path, "a,all_reduce,H100,8,8,1e13,1,ring")
+    rate = 450e9 * find_calibration("h100").scale_up_efficiency
+    assert seconds == pytest.approx(2 * 7 / 8 * 1e13 / rate, rel=0.01)
+
+
+def test_switches_that_add_up_speed_the_links_inside(tmp_path: Path) -> None:
+    ring, nvls = times(tmp_path, "a,all_reduce,H100,8,8,1e13,1,ring", "b,all_reduce,H100,8,8,1e13,1,nvls")
+    assert ring / nvls == pytest.approx(NVLS_GAIN, rel=0.01)
+
+
+def test_the_slower_level_sets_the_rate(tmp_path: Path) -> None:
+    (seconds,) = times(tmp_path, "a,all_gather,H100,8,64,1e13,1,")
+    rate = 50e9 * find_calibration("h100").network_efficiency
+    assert seconds == pytest.approx(7 / 64 * 1e13 / rate, rel=0.01)
+
+
+def test_a_larger_message_takes_longer_and_has_a_higher_rate(tmp_path: Path) -> None:
+    seconds = np.array(times(tmp_path, *(f"{n},all_reduce,H100,8,16,{2**n},1," for n in range(20, 34))))
+    assert np.all(np.diff(seconds) > 0)
+    assert np.all(np.diff(2.0 ** np.arange(20, 34) / seconds) > 0)
+
+
+def test_published_rows_from_64_mib_are_within_15_percent() -> None:
+    """In sight; docs/training-accuracy.md has them by system."""
+    found = read_collectives("benchmarks/data/collectives.csv")
+    assert not found.not_scored
+    large = [one for one in found.runs if one.size_bytes >= 2**26]
+    off: list[float] = []
+    for name in {one.system.accelerator for one in large}:
+        own = [one for one in large if one.system.accelerator == name]
+        measured = np.array([one.measured_s for one in own])
+        off += (collective_times(own, find_calibration(name)) / measured - 1).tolist()
+    assert np.mean(np.abs(off)) <= 0.15
+
+
+def test_a_row_with_an_unknown_collective_is_listed_with_its_reason(tmp_path: Path) -> None:
+    file = tmp_path / "collectives.csv"
+    file.write_text(HEAD + "a,broadcats,H100,8,8,1e6,1,\n", encoding="utf-8")
+    found = read_collectives(file)
+    assert [one.row.name for one in found.not_scored] == ["a"]
+    assert "broadcats" in found.not_scored[0].reason
+
+
+def test_a_table_without_sizes_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "collectives.csv"
+    file.write_text("gpu,ranks,time_us\nH100,8,1\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match="there is no column size_bytes"):
+        read_collectives(file)
