@@ -1,5 +1,7 @@
 """A transformer's network, where none is given, is that of its accelerator's reference system, in every verb."""
 
+from typing import Any
+
 import pytest
 
 import topoopt
@@ -37,3 +39,10 @@ def test_a_plan_says_what_it_assumed() -> None:
     )
     given = topoopt.plan("llama3-8b", degree=4, bandwidth="800Gbps", **words)  # type: ignore[arg-type]
     assert "assumed" not in dict(given.origin)
+
+
+def test_a_comparison_says_it_too() -> None:
+    words: dict[str, Any] = {"servers": 2, "candidates": 1, "fabrics": ["torus"]}
+    said = "assumed: 4 × 800 Gb/s a server, the reference system of H100-SXM5-80GB; change with degree and bandwidth"
+    assert said in str(topoopt.compare("llama3-8b", **words))
+    assert "assumed: " not in str(topoopt.compare("llama3-8b", **words, degree=4, bandwidth="400Gbps"))

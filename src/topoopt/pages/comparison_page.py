@@ -112,7 +112,8 @@ def _times(comparison: Comparison) -> Section:
     rows = comparison.fabrics
     priced = (cost_against_time(rows),) if front_of_fabrics(rows) else ()
     notes = fabric_notes(rows, comparison.skipped, comparison.simulators[0])
-    notes += (Notes((f"prices: list {comparison.prices}",)),)
+    assumed = (f"assumed: {comparison.assumed}",) if comparison.assumed else ()
+    notes += (Notes((*assumed, f"prices: list {comparison.prices}")),)
     return Section(
         "fabrics",
         "Time and price",

@@ -100,6 +100,8 @@ class Comparison:
         Of the plan; a file of an older version has none.
     terms : OwnershipTerms, optional
         By which ownership is priced; a file of an older version has none.
+    assumed : str
+        The network that was taken because none was given; a comparison that is read from a file says nothing.
     """
 
     model: str
@@ -114,6 +116,7 @@ class Comparison:
     prices: str
     provenance: Provenance | None = None
     terms: OwnershipTerms | None = None
+    assumed: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``topoopt compare --json``."""
@@ -123,7 +126,7 @@ class Comparison:
             **{
                 key: value
                 for key, value in vars(self).items()
-                if key not in ("skipped", "provenance", "terms")
+                if key not in ("skipped", "provenance", "terms", "assumed")
             },
             "simulator": self.simulators[0],
             "simulators": list(self.simulators),

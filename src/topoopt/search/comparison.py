@@ -65,6 +65,7 @@ def compare_fabrics(
         prices.name,
         plan.provenance,
         plan.terms,
+        dict(plan.origin).get("assumed", ""),
     )
 
 
