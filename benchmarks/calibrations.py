@@ -57,6 +57,8 @@ FITS: tuple[FitRules, ...] = (
 """Accelerators whose runs are taken, the first naming the file; and how. The A100 begins at the H100's, whose runs with
 ZeRO-3 are newer: what hides is a matter of software. All data sets count alike, but vTrain's, which have the most uses
 of tensor and pipeline parallelism, count more."""
+WITH_COLLECTIVES = ("h100", "a100-80gb", "gb200", "b200")
+"""Accelerators of which collectives.csv has rows."""
 HOW_STORED = (
     "weights",
     "gradients",
@@ -83,7 +85,8 @@ def main() -> None:
 
 def fit_one(rules: FitRules) -> str:
     """Fit a calibration, write it, and return what it is and how far it is off."""
-    found = fit_to_runs(str(RUNS), replace(rules, strength=1.0, collectives=str(COLLECTIVES)))
+    collectives = str(COLLECTIVES) if rules.accelerators[0] in WITH_COLLECTIVES else ""
+    found = fit_to_runs(str(RUNS), replace(rules, strength=1.0, collectives=collectives))
     write_calibration(FOLDER / f"{found.calibration.name}.toml", found.calibration)
     return f"{found.calibration.name}: {found.errors['in_sample'][EVERYTHING].mape_percent:.1f} %"
 

@@ -64,3 +64,11 @@ def test_measured_collectives_of_the_accelerator_count(tmp_path: Path) -> None:
     with_them = fit_to_runs(path, replace(rules, collectives=str(tmp_path / "nccl.csv"))).calibration
     assert free.scale_up_efficiency > 0.8
     assert 0.4 < with_them.scale_up_efficiency < 0.7
+
+
+def test_a_table_without_collectives_of_the_accelerator_is_an_error(tmp_path: Path) -> None:
+    head = "collective,gpu,gpus_per_node,ranks,size_bytes,time_us\n"
+    (tmp_path / "nccl.csv").write_text(head + "all_reduce,B200,8,8,1e9,1000\n")
+    path = written(tmp_path, "H100", "H100", "H100")
+    with pytest.raises(InvalidInput, match=r"nccl\.csv: no collective of H100-SXM5-80GB; it has B200-SXM$"):
+        fit_to_runs(path, FitRules(("h100",), collectives=str(tmp_path / "nccl.csv")))

@@ -239,9 +239,13 @@ def _evidence(rules: FitRules, name: str) -> Evidence:
         return Evidence(rules.hold)
     names = {find_accelerator(word).name for word in rules.accelerators or (name,)}
     known = read_collectives(rules.collectives).runs
-    return Evidence(
-        rules.hold, MeasuredCollectives([one for one in known if one.system.accelerator in names])
-    )
+    own = [one for one in known if one.system.accelerator in names]
+    if not own:
+        others = ", ".join(sorted({one.system.accelerator for one in known})) or "none that can be predicted"
+        raise InvalidInput(
+            f"{rules.collectives}: no collective of {', '.join(sorted(names))}; it has {others}"
+        )
+    return Evidence(rules.hold, MeasuredCollectives(own))
 
 
 def runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
