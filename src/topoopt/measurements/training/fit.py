@@ -68,7 +68,7 @@ class TimedRuns:
     parameters : array
         Parameters of each run's model.
     family : array
-        Of runs of one job, the same number (:func:`~topoopt.measurements.training.run_groups.families`).
+        Of runs of one job, the same number; see ``families`` in ``measurements/training/run_groups.py``.
     stacks : array
         Of runs of one model on one accelerator in one data set, the same number.
     labelled : array
