@@ -68,12 +68,25 @@ def test_published_rows_from_64_mib_are_within_15_percent() -> None:
     assert np.mean(np.abs(off)) <= 0.15
 
 
-def test_a_row_with_an_unknown_collective_is_listed_with_its_reason(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("broadcats,H100,8,8,1e6,1", "broadcats"),
+        ("all_reduce,H100,8,1,1e6,1", "ranks: expected 2 or more, got 1"),
+        ("all_reduce,H100,8,8,0,1", "size_bytes: expected a whole number >= 1, got 0"),
+        ("all_reduce,H100,8,8,1e6,0", "time_us: expected a positive number, got 0"),
+        ("all_reduce,H100,8,8,1e6,", "time_us: expected a positive number, got nothing"),
+        ("all_reduce,H1000,8,8,1e6,1", 'unknown name "h1000"'),
+    ],
+)
+def test_a_row_that_cannot_be_predicted_is_listed_with_its_reason(
+    tmp_path: Path, row: str, reason: str
+) -> None:
     file = tmp_path / "collectives.csv"
-    file.write_text(HEAD + "a,broadcats,H100,8,8,1e6,1,\n", encoding="utf-8")
+    file.write_text(f"{HEAD}a,{row},\n", encoding="utf-8")
     found = read_collectives(file)
     assert [one.row.name for one in found.not_scored] == ["a"]
-    assert "broadcats" in found.not_scored[0].reason
+    assert reason in found.not_scored[0].reason
 
 
 def test_a_table_without_sizes_is_an_error(tmp_path: Path) -> None:

@@ -5,16 +5,17 @@ within 15 % of the rows that are known: the links inside servers are the other l
 (NVLS), these links carry half of an AllReduce; see :data:`NVLS_GAIN`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.errors import check_known
+from topoopt.base.errors import InvalidInput, check_known
 from topoopt.measurements.run_table import (
     MeasuredRuns,
+    NotScored,
     RunColumns,
     TableRow,
     number,
@@ -83,10 +84,12 @@ def _collective_of(table_row: TableRow) -> MeasuredCollective:
         None if np.isnan(network) else network * 1e9,
     )
     faster = replace(system, scale_up_bandwidth_bps=gain * system.scale_up_bandwidth_bps)
-    seconds = number(row, "time_us", least=0) / 1e6
-    return MeasuredCollective(
-        table_row, faster, collective, whole(row, "ranks"), whole(row, "size_bytes"), seconds
-    )
+    ranks, time_us = whole(row, "ranks"), number(row, "time_us")
+    if ranks < 2:
+        raise InvalidInput(f"ranks: expected 2 or more, got {ranks}")
+    if not time_us > 0:
+        raise InvalidInput(f"time_us: expected a positive number, got {text(row, 'time_us') or 'nothing'}")
+    return MeasuredCollective(table_row, faster, collective, ranks, whole(row, "size_bytes"), time_us / 1e6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,3 +122,23 @@ def collective_times(collectives: Sequence[MeasuredCollective], calibration: Cal
     passes = np.array([RING_PASSES.get(name, 0) for name in names], np.float64)
     gathers = links.gather_s(ranks, stride, size, passes)
     return np.where(passes > 0, gathers, links.exchange_s(ranks, stride, size))
+
+
+def accelerator_collectives(
+    path: str, accelerators: Collection[str]
+) -> tuple[MeasuredCollectives, tuple[NotScored, ...]]:
+    """Return the collectives of some accelerators in a table, and the rows that cannot be predicted.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is no such table, or has no collective of the accelerators that can be predicted.
+    """
+    read = read_collectives(path)
+    own = [one for one in read.runs if one.system.accelerator in accelerators]
+    if own:
+        return MeasuredCollectives(own), read.not_scored
+    others = ", ".join(sorted({one.system.accelerator for one in read.runs}))
+    if not others:
+        others = f"none that can be predicted: {read.not_scored[0].reason} ({read.not_scored[0].row.name})"
+    raise InvalidInput(f"{path}: no collective of {', '.join(sorted(accelerators))}; it has {others}")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import find_accelerator
-from topoopt.measurements.collectives import MeasuredCollectives, read_collectives
+from topoopt.measurements.collectives import MeasuredCollectives, accelerator_collectives
 from topoopt.measurements.fit import (
     CalibrationFit,
     Constant,
@@ -25,6 +25,7 @@ from topoopt.measurements.fit import (
     held_out,
     random_parts,
 )
+from topoopt.measurements.run_table import NotScored
 from topoopt.measurements.training.run import Run, Runs, read_runs, timed
 from topoopt.measurements.training.run_groups import (
     Weights,
@@ -117,10 +118,13 @@ class Evidence:
     hold : tuple of str
         Constants that stay where they start.
     collectives : MeasuredCollectives
+    not_scored : tuple of NotScored
+        Rows of the table of collectives that cannot be predicted.
     """
 
     hold: tuple[str, ...] = ()
     collectives: MeasuredCollectives = field(default_factory=lambda: MeasuredCollectives(()))
+    not_scored: tuple[NotScored, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,21 +235,16 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit[Calibration]:
         "provenance": dict(calibration.provenance),
     }
     constants = parameters_of(start, calibration)
-    return CalibrationFit(path, len(rows), calibration, constants, fit.errors, about, runs.not_scored)
+    return CalibrationFit(
+        path, len(rows), calibration, constants, fit.errors, about, (*runs.not_scored, *evidence.not_scored)
+    )
 
 
 def _evidence(rules: FitRules, name: str) -> Evidence:
     if not rules.collectives:
         return Evidence(rules.hold)
     names = {find_accelerator(word).name for word in rules.accelerators or (name,)}
-    known = read_collectives(rules.collectives).runs
-    own = [one for one in known if one.system.accelerator in names]
-    if not own:
-        others = ", ".join(sorted({one.system.accelerator for one in known})) or "none that can be predicted"
-        raise InvalidInput(
-            f"{rules.collectives}: no collective of {', '.join(sorted(names))}; it has {others}"
-        )
-    return Evidence(rules.hold, MeasuredCollectives(own))
+    return Evidence(rules.hold, *accelerator_collectives(rules.collectives, names))
 
 
 def runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:
