@@ -69,11 +69,11 @@ class TimedRuns:
     parameters : array
         Parameters of each run's model.
     family : array
-        Of runs of one job, the same number; see ``families`` in ``measurements/training/run_groups.py``.
+        Family of each run; equal for runs of one job (``families`` in ``measurements/training/run_groups.py``).
     stacks : array
-        Of runs of one model on one accelerator in one data set, the same number.
+        Stack of each run; equal for runs of one model on one accelerator in one data set.
     labelled : array
-        Which runs say what they form pairs with.
+        Whether the table labels the family of a run.
     """
 
     case: Case
@@ -111,7 +111,7 @@ FEWEST_TO_CHOOSE = 6
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a fit minds beside step times.
+    """Constraints and measurements of a fit besides step times.
 
     Attributes
     ----------

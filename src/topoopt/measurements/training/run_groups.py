@@ -24,14 +24,14 @@ LEAST_CHANGE = 0.03
 
 @dataclass(frozen=True, slots=True)
 class PairErrors:
-    """How well changes are predicted.
+    """Errors of predicted changes.
 
     Attributes
     ----------
     pairs : int
         With a measured change of :data:`LEAST_CHANGE` at least.
     right_sign, within_two : int
-        Of these, predicted to be in the same direction, and within a factor of two of the measured change.
+        Pairs predicted in the same direction, and within a factor of two of the measured change.
     measured_percent, predicted_percent : float
         Mean change.
     """
@@ -164,7 +164,7 @@ def stack_parts(runs: Sequence[Run], sizes: Ints) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each data set counts, however many runs it has.
+    """Weights of the data sets, independent of their number of runs.
 
     Attributes
     ----------
