@@ -50,8 +50,10 @@ def test_uneven_loads_make_uneven_all_to_alls(tmp_path: Path) -> None:
 
 def test_circuits_follow_every_layer(tmp_path: Path) -> None:
     training = transformer_of(job_with(tmp_path, loads="zipf:1.2"))
-    # in one bucket, lest a change hide behind gradients that leave early
-    graph = pipeline_task_graph(replace(training.layouts[0].step, gradient_buckets=1))
+    # none of them early, lest a change hide behind gradients
+    step = training.layouts[0].step
+    late = tuple(replace(one, overlap=0.0) for one in step.synchronizations)
+    graph = pipeline_task_graph(replace(step, synchronizations=late))
     times_s = [
         simulate(
             "flow",

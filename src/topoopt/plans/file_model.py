@@ -31,7 +31,9 @@ class StepPart(Strict):
     part_servers: list[list[list[Count]]] = Field(description="servers by stage, replica and part")
     exchanges: tuple[Exchange, ...] = ()
     synchronizations: tuple[Synchronization, ...] = ()
-    gradient_buckets: Count = 0
+    gradient_buckets: Count = Field(
+        default=0, description="in older files, for overlap: gradients leave in so many equal buckets"
+    )
     optimizer_s: Amount = 0.0
     schedule: str = "1f1b"
 

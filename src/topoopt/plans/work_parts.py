@@ -1,7 +1,7 @@
 """The part of a plan file that is the work of operators: graph, profiles, strategy by operator, memory."""
 
 import itertools
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -221,5 +221,9 @@ def _layout(row: LayoutPart, index: int) -> Layout:
         raise InvalidInput(
             f"training: layouts[{index}]: part_servers: every stage needs as many replicas and parts"
         )
-    step = noun_from(PipelinedStep, row.step, part_servers=np.array(row.step.part_servers, np.int64))
+    gradients = row.step.synchronizations
+    if row.step.gradient_buckets:
+        gradients = tuple(replace(one, overlap=1 - 1 / row.step.gradient_buckets) for one in gradients)
+    changed = {"part_servers": np.array(row.step.part_servers, np.int64), "synchronizations": gradients}
+    step = noun_from(PipelinedStep, row.step, **changed)
     return noun_from(Layout, row, estimated_s=row.estimated_time_s, step=step)

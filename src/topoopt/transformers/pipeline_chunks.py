@@ -23,7 +23,8 @@ from topoopt.transformers.step_time.calibration import Calibration
 from topoopt.transformers.step_time.case import Case, case_of
 from topoopt.transformers.step_time.closed_form import ChunkTimes, combined_s, slowest_stages, straggle
 from topoopt.transformers.step_time.collective_time import Links
-from topoopt.transformers.step_time.data_parallel_time import hidden_share, optimizer_step_s
+from topoopt.transformers.step_time.data_parallel_time import hidden_shares as replica_shares
+from topoopt.transformers.step_time.data_parallel_time import optimizer_step_s
 from topoopt.transformers.step_time.expert_exchange import forwarding_s_per_byte, overlaps
 from topoopt.transformers.step_time.layer_time import layer_kernels
 from topoopt.transformers.step_time.micro_batch import MicroBatch, key_round_s, micro_batch
@@ -44,7 +45,7 @@ def pass_exchanges(
     places: Places,
     links: Links,
     hidden: Mapping[str, float],
-    beside_s: float = 0.0,
+    forwarding_s: float = 0.0,
 ) -> tuple[Exchange, ...]:
     """Return the exchanges inside all passes; what stays inside a server is left out.
 
@@ -54,7 +55,7 @@ def pass_exchanges(
 
     Parameters
     ----------
-    beside_s : float
+    forwarding_s : float
         What a byte of the all-to-alls of experts takes beyond its time on the network at full rate.
     """
     known: dict[tuple[int, str], dict[object, int]] = {}
@@ -64,13 +65,12 @@ def pass_exchanges(
             turns = known.setdefault((one.chunk, one.direction), {})
             turn = turns.setdefault((one.kind, one.collective, one.weights.tobytes()), len(turns))
             rings = one.collective in RINGS
-            inside_s = beside_s if one.kind == "ep" else 0.0
             share = 1.0 if one.part.endswith(HIDDEN) else hidden.get(one.kind, 0.0)
             times = one.count // micro_batches
             rows = (
                 _rings(one, times, turn, places, links)
                 if rings
-                else _pairs(one, times, turn, places, links, inside_s)
+                else _pairs(one, times, turn, places, links, forwarding_s)
             )
             for exchange in rows:
                 exchanges += hidden_and_not(exchange, share, "after")
@@ -131,14 +131,18 @@ def _rings(one: Communication, times: int, turn: int, places: Places, links: Lin
 
 
 def _pairs(
-    one: Communication, times: int, turn: int, places: Places, links: Links, beside_s: float
+    one: Communication, times: int, turn: int, places: Places, links: Links, forwarding_s: float
 ) -> Iterator[Exchange]:
-    if one.collective != "all-to-all":
-        one = replace(one, weights=np.roll(np.eye(one.groups.shape[1]), 1, axis=1))
+    size, pattern = one.groups.shape[1], "all-to-all"
+    if one.collective != pattern:
+        one, pattern = replace(one, weights=np.roll(np.eye(size), 1, axis=1)), "ring"
     total = one.message_bytes * times
-    delay_s = links.starts_s(times) + total * beside_s
     for group in server_pairs(one.groups, lambda index: total * one.server_weights(index), places):
         size_bytes, pair_bytes = _even(group)
+        inside = size / len(group.members)
+        beyond_s = links.beyond_network_s_per_byte(size, inside, pattern)
+        starts_s = links.starts_s(times, 1.0 if pattern == "ring" else inside)
+        delay_s = starts_s + total * (forwarding_s if one.kind == "ep" else beyond_s)
         whole = exchange_of(one, group, "all-to-all", size_bytes, times, delay_s, turn)
         yield replace(whole, pair_bytes=pair_bytes)
 
@@ -207,10 +211,14 @@ def _chunk_times(configuration: Configuration, system: System, case: Case, layer
     one, outputs = micro_batch(case), float(case.outputs)
     forward, backward = _passes(one, layers, outputs)
     launches = layers * one.launch_s + one.chunk_launch_s
-    # The host goes on launching while ranks wait, so launches are weighed against all waits before any is left out.
-    kernels_and_waits_s = np.maximum(forward + backward, 1e-12)  # a chunk with the embedding alone has none
+    # The host goes on launching while ranks wait, so launches are weighed against all waits before any is left out;
+    # those of one chunk hide behind the kernels of a stage's other chunks.
+    kernels_and_waits_s, launches = (
+        column.reshape(-1, configuration.pp).sum(axis=0) for column in (forward + backward, launches)
+    )
+    kernels_and_waits_s = np.maximum(kernels_and_waits_s, 1e-12)  # a stage with the embedding alone has none
     longer = combined_s(kernels_and_waits_s, launches) / kernels_and_waits_s
-    factor = longer * straggle(case)
+    factor = np.tile(longer, configuration.vpp) * straggle(case)
     # the micro-batch without the waits for groups that span servers
     size = system.accelerators_per_server
     alone = configuration.accelerators <= size or size <= LARGEST_SERVER
@@ -243,15 +251,17 @@ def hidden_shares(
 
     Tensor-parallel collectives hide only with sequence parallelism, by the calibrated share. Keys and values that go
     round the context-parallel ranks hide behind the attention's core, as far as it is long enough; what they
-    exchange or gather does not. Of what ZeRO 2 and 3 exchange with every micro-batch that is hidden which
-    :func:`estimate` hides.
+    exchange or gather does not. Of what replicas exchange that is hidden which :func:`estimate` hides: ``every`` with
+    every micro-batch (ZeRO 2 and 3), ``gather`` after the step (ZeRO 2), ``reduce`` between shards, ``once`` (ZeRO 0
+    and 1).
     """
     case = case_of(model, configuration_table([configuration]), system, calibration)
     fused = configuration.sequence_parallel and not bool(case.runs_apart("sums"))
     shares = {"tp": calibration.tensor_overlap if fused else 0.0}
-    if configuration.zero > 1:
+    if configuration.dp > 1:
         one = micro_batch(case)
-        shares["dp"] = float(hidden_share(case, slowest_stages(case, one)[0].layers, one)[0])
+        of_replicas = replica_shares(case, slowest_stages(case, one)[0].layers, one)
+        shares |= {name: float(np.ravel(share)[0]) for name, share in of_replicas.items()}
     if bool(overlaps(case)) and configuration.ep > 1:
         one = micro_batch(case)
         shares["ep"] = 1 - float(one.ep_s[0] / one.ep_alone_s[0])

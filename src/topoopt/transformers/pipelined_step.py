@@ -1,6 +1,6 @@
 """From a configuration of a transformer to a pipelined step: what its iteration does, server by server."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice, pairwise
 
@@ -50,7 +50,6 @@ EXPERTS = " of experts"
 """How the parts of what concerns experts end."""
 WEIGHT_TURN = 1_000
 """Weights come after all else that goes on inside a pass."""
-MOST_BUCKETS = 8
 ASYNCHRONOUS = ("zero-bubble", "dualpipe")
 """Schedules whose workers go on while what they send is under way, as their public codes do (sail-sg's runtime of
 zero-bubble pipelines; DualPipe, whose transfers hide behind the next passes)."""
@@ -127,28 +126,17 @@ def pipelined_step(
     exchanges = pass_exchanges(
         sent, configuration.chunk_batches, places, links, hidden, forwarding_s(*setting)
     )
-    of_weights = weight_exchanges(model, configuration, sent, places, links, hidden.get("dp", 0.0))
+    of_weights = weight_exchanges(model, configuration, sent, places, links, hidden.get("every", 0.0))
     return PipelinedStep(
         servers=int(places.server.max()) + 1,
         micro_batches=configuration.chunk_batches,
         chunks=_chunks(configuration, times, sent, 1 if spread else parts.shape[2], links, calibration),
         part_servers=parts if spread else parts[:, :, :1],
         exchanges=(*exchanges, *of_weights),
-        synchronizations=synchronizations(configuration, sent, places, links),
-        gradient_buckets=gradient_buckets(calibration),
+        synchronizations=synchronizations(configuration, sent, places, links, hidden),
         optimizer_s=times.step_s,
         schedule=configuration.schedule,
     )
-
-
-def gradient_buckets(calibration: Calibration) -> int:
-    """Return in how many buckets gradients leave: of k, all but the last can hide behind the last backward pass.
-
-    Whole gradients of a step that is not fused leave after it, in one.
-    """
-    if is_apart("step", calibration.unfused):
-        return 1
-    return min(round(1 / max(1 - calibration.gradient_overlap, 1 / MOST_BUCKETS)), MOST_BUCKETS)
 
 
 def _chunks(
@@ -169,6 +157,7 @@ def _chunks(
     waits = configuration.vpp == 1 or is_apart("hops", calibration.unfused)
     blocking = configuration.schedule not in ASYNCHRONOUS and waits
     whole = np.broadcast_to(times.weights_s, times.forward_s.shape)
+    sent_s_per_byte = links.beyond_network_s_per_byte(2, 1.0, "transfer")
     columns = times.forward_s, times.backward_s, times.inside_s, whole
     rows = zip(*(column.tolist() * configuration.ends for column in columns), size, strict=True)
     return tuple(
@@ -176,7 +165,7 @@ def _chunks(
             forward_s,
             backward_s,
             joined * output,
-            links.starts_s(1) if output else 0.0,
+            output * sent_s_per_byte + links.starts_s(1) if output else 0.0,
             blocking,
             inside_s,
             weights_s,
@@ -186,25 +175,38 @@ def _chunks(
 
 
 def synchronizations(
-    configuration: Configuration, communications: Iterable[Communication], places: Places, links: Links
+    configuration: Configuration,
+    communications: Iterable[Communication],
+    places: Places,
+    links: Links,
+    hidden: Mapping[str, float],
 ) -> tuple[Synchronization, ...]:
     """Return what happens once an iteration.
 
     Gradients of a stage leave together, with its last backward pass: so ``estimate`` has it, which
     fits published runs of interleaved schedules better than chunks that leave one by one. What tensor-parallel ranks
     and the two ends of a tied embedding add up comes after that of the replicas.
+
+    Parameters
+    ----------
+    hidden : mapping
+        As of :func:`~topoopt.transformers.pipeline_chunks.hidden_shares`.
     """
     rows = (
         row
         for one in communications
         if one.chunk < 0 and not _every_pass(one, configuration)
-        for row in _once(one, configuration, places, links)
+        for row in _once(one, configuration, places, links, hidden)
     )
     return merged(rows, {"size_bytes": 0, "delay_s": 0.0, "gather_bytes": 0, "gather_delay_s": 0.0})
 
 
 def _once(
-    one: Communication, configuration: Configuration, places: Places, links: Links
+    one: Communication,
+    configuration: Configuration,
+    places: Places,
+    links: Links,
+    hidden: Mapping[str, float],
 ) -> Iterator[Synchronization]:
     """Yield the synchronizations of what is communicated once, a group of servers after the other."""
     of_replicas, gathers = one.kind == "dp", one.collective == "all-gather"
@@ -215,6 +217,8 @@ def _once(
         last = configuration.pp * configuration.vpp - 1
         chunks = (0, last) if one.kind == "embedding" else _last_on(configuration, one.stage)
     total = one.message_bytes * one.count
+    sharded = configuration.zero > 1
+    kind = ("gather" if gathers else "reduce") if sharded else "once"
     for group in server_groups(one.groups, places, across=not of_replicas):
         whole = Synchronization(
             chunks,
@@ -224,6 +228,7 @@ def _once(
             total * group.groups,
             links.inside_ring_s(one.collective, group, total, 1),
             turn=0 if of_replicas else 1,
+            overlap=min(max(hidden.get(kind, 0.0), 0.0), 1.0) if of_replicas else 0.0,
         )
         if gathers:
             later = {"gather_bytes": whole.size_bytes, "gather_delay_s": whole.delay_s}

@@ -83,10 +83,13 @@ def group(stage: int) -> tuple[int, ...]:
     return 2 * stage, 2 * stage + 1
 
 
-def chunked(*chunks: int, gather: bool) -> tuple[Synchronization, ...]:
+def chunked(*chunks: int, gather: bool, overlap: float = 0.0) -> tuple[Synchronization, ...]:
     """Gradients of chunks of three stages."""
     kind, size = ("reduce-scatter", 80 * MB) if gather else ("allreduce", 0)
-    return tuple(Synchronization((c,), (0, 1), group(c % 3), kind, 80 * MB, 1e-3, size, 1e-3) for c in chunks)
+    return tuple(
+        Synchronization((c,), (0, 1), group(c % 3), kind, 80 * MB, 1e-3, size, 1e-3, overlap=overlap)
+        for c in chunks
+    )
 
 
 def each_pass(moment: str, collective: str, size: int, *directions: str) -> tuple[Exchange, ...]:
@@ -109,10 +112,10 @@ CASES = {
     "ZeRO 0": dataclasses.replace(PLAIN, synchronizations=chunked(0, 1, 2, gather=False), optimizer_s=0.01),
     "ZeRO 1": dataclasses.replace(PLAIN, synchronizations=chunked(0, 1, 2, gather=True), optimizer_s=0.01),
     "ZeRO 1 in buckets": dataclasses.replace(
-        PLAIN, synchronizations=chunked(0, 1, 2, gather=True), gradient_buckets=4
+        PLAIN, synchronizations=chunked(0, 1, 2, gather=True, overlap=0.75)
     ),
     "ZeRO 1 interleaved in buckets": dataclasses.replace(
-        INTERLEAVED, synchronizations=chunked(5, 4, 3, 2, 1, 0, gather=True), gradient_buckets=2
+        INTERLEAVED, synchronizations=chunked(5, 4, 3, 2, 1, 0, gather=True, overlap=0.4)
     ),
     "ZeRO 2": dataclasses.replace(PLAIN, exchanges=each_pass("after", "reduce-scatter", 80 * MB, "backward")),
     "ZeRO 3": dataclasses.replace(

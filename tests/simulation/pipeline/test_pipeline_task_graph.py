@@ -149,7 +149,7 @@ def summed(size: int = 100 * MB, **others: object) -> Synchronization:
 def test_gradients_wait_for_the_last_pass_unless_they_leave_in_buckets() -> None:
     step = pipeline(1, 2, 3, (Chunk(1.0, 2.0),), synchronizations=(summed(),))
     waits_s = simulated_s(step) - 9
-    in_four = simulated_s(dataclasses.replace(step, gradient_buckets=4)) - 9
+    in_four = simulated_s(dataclasses.replace(step, synchronizations=(summed(overlap=0.75),))) - 9
     assert waits_s > 0.1
     assert in_four == pytest.approx(waits_s / 4, rel=1e-3)
 

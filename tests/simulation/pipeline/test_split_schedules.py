@@ -104,16 +104,13 @@ def around(schedule: str, moment: str, direction: str, size: int) -> tuple[Excha
     )
 
 
-def summed(schedule: str) -> tuple[Synchronization, ...]:
+def summed(schedule: str, overlap: float = 0.0) -> tuple[Synchronization, ...]:
     """Gradients of the chunks that are alike, after one another where a worker has two of them."""
-    if schedule != "dualpipe":
-        return tuple(
-            Synchronization((c,), (0, 1), GROUPS[c], "reduce-scatter", 80 * MB, 1e-3, 80 * MB, 1e-3)
-            for c in range(4)
-        )
-    pairs = [tuple(sorted(GROUPS[c] + GROUPS[3 - c])) for c in range(4)]
+    both = schedule == "dualpipe"
+    pairs = [tuple(sorted(GROUPS[c] + GROUPS[3 - c])) if both else GROUPS[c] for c in range(4)]
+    size = "reduce-scatter", 80 * MB, 1e-3, 80 * MB, 1e-3
     return tuple(
-        Synchronization((c, 4 + c), (0, 1), pairs[c], "reduce-scatter", 80 * MB, 1e-3, 80 * MB, 1e-3)
+        Synchronization((c, 4 + c) if both else (c,), (0, 1), pairs[c], *size, overlap=overlap)
         for c in range(4)
     )
 
@@ -127,7 +124,7 @@ CASES = {
         ("plain", CHUNK, {}),
         ("blocking", dataclasses.replace(CHUNK, blocking=True), {}),
         ("gradients", CHUNK, {"synchronizations": summed(schedule), "optimizer_s": 0.01}),
-        ("buckets", CHUNK, {"synchronizations": summed(schedule), "gradient_buckets": 4}),
+        ("buckets", CHUNK, {"synchronizations": summed(schedule, 0.75)}),
         ("inside", CHUNK, {"exchanges": around(schedule, "inside", "backward", 20 * MB)}),
         ("after weights", CHUNK, {"exchanges": around(schedule, "after", "weights", 40 * MB)}),
         ("before", CHUNK, {"exchanges": around(schedule, "before", "forward", 40 * MB)}),

@@ -13,11 +13,13 @@ from topoopt.workloads.pipelined_step import Chunk, Exchange, PipelinedStep, Syn
 MB = 1_000_000
 UNEVEN = (*(Chunk(1.0 + 0.1 * index, 2.1 - 0.15 * index, 9 * MB) for index in range(7)), Chunk(1.4, 2.9))
 HIDDEN = Exchange(1, "backward", "after", (0, 1), (0, 2, 3), "all-to-all", 90 * MB)
-SYNC = Synchronization((0, 4), (0, 1), (0, 1), "reduce-scatter", 500 * MB, gather_bytes=100 * MB)
+SYNC = Synchronization(
+    (0, 4), (0, 1), (0, 1), "reduce-scatter", 500 * MB, gather_bytes=100 * MB, overlap=2 / 3
+)
 
 STEPS: dict[str, PipelinedStep] = {
     "equal stages": pipeline(4, 2, 160, equal_chunks(4, 1.0, 2.0, 5 * MB)),
-    "interleaved": pipeline(4, 2, 160, UNEVEN, synchronizations=(SYNC,), gradient_buckets=3),
+    "interleaved": pipeline(4, 2, 160, UNEVEN, synchronizations=(SYNC,)),
     "one stage": pipeline(1, 4, 161, equal_chunks(1, 1.0, 2.0)),
     "hidden exchanges": pipeline(4, 2, 161, equal_chunks(4, 1.0, 2.0, 5 * MB), exchanges=(HIDDEN,)),
 }

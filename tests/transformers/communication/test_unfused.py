@@ -15,7 +15,7 @@ from topoopt.transformers import (
     make_pipelined_step,
 )
 from topoopt.transformers.communication.message import Communication
-from topoopt.transformers.pipelined_step import gradient_buckets
+from topoopt.transformers.pipeline_chunks import hidden_shares
 from topoopt.workloads.transformer import find_transformer
 
 ONE = Configuration(tp=4, pp=2, dp=4, global_batch=16, sequence=64, zero=1)
@@ -60,8 +60,11 @@ def test_a_step_reduces_whole_gradients_with_zero_1() -> None:
         for word in ("none", "step")
     ]
     assert second[0] == second[1]
-    law = replace(find_calibration("h100"), gradient_overlap=0.75)
-    assert [gradient_buckets(law), gradient_buckets(law.with_unfused("step"))] == [4, 1]
+    model, system = find_transformer("llama2-7b"), System("h100", 8, 3.6e12, 400e9)
+    law, many = find_calibration("h100"), replace(ONE, micro_batch=1)
+    shares = [hidden_shares(model, many, system, law.with_unfused(word))["once"] for word in ("none", "step")]
+    assert shares[0] > 0.1
+    assert shares[1] == 0
 
 
 def test_tensor_parallel_waits_grow_alike() -> None:

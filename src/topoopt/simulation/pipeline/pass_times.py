@@ -219,6 +219,8 @@ class Operations:
     links : LinkTime
     gradients, parameters : tuples of int64 arrays, one per synchronization
         Tasks of ``links``.
+    beside_s : tuple of float, one per synchronization
+        Of the parameters that are gathered beside the next forward passes, all at once.
     """
 
     sent_s: Floats
@@ -227,6 +229,7 @@ class Operations:
     links: LinkTime
     gradients: tuple[Ints, ...]
     parameters: tuple[Ints, ...]
+    beside_s: tuple[float, ...]
 
 
 def operations(step: PipelinedStep, fabric: Fabric, options: SimulationOptions) -> Operations:
@@ -250,13 +253,14 @@ def operations(step: PipelinedStep, fabric: Fabric, options: SimulationOptions) 
         for kind, size in (("", "size_bytes"), ("all-gather", "gather_bytes"))
     )
     links = link_time(draft.graph(step.servers, 1, ("",) * len(step.chunks)), fabric, options)
-    around = {
-        one: _around_s(one, tasks, links)
-        for one, tasks in zip(step.exchanges, exchanges, strict=True)
-        if one.moment != "inside"
-    }
     inside_s = _inside_s(step, exchanges, links)
-    return Operations(_sent_s(step, sends, links), inside_s, around, links, gradients, parameters)
+    taken_s = links.together(np.concatenate((*parameters, np.zeros(0, np.int64)))).tolist()
+    beside_s = tuple(
+        one.overlap * (one.gather_delay_s + seconds)
+        for one, seconds in zip(step.synchronizations, taken_s, strict=True)
+    )
+    around_s = _around_s(step, exchanges, links)
+    return Operations(_sent_s(step, sends, links), inside_s, around_s, links, gradients, parameters, beside_s)
 
 
 def _add(draft: Draft, one: Exchange) -> Ints:
@@ -265,9 +269,22 @@ def _add(draft: Draft, one: Exchange) -> Ints:
     return np.arange(first, draft.count)
 
 
-def _around_s(one: Exchange, tasks: Ints, links: LinkTime) -> Around:
-    fixed_s = links.fixed_s(tasks)
-    return one.delay_s + fixed_s, float(links.together(tasks).max()) - fixed_s, one.count
+def _around_s(step: PipelinedStep, exchanges: list[Ints], links: LinkTime) -> dict[Exchange, Around]:
+    """Return the seconds of each exchange around passes; groups of other replicas take theirs over the same links."""
+    alike: dict[tuple[object, ...], list[tuple[Exchange, Ints]]] = defaultdict(list)
+    for one, tasks in zip(step.exchanges, exchanges, strict=True):
+        if one.moment != "inside":
+            pattern = one.collective, len(one.members), len(one.replicas)
+            alike[one.moment, one.direction, one.chunk, *pattern].append((one, tasks))
+    around_s: dict[Exchange, Around] = {}
+    for group in alike.values():
+        taken_s = links.together(np.concatenate([tasks for _, tasks in group]))
+        first = 0
+        for one, tasks in group:
+            fixed_s, last = links.fixed_s(tasks), first + len(tasks)
+            links_s = float(taken_s[first:last].max()) - fixed_s
+            around_s[one], first = (one.delay_s + fixed_s, links_s, one.count), last
+    return around_s
 
 
 def _sent_s(step: PipelinedStep, sends: dict[tuple[int, int], tuple[Ints, Ints]], links: LinkTime) -> Floats:

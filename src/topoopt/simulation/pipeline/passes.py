@@ -26,15 +26,15 @@ class Passes:
     ready, done : int64 arrays, likewise
         The same of all that is done as one with a pass: what it needs has to be there before ``ready``, and what it
         makes is there after ``done``.
-    bucket : int64 array, shape (buckets, chunks, replicas)
-        After which task of the last pass that makes gradients of weights each gradient bucket is there.
+    piece : int64 array, shape (pieces, chunks, replicas)
+        Tasks that end equal pieces of the last pass that makes gradients of weights.
     """
 
     head: Ints
     tail: Ints
     ready: Ints
     done: Ints
-    bucket: Ints
+    piece: Ints
 
 
 def add_passes(draft: Draft, step: PipelinedStep, *, one_by_one: bool) -> Passes:
@@ -47,7 +47,8 @@ def add_passes(draft: Draft, step: PipelinedStep, *, one_by_one: bool) -> Passes
     """
     shape = (len(step.pass_s), len(step.chunks), step.replicas, step.micro_batches)
     head, tail = np.zeros((2, *shape), np.int64)
-    bucket = np.zeros((step.gradient_buckets, *shape[1:3]), np.int64)
+    pieces = max((len(one.buckets) for one in step.synchronizations), default=1)
+    piece = np.zeros((pieces, *shape[1:3]), np.int64)
     last = np.array([step.micro_batches - 1])
     for direction, chunk in np.ndindex(shape[:2]):
         place = chunk, PASSES[direction], "inside"
@@ -55,17 +56,18 @@ def add_passes(draft: Draft, step: PipelinedStep, *, one_by_one: bool) -> Passes
         cut = _Cut(
             direction, chunk, max((one.count for one in inside), default=1) if one_by_one else 1, inside
         )
-        apart = direction == len(step.pass_s) - 1 and step.gradient_buckets > 0
+        apart = direction == len(step.pass_s) - 1 and pieces > 1
         batches = np.arange(step.micro_batches - apart)
         tails = _add_pieces(draft, step, cut, batches, head[direction, chunk])
         tail[direction, chunk][:, batches] = tails[-1]
         if apart:
-            finer = replace(cut, pieces=max(cut.pieces, step.gradient_buckets))
+            finer = replace(cut, pieces=max(cut.pieces, pieces))
             tails = _add_pieces(draft, step, finer, last, head[direction, chunk])
             tail[direction, chunk][:, last] = tails[-1]
-            for part in range(step.gradient_buckets):
-                leaves = -(-(part + 1) * finer.pieces // step.gradient_buckets) - 1
-                bucket[part, chunk] = tails[leaves][:, 0]
+            for part in range(pieces):
+                piece[part, chunk] = tails[-(-(part + 1) * finer.pieces // pieces) - 1][:, 0]
+    if pieces == 1:
+        piece[0] = tail[-1, :, :, -1]
     if step.ends == 1:
         done_as_one = head, tail
     else:
@@ -76,7 +78,7 @@ def add_passes(draft: Draft, step: PipelinedStep, *, one_by_one: bool) -> Passes
             ready[where] = head[where][order.begin]
             done[where] = tail[where][order.end]
         done_as_one = ready, done
-    return Passes(head, tail, *done_as_one, bucket)
+    return Passes(head, tail, *done_as_one, piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,11 +322,11 @@ class Surroundings:
 def add_surroundings(draft: Draft, step: PipelinedStep, stages: tuple[StageTasks, ...]) -> Surroundings:
     """Add the exchanges before and after passes.
 
-    One before a pass begins when the pass before that one may begin. Those of equal members and moment go one after
-    the other. At the two ends of an iteration, where there is no other pass to hide behind, all operations but one go
+    One before a pass begins when the pass before that one may begin. Those of one group and moment go one after the
+    other. At the two ends of an iteration, where there is no other pass to hide behind, all operations but one go
     on beside the pass that they belong to.
     """
-    queues: dict[tuple[str, tuple[int, ...]], list[tuple[int, int]]] = defaultdict(list)
+    queues: dict[tuple[object, ...], list[tuple[int, int]]] = defaultdict(list)
     around = Surroundings([], [])
     for one in step.exchanges:
         if one.moment == "inside":
@@ -338,7 +340,7 @@ def add_surroundings(draft: Draft, step: PipelinedStep, stages: tuple[StageTasks
         else:
             rows, early = _before(draft, one, tasks, mine)
             around.first.append((one, early))
-        queues[one.moment, one.members] += rows
+        queues[one.moment, one.members, one.replicas] += rows
     for queue in queues.values():
         numbers = np.array([task for _, task in sorted(queue)], np.int64)
         draft.wait(numbers[:-1], numbers[1:])

@@ -1,10 +1,13 @@
 """From a pipelined step to a task graph: every pass, transfer and collective, in the order of the schedule."""
 
+from math import ceil
+
 import numpy as np
 
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation.pipeline.passes import (
+    BACKWARD,
     FORWARD,
     Passes,
     StageTasks,
@@ -108,17 +111,18 @@ def add_end(
             optimizer[step.chunk_stage[one.chunk], list(one.replicas)][:, None], tasks, next_iteration=True
         )
     turns = _Turns(step)
-    buckets = max(step.gradient_buckets, 1)
     for sync in sorted(step.synchronizations, key=lambda one: one.turn):
         chunks, workers = _chunks(sync), _workers(step, sync)
         previous = turns.before(sync)
-        for bucket in range(buckets):
-            size = sync.size_bytes * (bucket + 1) // buckets - sync.size_bytes * bucket // buckets
-            delay_s = sync.delay_s / buckets
+        upto = 0.0
+        for share in sync.buckets:
+            size = round(sync.size_bytes * (upto + share)) - round(sync.size_bytes * upto)
+            upto += share
+            piece = passes.piece[ceil(upto * len(passes.piece) - 1e-9) - 1]
             done = draft.add_collective(
-                sync.collective, sync.members, size, delay_s, 1, sync.chunks[0], ALLREDUCE
+                sync.collective, sync.members, size, sync.delay_s * share, 1, sync.chunks[0], ALLREDUCE
             )
-            draft.wait(passes.bucket[bucket][chunks] if step.gradient_buckets else end[workers], done)
+            draft.wait(piece[chunks], done)
             draft.wait(previous, done)
             previous = done
         turns.done(sync, int(done[0]))
@@ -132,19 +136,19 @@ def _add_gathers(draft: Draft, step: PipelinedStep, passes: Passes, optimizer: I
     turns = _Turns(step)
     for sync in sorted(step.synchronizations, key=lambda one: one.turn):
         if sync.gather_bytes or sync.gather_delay_s:
-            done = draft.add_collective(
-                "all-gather",
-                sync.members,
-                sync.gather_bytes,
-                sync.gather_delay_s,
-                1,
-                sync.chunks[0],
-                ALLREDUCE,
-            )
+            hidden = round(sync.gather_bytes * sync.overlap)
+            whole = "all-gather", sync.members
+            late = sync.gather_bytes - hidden, sync.gather_delay_s * (1 - sync.overlap)
+            done = draft.add_collective(*whole, *late, 1, sync.chunks[0], ALLREDUCE)
             draft.wait(optimizer[_workers(step, sync)], done)
             draft.wait(turns.before(sync), done)
             draft.wait(done, passes.head[FORWARD][_chunks(sync)][..., 0], next_iteration=True)
             turns.done(sync, int(done[0]))
+            if sync.overlap:
+                beside = hidden, sync.gather_delay_s * sync.overlap
+                done = draft.add_collective(*whole, *beside, 1, sync.chunks[0], ALLREDUCE)
+                draft.wait(optimizer[_workers(step, sync)], done, next_iteration=True)
+                draft.wait(done, passes.head[BACKWARD][_chunks(sync)][..., 0])
 
 
 def _chunks(sync: Synchronization) -> tuple[Ints, Ints]:
@@ -172,13 +176,6 @@ def refuse_too_many_tasks(step: PipelinedStep, iterations: int = 1) -> None:
     InvalidInput
         With the number of micro-batches that would do.
     """
-    parts = len(step.chunks) * step.replicas + len(step.synchronizations)
-    cut = step.gradient_buckets * parts * iterations
-    if cut > MOST_TASKS:
-        raise InvalidInput(
-            f"gradient_buckets: {step.gradient_buckets:,} would be {cut:,} tasks to simulate, more than "
-            f"{MOST_TASKS:,}; at most {MOST_TASKS // (parts * iterations):,}"
-        )
     each = tasks_of_micro_batch(step) * iterations
     total = each * step.micro_batches
     if total > MOST_TASKS:

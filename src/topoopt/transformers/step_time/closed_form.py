@@ -269,11 +269,12 @@ def combined_s(kernels_s: Floats, launches_s: Floats) -> Floats:
 def _bubble_s(case: Case, one: MicroBatch, stage: Stage, hop_s: Floats) -> Floats:
     """Return what a stage waits for others while the pipeline fills and drains.
 
-    With 1F1B that is both passes in all others, with v chunks in each stage a v-th of it.
+    With 1F1B that is both passes in all others, with v chunks in each stage a v-th of it. The first micro-batch and the
+    last go through all chunks, and nothing hides what these send each other.
     """
     table = case.table
     others_s = stage.others_s + stage.layers * (one.ep_alone_s - one.ep_s) * stage.other_stages
-    usual_s: Floats = (others_s + (table.pp - 1) * hop_s) / table.vpp
+    usual_s: Floats = others_s / table.vpp + (table.pp - 1 / table.vpp) * hop_s
     if not np.any(table.schedule):
         return usual_s
     return split_bubble_s(table, _passes(case, one, stage, others_s), hop_s, usual_s)

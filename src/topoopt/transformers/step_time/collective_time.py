@@ -184,12 +184,33 @@ class Links:
         next server at a time, over the links that all members of its server have; the hops inside go on meanwhile.
         """
         inside = self.members_inside(size, stride)
-        spans = size / inside > 1
-        hop = self.start_s + np.where(spans, self.network_step_s, SCALE_UP_STEP_S)
-        outer = np.where(spans, self.network_s_per_byte / inside, 0.0)
-        inner = np.where(inside > 1, self.scale_up_s_per_byte, 0.0)
-        s_per_byte = bus_bandwidth_factor("all-gather", size) * np.maximum(inner, outer)
-        return np.asarray((size - 1) * hop + size_bytes * s_per_byte, np.float64)
+        hop = self.start_s + np.where(size / inside > 1, self.network_step_s, SCALE_UP_STEP_S)
+        wire = bus_bandwidth_factor("all-gather", size) * self._wire(size, inside, "ring")[0]
+        return np.asarray((size - 1) * hop + size_bytes * wire, np.float64)
+
+    def _wire(
+        self, size: Floats | float, inside: Floats | float, pattern: str
+    ) -> tuple[Floats, Floats | float]:
+        """Return the time of a byte that each rank sends, round a ring or to all, and its share on the network."""
+        if pattern == "ring":
+            inner, between = np.minimum(inside - 1, 1.0), np.where(size > inside, 1 / inside, 0.0)
+        else:
+            inner, between = np.asarray((inside - 1) / size), np.asarray((size - inside) / size)
+        return np.maximum(inner * self.scale_up_s_per_byte, between * self.network_s_per_byte), between
+
+    def beyond_network_s_per_byte(self, size: int, inside: float, pattern: str) -> float:
+        """Return what a byte that each rank sends takes beyond its time on the network at full rate.
+
+        Parameters
+        ----------
+        pattern
+            ``ring``, ``all-to-all``, or ``transfer`` to another server.
+        """
+        full = 1 / float(self.network_bytes_per_s)
+        if pattern == "transfer":
+            return float(self.network_s_per_byte) - full
+        wire, between = self._wire(float(size), inside, pattern)
+        return float(wire - between * full)
 
     def exchange_start_s(self, size: Floats, inside: Floats) -> Floats:
         """Return the time before the first byte of an all-to-all, of whose ranks so many share a server."""
@@ -199,9 +220,7 @@ class Links:
     def exchange_s(self, size: Floats, stride: Floats, sent_bytes: Floats) -> Floats:
         """Return the time of an all-to-all in which each rank sends ``sent_bytes`` over all ranks evenly."""
         inside = self.members_inside(size, stride)
-        between = (size - inside) / size
-        inner = (inside - 1) / size * self.scale_up_s_per_byte
-        wire = np.maximum(inner, between * self.network_s_per_byte)
+        wire, _ = self._wire(size, inside, "all-to-all")
         return np.where(size > 1, self.exchange_start_s(size, inside) + sent_bytes * wire, 0.0)
 
     def transfer_s(self, stride: Floats, size_bytes: Floats) -> Floats:
@@ -224,9 +243,15 @@ class Links:
         )
         return RING_PASSES[collective] * count * (float(pipelined_s(latency, wire_s)) - network_s)
 
-    def starts_s(self, count: int) -> float:
-        """Return the seconds that starting ``count`` transfers or all-to-alls between servers takes."""
-        return count * (self.start_s + NETWORK_STEP_S)
+    def starts_s(self, count: int, inside: float = 1.0) -> float:
+        """Return the seconds that starting ``count`` transfers between servers takes, but for their links' latency.
+
+        Parameters
+        ----------
+        inside
+            Of an all-to-all: its ranks in a server.
+        """
+        return count * (self.start_s + SCALE_UP_STEP_S * (inside - 1) + NETWORK_STEP_S)
 
 
 def pipelined_s(latency_s: Floats | float, wire_s: Floats | float) -> Floats:

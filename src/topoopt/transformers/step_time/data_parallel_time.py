@@ -80,7 +80,12 @@ def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     often = case.table.zero >= 2
     if np.all(often):
         return sharded_s(case, layers, one)
-    wire_s = _once_s(case, layers)
+    once_s = _exposed_once_s(case, layers, one, _once_s(case, layers))
+    return np.where(often, sharded_s(case, layers, one), once_s) if np.any(often) else once_s
+
+
+def _exposed_once_s(case: Case, layers: Floats, one: MicroBatch, wire_s: Floats) -> Floats:
+    """Return what ZeRO 0 and 1 wait for of what replicas exchange once."""
     behind_s = layers * one.kernels.backward_s / case.table.vpp
     overlap = case.calibration.gradient_overlap * ~case.runs_apart("step")
     early_s = _early_s(case, wire_s)
@@ -88,7 +93,7 @@ def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     once_s = late_s - overlap * (late_s - longer_by_s(late_s, behind_s))
     if np.any(early_s):
         once_s = once_s + longer_by_s(early_s, behind_s)
-    return np.where(often, sharded_s(case, layers, one), once_s) if np.any(often) else once_s
+    return once_s
 
 
 def _early_s(case: Case, wire_s: Floats) -> Floats:
@@ -173,22 +178,51 @@ def sharded_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     all_s, at_least_s = _every_micro_batch(case, layers, passes, layer, ends)
     waits_s = case.batches / turns * _exposed_s(all_s, at_least_s, overlap)
     if np.any(case.table.shard > 0):
-        # An AllReduce between shards hides in what time the exchanges of the last micro-batch leave beside its backward
-        # pass.
-        beside_s = _behind_s(case, layer) / turns
-        beside_s = longer_by_s(beside_s + layer.reduce_s, backward_s) - longer_by_s(beside_s, backward_s)
-        sums = case.calibration.replica_overlap
-        waits_s = waits_s + _exposed_s(layers * layer.reduce_s, layers * beside_s, sums) + ends.reduce_s
-    third = case.table.zero == 3
-    gathered = _gathered_once_s(layers, layer, ends, forward_s, overlap)
-    return waits_s + np.where(third, 0.0, gathered)
+        waits_s = waits_s + _exposed_reduce_s(case, layers, layer, ends, backward_s)
+    gathered = _exposed_gather_s(layers, layer, ends, forward_s, overlap)
+    return waits_s + np.where(case.table.zero == 3, 0.0, gathered)
 
 
-def hidden_share(case: Case, layers: Floats, one: MicroBatch) -> Floats:
-    """Return the share of what ZeRO 2 and 3 exchange with the micro-batches that hides behind computation."""
-    passes = _passes(case, layers, one)
-    all_s, at_least_s = _every_micro_batch(case, layers, passes, _of_a_layer(case), _of_the_ends(case))
-    return 1 - _exposed_s(all_s, at_least_s, _overlap(case)) / np.maximum(all_s, 1e-30)
+def hidden_shares(case: Case, layers: Floats, one: MicroBatch) -> dict[str, Floats]:
+    """Return the share that hides behind computation, by what replicas exchange.
+
+    Returns
+    -------
+    dict
+        ``every``: what ZeRO 2 and 3 exchange with the micro-batches; ``gather``: the weights that ZeRO 2 gathers after
+        the step; ``reduce``: gradients between shards of ZeRO 2 and 3; ``once``: what ZeRO 0 and 1 exchange.
+    """
+    layer, ends = _of_a_layer(case), _of_the_ends(case)
+    forward_s, backward_s = passes = _passes(case, layers, one)
+    overlap = _overlap(case)
+    every_s, at_least_s = _every_micro_batch(case, layers, passes, layer, ends)
+    once_s = _once_s(case, layers)
+    exposed = {
+        "every": (_exposed_s(every_s, at_least_s, overlap), every_s),
+        "gather": (
+            _exposed_gather_s(layers, layer, ends, forward_s, overlap),
+            layers * layer.gather_s + ends.gather_s,
+        ),
+        "reduce": (
+            _exposed_reduce_s(case, layers, layer, ends, backward_s),
+            layers * layer.reduce_s + ends.reduce_s,
+        ),
+        "once": (_exposed_once_s(case, layers, one, once_s), once_s),
+    }
+    return {name: 1 - waits_s / np.maximum(all_s, 1e-30) for name, (waits_s, all_s) in exposed.items()}
+
+
+def _exposed_reduce_s(
+    case: Case, layers: Floats, layer: Exchanges, ends: Exchanges, backward_s: Floats
+) -> Floats:
+    """Return what is waited for of the AllReduce between shards.
+
+    It hides in what time the exchanges of the last micro-batch leave beside its backward pass.
+    """
+    beside_s = _behind_s(case, layer) / _turns(case)
+    beside_s = longer_by_s(beside_s + layer.reduce_s, backward_s) - longer_by_s(beside_s, backward_s)
+    sums = case.calibration.replica_overlap
+    return _exposed_s(layers * layer.reduce_s, layers * beside_s, sums) + ends.reduce_s
 
 
 def between_shards_s(case: Case, dense_bytes: Floats, expert_bytes: Floats | None) -> Floats:
@@ -269,7 +303,7 @@ def _exposed_s(all_s: Floats, at_least_s: Floats, overlap: Floats | float) -> Fl
     return np.asarray(all_s - overlap * np.maximum(all_s - at_least_s, 0.0), np.float64)
 
 
-def _gathered_once_s(
+def _exposed_gather_s(
     layers: Floats, layer: Exchanges, ends: Exchanges, forward_s: Floats, overlap: Floats
 ) -> Floats:
     """Return what ZeRO 2 waits for after the step: the weights, gathered while the next forward pass begins."""

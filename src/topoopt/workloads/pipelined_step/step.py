@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,9 +90,12 @@ class Exchange:
             raise InvalidInput(f"exchange: pair_bytes must have {len(self.members)} rows and columns")
 
 
+MOST_BUCKETS = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Synchronization:
-    """Gradients that workers have in common, summed once an iteration, after the last micro-batch.
+    """Gradients that workers have in common, summed once an iteration, with the last micro-batch.
 
     Attributes
     ----------
@@ -109,6 +113,9 @@ class Synchronization:
         Parameters that are gathered after the optimizer, buffer of one member; 0 where all have them.
     turn : int
         A worker begins with those of the lowest turn; those of equal turns take place at once.
+    overlap : float
+        Share of the gradients that leaves while the last backward pass of their chunks goes on, in equal buckets, and
+        share of the parameters that is gathered beside the next forward passes, up to the first backward pass.
     """
 
     chunks: tuple[int, ...]
@@ -120,9 +127,26 @@ class Synchronization:
     gather_bytes: int = 0
     gather_delay_s: float = 0.0
     turn: int = 0
+    overlap: float = 0.0
 
     def __post_init__(self) -> None:
         check_known("collective", self.collective, COLLECTIVE_KINDS[:2])
+        if not 0 <= self.overlap <= 1:
+            raise InvalidInput(f"synchronization: overlap: expected 0 to 1, got {self.overlap:g}")
+
+    @property
+    def buckets(self) -> tuple[float, ...]:
+        """Shares of the gradients in the order in which they leave; the last leaves after the pass.
+
+        Examples
+        --------
+        >>> Synchronization((0,), (0, 1), (0, 1), "allreduce", 8, overlap=0.75).buckets
+        (0.25, 0.25, 0.25, 0.25)
+        """
+        if not self.overlap or not (self.size_bytes or self.delay_s):
+            return (1.0,)
+        early = min(ceil(1 / max(1 - self.overlap, 1 / MOST_BUCKETS) - 1e-9), MOST_BUCKETS) - 1
+        return (*[self.overlap / early] * early, 1 - self.overlap)
 
 
 Rows = tuple[Ints, Ints, Ints]
@@ -178,9 +202,6 @@ class PipelinedStep:
         Where the parts of each worker are; one part where every worker fits into a server.
     exchanges : tuple of Exchange
     synchronizations : tuple of Synchronization
-    gradient_buckets : int
-        0: gradients leave when their worker is done with all its passes. k ≥ 1: they leave in k equal buckets,
-        one after the other, while the last backward pass of their chunk goes on.
     optimizer_s : float
         On every worker, when its gradients are there.
     schedule : str
@@ -193,7 +214,6 @@ class PipelinedStep:
     part_servers: Ints
     exchanges: tuple[Exchange, ...] = ()
     synchronizations: tuple[Synchronization, ...] = ()
-    gradient_buckets: int = 0
     optimizer_s: float = 0.0
     schedule: str = "1f1b"
 
@@ -209,7 +229,6 @@ class PipelinedStep:
                 f"pipelined step: a part is on server {highest}, allowed are 0..{self.servers - 1}"
             )
         _check_number("pipelined step: micro_batches", self.micro_batches, 1)
-        _check_number("pipelined step: gradient_buckets", self.gradient_buckets, 0)
         _check_seconds("optimizer_s", self.optimizer_s)
         check_known("schedule", self.schedule, ORDERS)
         self._check_chunks()
