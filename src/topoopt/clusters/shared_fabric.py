@@ -136,8 +136,9 @@ def connect(
     """Return the fabric as a job sees it that has opened its connections.
 
     Every pair of servers with transfers between them has one connection, whose path is drawn by weight, as
-    switches hash it. Every ring edge of a group is one connection too. Both stay as they are from iteration to
-    iteration; another job on the same servers draws anew.
+    switches hash it; on rails one for each interface, since every accelerator has its own. Every ring edge of a group
+    is one connection too. They stay as they are from iteration to iteration; another job on the same servers draws
+    anew.
 
     Parameters
     ----------
@@ -159,7 +160,10 @@ def connect(
     laid = {group: fabric.rings.get(group) or _rings(fabric, group, most, own_seed) for group in graph.groups}
     if spread:
         return Fabric(fabric.name, topology, fabric.routes, laid)
-    table = {(path.nodes[0], path.nodes[-1]): (path,) for path in _drawn_paths(fabric, graph, own_seed)}
+    table: dict[tuple[int, int], tuple[Path, ...]] = {}
+    for path in _drawn_paths(fabric, graph, own_seed):
+        ends = path.nodes[0], path.nodes[-1]
+        table[ends] = (*table.get(ends, ()), path)
     return Fabric(fabric.name, topology, ExplicitRoutes(topology, table), laid)
 
 
@@ -188,11 +192,26 @@ def _drawn_paths(fabric: Fabric, graph: TaskGraph, seed: int) -> list[Path]:
     if not len(src):
         return []
     topology, table = fabric.topology, path_table(fabric, src, dst)
-    weights = cumulative_weights(table.pair_first, table.weight)
-    number = src * topology.nodes + dst
-    chosen = chosen_paths(table.pair_first, weights, np.arange(len(src)), number, seed)
+    pair = np.repeat(np.arange(len(src)), np.diff(table.pair_first))
+    interface = (
+        table.link[table.path_first[:-1]] if topology.nodes > topology.servers else np.zeros_like(pair)
+    )
+    order = np.lexsort((interface, pair))
+    _, first, count = np.unique(
+        np.stack((pair, interface))[:, order], axis=1, return_index=True, return_counts=True
+    )
+    share = np.add.reduceat(table.weight[order], first)
+    weights = cumulative_weights(np.append(first, len(order)), table.weight[order] / np.repeat(share, count))
+    of = pair[order[first]]
+    number = (src * topology.nodes + dst)[of] + topology.nodes**2 * (
+        np.arange(len(of)) - np.searchsorted(of, of)
+    )
+    chosen = order[chosen_paths(np.append(first, len(order)), weights, np.arange(len(of)), number, seed)]
     steps = [table.link[table.path_first[path] : table.path_first[path + 1]] for path in chosen.tolist()]
-    return [Path((*topology.src[links].tolist(), int(topology.dst[links[-1]]))) for links in steps]
+    return [
+        Path((*topology.src[links].tolist(), int(topology.dst[links[-1]])), weight)
+        for links, weight in zip(steps, share.tolist(), strict=True)
+    ]
 
 
 def all_to_all_groups(graph: TaskGraph) -> set[tuple[int, ...]]:

@@ -60,3 +60,4 @@ from topoopt.search.training_request import DEFAULT_ACCELERATOR as DEFAULT_ACCEL
 from topoopt.search.training_request import TrainingRequest as TrainingRequest
 from topoopt.search.training_request import is_transformer as is_transformer
 from topoopt.search.training_request import training_request as training_request
+from topoopt.search.training_request import transformer_cluster as transformer_cluster

@@ -108,7 +108,7 @@ def training_request(request: JobRequest) -> TrainingRequest:
         raise InvalidInput(
             f"seq {sequence}: {model.name} has {model.positions} learned positions; at most {model.positions}"
         )
-    cluster = _cluster(request)
+    cluster = transformer_cluster(request)
     precision = str(request.settings.get("precision", usual_precision(cluster.accelerator)))
     return TrainingRequest(
         replace(model, sequence=sequence),
@@ -149,7 +149,14 @@ _USUAL = {"bucket_bytes": AUTO_BUCKET, "collective": QUICKEST}
 """What the default preset says of operators; a transformer has buckets and collectives of its own."""
 
 
-def _cluster(request: JobRequest) -> ClusterSpec:
+def transformer_cluster(request: JobRequest) -> ClusterSpec:
+    """Return the cluster that a request describes; what it does not say is the accelerator's reference system.
+
+    Raises
+    ------
+    InvalidInput
+        If accelerators are no whole servers, or a number is outside what it allows.
+    """
     fields = dict(request.cluster)
     part = find_accelerator(fields.setdefault("accelerator", DEFAULT_ACCELERATOR))
     accelerators = request.training.get("accelerators")

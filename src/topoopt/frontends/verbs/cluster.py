@@ -26,6 +26,7 @@ from topoopt.clusters import (
     ScheduledCluster,
     ScheduleSettings,
     Trace,
+    TraceJob,
     WorkerNetwork,
     cassini_24,
     cassini_trace_for,
@@ -40,7 +41,7 @@ from topoopt.clusters import (
 )
 from topoopt.clusters.interleave import SHARINGS
 from topoopt.finder import FabricRequest
-from topoopt.frontends.verbs.job_request import search_options
+from topoopt.frontends.verbs.job_request import cluster_fields, search_options
 from topoopt.jobs import JobRequest, JobSettings, expecting
 from topoopt.pricing import DEFAULT_PRICES
 from topoopt.schema.files import read_bytes
@@ -54,9 +55,14 @@ from topoopt.schema.words import (
     defaults,
     pick,
 )
+from topoopt.search import is_transformer, transformer_cluster
 
 __all__ = ("run",)
 
+AUTHORS_MACHINE: Mapping[str, Any] = MappingProxyType(
+    {"degree": 8, "bandwidth": "100Gbps", "accelerators_per_server": 4, "accelerator": "a100"}
+)
+"""The servers of the TopoOpt authors' shared cluster."""
 PRESET = "cassini-24"
 FIXED = ("servers", "degree", "bandwidth", "latency", "links")
 """Words of the machine that the preset has its own values for."""
@@ -137,13 +143,16 @@ def run(
     >>> [run.fabric for run in result.fabrics], len(result.fabrics[0].jobs)
     (['topoopt'], 2)
     """
-    complete = checked_words(words, ClusterWords)
+    given = checked_words(words, ClusterWords)
+    complete = {**AUTHORS_MACHINE, **given}
     settings = cluster_settings(complete, prices)
-    scheduled = scheduled_cluster(complete, settings, fabrics) if "scheduler" in words else None
+    scheduled = scheduled_cluster(given, settings, fabrics) if "scheduler" in words else None
     if scheduled is None:
-        refuse_schedule_words(complete)
+        refuse_schedule_words(given)
         start_compiling_ahead()
     jobs = _trace(trace, complete, of_workers(settings, scheduled.network) if scheduled else settings)
+    if not scheduled and "trace_preset" not in given and any(map(_is_transformer, jobs.jobs)):
+        settings = cluster_settings({**_reference_machine(given), **given}, prices)
     inputs = (
         {}
         if trace is None or isinstance(trace, Trace)
@@ -157,6 +166,21 @@ def run(
     if "save_trace" in words:
         write_trace(words["save_trace"], jobs)
     return result
+
+
+def _is_transformer(job: TraceJob) -> bool:
+    return bool(job.serving) or is_transformer(JobRequest(model=job.model))
+
+
+def _reference_machine(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the words of the accelerator's reference system, of which some may be given."""
+    machine = transformer_cluster(JobRequest(cluster=cluster_fields(words)))
+    return {
+        "degree": machine.degree,
+        "bandwidth": machine.link_bandwidth_bps,
+        "accelerators_per_server": machine.accelerators_per_server,
+        "accelerator": machine.accelerator,
+    }
 
 
 def _trace(trace: TraceSource | None, words: Mapping[str, Any], settings: ClusterSettings) -> Trace:

@@ -68,7 +68,7 @@ def job_request(source: Source, words: Mapping[str, Any]) -> JobRequest:
                 training=_training(words),
                 hyperparameters=dict(words.get("set", {})),
                 batch_per_accelerator=_batch(words.get("batch_per_accelerator")),
-                cluster=_cluster(words),
+                cluster=cluster_fields(words),
                 settings=_settings(words),
             )
         )
@@ -117,7 +117,8 @@ def _settings(words: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _cluster(words: Mapping[str, Any]) -> dict[str, Any]:
+def cluster_fields(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a cluster that words give."""
     cluster = pick(words, _PLAIN_CLUSTER)
     for word, target in (
         ("bandwidth", "link_bandwidth_bps"),

@@ -141,18 +141,18 @@ class GeneratorWords(TypedDict, total=False):
 
 @panel("Cluster")
 class SharedMachineWords(TypedDict, total=False):
-    """The machine; where nothing is given, the authors' shared cluster of 432 servers."""
+    """The machine: the authors' shared cluster, or with transformers the reference system of the accelerator."""
 
     servers: Annotated[int, Word("N", 432)]
     """Servers of the cluster."""
-    degree: Annotated[int, Word("N", 8)]
-    """Training ports of a server."""
-    bandwidth: Annotated[Amount, Word("RATE", "100Gbps")]
-    """Of one port."""
-    accelerators_per_server: Annotated[int, Word("N", 4)]
-    """Accelerators of a server."""
-    accelerator: Annotated[str, Word("NAME", "a100")]
-    """See topoopt hardware."""
+    degree: int
+    """Training ports of a server; 8, with transformers the reference system's."""
+    bandwidth: Rate
+    """Of one port; 100Gbps, with transformers the reference system's."""
+    accelerators_per_server: int
+    """Accelerators of a server; 4, with transformers the reference system's."""
+    accelerator: Annotated[str, Word("NAME")]
+    """See topoopt hardware; a100, with transformers h100."""
     intra_server_bandwidth: Rate
     """Of each accelerator in its server; 200Gbps, for transformers the catalogue's."""
     latency: Annotated[Amount, Word("TIME", "1us")]
