@@ -1,0 +1,98 @@
+"""Verbs that are asked for the same job on the same network answer with the same time."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import topoopt
+from topoopt.search import SearchOptions
+
+FABRICS = ["ideal-switch", "rail"]
+"""Both give every accelerator its NIC, and no link of theirs is short: one time is that of the other."""
+PORTS = {"degree": 8, "bandwidth": "400Gbps"}
+JOBS: Mapping[str, tuple[int, Mapping[str, Any]]] = {
+    "llama3-8b": (8, {}),
+    "qwen3-30b-a3b": (8, {}),
+    "dlrm": (16, PORTS),
+    "candle": (16, PORTS),
+}
+MORE: Mapping[str, tuple[int, Mapping[str, Any]]] = {
+    "llama3-70b": (32, {}),
+    "mixtral-8x7b": (8, {}),
+    "gpt3-175b": (64, {}),
+    "vgg16": (16, PORTS),
+    "bert": (16, PORTS),
+    "resnet50": (16, PORTS),
+    "ncf": (16, PORTS),
+}
+Times = Mapping[str, float]
+FURTHER_APART = {"qwen3-30b-a3b": 0.014, "mixtral-8x7b": 0.014, "ncf": 0.02}
+"""Groups of experts on one server's NICs are served in turn by the analytic simulator, and alike by the others; the
+connections of the 240 pairs of NCF's tables do not end at once."""
+
+
+def compared(model: str, simulator: str) -> Times:
+    servers, network = {**JOBS, **MORE}[model]
+    answer = topoopt.compare(model, servers=servers, fabrics=FABRICS, simulator=simulator, **network)
+    rows = answer.to_frame()
+    return dict(zip(rows.fabric, rows.iteration_time_s, strict=True))
+
+
+def in_cluster(model: str, folder: Path) -> Times:
+    servers, network = {**JOBS, **MORE}[model]
+    trace = folder / "trace.csv"
+    trace.write_text(f"id,model,servers,arrival_s,iterations\nalone,{model},{servers},0,5\n")
+    answer = topoopt.cluster.run(trace, servers=servers, fabrics=FABRICS, **network)
+    return {run.fabric: run.iteration_time_s.mean for run in answer.fabrics}
+
+
+def swept(model: str, folder: Path) -> Times:
+    """With the effort that a plan takes: a sweep takes less where nothing is said."""
+    servers, network = {**JOBS, **MORE}[model]
+    effort = {name: getattr(SearchOptions(), name) for name in ("budget", "chains", "rounds")} if network else {}
+    words = "".join(f"{word}: {value}\n" for word, value in {**network, **effort}.items())
+    file = folder / "sweep.yaml"
+    file.write_text(f"models: {model}\nservers: {servers}\n{words}fabrics: [ideal-switch, rail]\n")
+    topoopt.sweep(file, out=folder / "sweep.duckdb", processes=1)
+    rows = topoopt.results(folder / "sweep.duckdb", columns="fabric,iteration_time_s").to_frame()
+    return dict(zip(rows.fabric, rows.iteration_time_s, strict=True))
+
+
+def searched(model: str, _: Path) -> Times:
+    """In closed form, of the configuration that is fastest."""
+    if JOBS.get(model, MORE.get(model, (0, PORTS)))[1]:
+        return {}
+    servers = {**JOBS, **MORE}[model][0]
+    found = topoopt.llm.search(model, accelerators=8 * servers, accelerator="h100", top=1).to_frame()
+    return dict.fromkeys(FABRICS, float(found.iteration_time_s[0]))
+
+
+VERBS: Mapping[str, Callable[[str, Path], Times]] = {
+    "compare --simulator flow": lambda model, _: compared(model, "flow"),
+    "cluster run": in_cluster,
+    "sweep": swept,
+    "llm search": searched,
+}
+
+
+def check(model: str, verb: str, folder: Path) -> None:
+    known = compared(model, "analytic")
+    assert known["rail"] == pytest.approx(known["ideal-switch"], rel=1e-3)
+    for fabric, seconds in VERBS[verb](model, folder).items():
+        if fabric in FABRICS:
+            assert seconds == pytest.approx(known[fabric], rel=FURTHER_APART.get(model, 0.01)), fabric
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("model", JOBS)
+def test_one_job_alone_takes_as_long_by_every_verb(model: str, verb: str, tmp_path: Path) -> None:
+    check(model, verb, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("model", MORE)
+def test_so_do_more_jobs(model: str, verb: str, tmp_path: Path) -> None:
+    check(model, verb, tmp_path)
