@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topoopt.plans import Standing, dominates, dominators, front, standings
+from topoopt.plans import dominates, dominators, front
 
 Point = tuple[float | None, float | None]
 figures = st.one_of(st.none(), st.integers(1, 6).map(float))
@@ -70,14 +70,3 @@ def test_what_is_unknown_is_on_no_front_and_beats_nobody(unknown: float | None) 
     rows: list[Point] = [(1.0, unknown), (unknown, 1.0), (5.0, 5.0)]
     assert front(rows, price, time) == ((5.0, 5.0),)
     assert [dominators(row, rows, price, time) for row in rows] == [(), (), ()]
-
-
-def test_standings_say_the_same_by_labels() -> None:
-    rows: list[Point] = [(83.3, 18.7), (77.6, 18.4), (None, 1.0), (59.3, 18.5)]
-    found = standings(rows, price, time, lambda row: f"{row[0]:g}" if row[0] else "unpriced")
-    assert found == [
-        Standing(False, ("77.6", "59.3")),
-        Standing(True, ()),
-        Standing(None, ()),
-        Standing(True, ()),
-    ]

@@ -124,6 +124,29 @@ def format_time(time_s: float, digits: int = 4) -> str:
     return f"{time_s / 1e-9:.{digits}g} ns" if time_s else "0 s"
 
 
+def measured_within(time_s: float, share: float) -> tuple[float, float]:
+    """Return between what a time may be measured, if estimates are off by a share of that.
+
+    Examples
+    --------
+    >>> measured_within(11.0, 0.1)[0], round(measured_within(9.0, 0.1)[1], 9)
+    (10.0, 10.0)
+    """
+    return time_s / (1 + share), time_s / (1 - share)
+
+
+def interval_words(time_s: float, share: float) -> str:
+    """Return the same in words.
+
+    Examples
+    --------
+    >>> interval_words(11.0, 0.1)
+    '80 %: 10 s to 12.2 s'
+    """
+    low, high = (format_time(end_s, 3) for end_s in measured_within(time_s, share))
+    return f"80 %: {low} to {high}"
+
+
 def _split(text: str, place: str, expected: str) -> tuple[float, str]:
     match = _NUMBER.match(text)
     if match is None:

@@ -1,6 +1,6 @@
 """A comparison of networks: each is evaluated for a row, and what cannot be evaluated is left out with the reason."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -32,6 +32,8 @@ class NetworkRow:
         The words that distinguish it from others of its fabric, such as ``priced``.
     cost_usd, power_w : float or None
         Price and watts of the network; None where those of a part are unknown.
+    cost_parts_usd : mapping from a kind of part to three numbers
+        Low, listed and high dollars of all such parts.
     """
 
     fabric: str
@@ -40,6 +42,7 @@ class NetworkRow:
     variant: str = field(default="", kw_only=True)
     cost_usd: Amount | None = field(default=None, kw_only=True)
     power_w: Amount | None = field(default=None, kw_only=True)
+    cost_parts_usd: Mapping[str, tuple[Amount, Amount, Amount]] = field(default_factory=dict, kw_only=True)
 
     @property
     def label(self) -> str:

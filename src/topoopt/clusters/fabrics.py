@@ -208,8 +208,7 @@ def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
         plan,
         pace,
         (rules,),
-        cost_usd=price.usd,
-        power_w=price.power_w,
+        **price.columns,
     )
 
 
@@ -244,8 +243,7 @@ def _sharing(rule: Sizing, settings: ClusterSettings) -> CourseFabric:
         (),
         rule.key,
         variant=rule.variant,
-        cost_usd=price.usd,
-        power_w=price.power_w,
+        **price.columns,
     )
 
 

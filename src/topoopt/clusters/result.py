@@ -231,6 +231,8 @@ class FabricRun(NetworkRow):
         Whether no other fabric of the result beats it in price and mean iteration time; None where it has no price.
     dominated_by : tuple of str
         Labels of those that do, the fastest first.
+    cost_low_usd, cost_high_usd, cheaper_share, faster_share : float or None
+        See :class:`topoopt.plans.Standing`.
     """
 
     iteration_time_s: Distribution
@@ -244,6 +246,10 @@ class FabricRun(NetworkRow):
     schedule: Schedule | None = None
     on_front: bool | None = None
     dominated_by: tuple[str, ...] = ()
+    cost_low_usd: Amount | None = None
+    cost_high_usd: Amount | None = None
+    cheaper_share: Amount | None = None
+    faster_share: Amount | None = None
 
     @property
     def trained(self) -> tuple[JobRecord, ...]:

@@ -100,9 +100,7 @@ def run_cluster(
 
 def _standing(runs: Sequence[FabricRun]) -> tuple[FabricRun, ...]:
     """Return the fabrics with who is on the front of price and mean iteration time, and who beats the others."""
-    found = standings(
-        runs, lambda run: run.cost_usd, lambda run: run.iteration_time_s.mean, lambda run: run.label
-    )
+    found = standings(runs, lambda run: run.iteration_time_s.mean)
     return tuple(replace(run, **asdict(its)) for run, its in zip(runs, found, strict=True))
 
 

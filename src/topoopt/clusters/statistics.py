@@ -71,6 +71,7 @@ def fabric_run(
         variant=fabric.variant,
         cost_usd=fabric.cost_usd,
         power_w=fabric.power_w,
+        cost_parts_usd=fabric.cost_parts_usd,
     )
 
 

@@ -143,8 +143,7 @@ class Trying:
             network_worth(*ready, on.reach, on.load, cluster),
             *ready,
             ownership(priced.terms, cluster.servers, price).usd_per_hour,
-            cost_usd=price.usd,
-            power_w=price.power_w,
+            **price.columns,
         )
         return Tried(row, one.bound_per_s * share_left(on, *ready, question))
 

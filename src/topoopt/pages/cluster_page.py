@@ -23,6 +23,7 @@ from topoopt.pages.tables import (
     trust_section,
     usd,
 )
+from topoopt.plans import standings
 
 MOST_POINTS = 400
 """Steps of a distribution that are drawn."""
@@ -82,7 +83,7 @@ def headline(result: ClusterResult) -> str:
     sentences = [
         f"{_by(own).capitalize()} {_short(own)} an iteration takes {format_time(own.iteration_time_s.mean)} on average "
         f"and {format_time(own.iteration_time_s.p99)} at the 99th percentile; "
-        f"{own.utilization:.0%} of the server time is spent iterating{_price(own)}."
+        f"{own.utilization:.0%} of the server time is spent iterating{_price(result.fabrics)}."
     ]
     ratios = [
         f"{other.iteration_time_s.mean / own.iteration_time_s.mean:.2f} × and "
@@ -94,12 +95,16 @@ def headline(result: ClusterResult) -> str:
     return " ".join(sentences)
 
 
-def _price(run: FabricRun) -> str:
-    """Return what the network costs, and which fabrics beat it in price and mean iteration time."""
-    if run.cost_usd is None:
+def _price(runs: Sequence[FabricRun]) -> str:
+    """Return what the first network costs, and which beat it in price and mean time or tie with it for less."""
+    if runs[0].cost_usd is None:
         return ""
-    beaten = f", beaten in price and mean time by {', '.join(run.dominated_by)}" if run.dominated_by else ""
-    return f", on a network of {usd(run.cost_usd)}{beaten}"
+    ranked = list(zip(runs, standings(runs, lambda run: run.iteration_time_s.mean), strict=True))
+    beat = [run.label for run, its in ranked if its.beats]
+    tie = [run.label for run, its in ranked if its.ties_for_less]
+    said = f", beaten in price and mean time by {', '.join(beat)}" if beat else ""
+    said += f", tied in mean time, for less money, by {', '.join(tie)}" if tie else ""
+    return f", on a network of {usd(runs[0].cost_usd)}{said}"
 
 
 def _by(run: FabricRun) -> str:

@@ -1,6 +1,6 @@
 """Fabrics beside each other: time and price in tables and charts, and the page of a comparison."""
 
-from topoopt.base.units import format_bandwidth, format_time
+from topoopt.base.units import format_bandwidth, format_time, interval_words
 from topoopt.pages.chart import BarChart
 from topoopt.pages.cost_tables import owned_rows, ownership_sections, ownership_tiles
 from topoopt.pages.fabric_tables import (
@@ -52,7 +52,7 @@ def comparison_page(comparison: Comparison) -> Page:
     return Page(
         "comparison",
         comparison.model,
-        headline(rows),
+        headline(rows, comparison.interval_share),
         _tiles(rows),
         sections=(
             _times(comparison),
@@ -67,11 +67,18 @@ def comparison_page(comparison: Comparison) -> Page:
     )
 
 
-def headline(rows: tuple[ComparedFabric, ...]) -> str:
-    """Return the answer: where the plan stands in time and in price."""
+def headline(rows: tuple[ComparedFabric, ...], share: float | None = None) -> str:
+    """Return the answer: where the plan stands in time and in price.
+
+    Parameters
+    ----------
+    share
+        Of an iteration time, within which 80 % of measured runs are.
+    """
     own, others = rows[0], rows[1:]
+    within = f" ({interval_words(own.outcome.iteration_time_s, share)})" if share else ""
     sentences = [
-        f"On {own.name} an iteration takes {format_time(own.outcome.iteration_time_s)}"
+        f"On {own.name} an iteration takes {format_time(own.outcome.iteration_time_s)}{within}"
         + (f" and the network costs {usd(own.cost_usd)}" if own.cost_usd is not None else "")
         + f"{beaten_by(rows)}."
     ]

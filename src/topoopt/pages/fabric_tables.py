@@ -9,10 +9,11 @@ from topoopt.catalog import NetworkRow
 from topoopt.pages.chart import BarChart, LineChart, Series
 from topoopt.pages.page import Notes, Table, Tile
 from topoopt.pages.tables import Column, Source, bars, joined, listed, number, table, text, usd
-from topoopt.plans import ComparedFabric, Outcome, fabrics_that_beat, front_of_fabrics
+from topoopt.plans import ComparedFabric, Outcome, front_of_fabrics, price_range_usd, standings_of
 
-BEATS = "beats it"
-"""What the table says of a fabric that beats that of its first row."""
+BEATS, TIES = "beats it", "ties for less"
+"""What the table says of a fabric that is cheaper than that of its first row in nine draws of ten: one that is faster
+with the same certainty, and one that is as fast as far as can be told."""
 
 
 def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, float]] = ()) -> BarChart:
@@ -79,7 +80,7 @@ def fabric_table(rows: Sequence[ComparedFabric]) -> Table:
         *_times(rows),
         EXPOSED,
         PRICE,
-        *([text("front", standing(rows))] if len(rows) > 1 else []),
+        *([text("from – to", price_range), text("front", standing(rows))] if len(rows) > 1 else []),
         text("configuration") if configured else WHAT_IT_IS,
     )
 
@@ -172,26 +173,40 @@ def skipped_notes(skipped: Sequence[tuple[str, str]], warn: bool = False) -> tup
 
 
 def beaten_by(rows: Sequence[ComparedFabric]) -> str:
-    """Return which fabrics beat the first one in price and time, for its sentence; nothing where none does."""
-    beat, name = fabrics_that_beat(rows[0], rows), name_apart(rows)
-    if not beat:
-        return ""
-    each = (
-        f"{name(row)}, {format_time(row.outcome.iteration_time_s)} for {usd(row.cost_usd)}" for row in beat
-    )
-    return f", beaten in time and price by {'; '.join(each)}"
+    """Return which fabrics beat the first one or tie with it for less money; nothing where none does."""
+    name = name_apart(rows)
+    ranked = [(row, its) for row, its in zip(rows, standings_of(rows), strict=True) if its.cheaper_share]
+    said = ""
+    for relation, chosen in (
+        ("beaten in time and price by", [pair for pair in ranked if pair[1].beats]),
+        ("tied in time, for less money, by", [pair for pair in ranked if pair[1].ties_for_less]),
+    ):
+        each = [
+            f"{name(row)}, {format_time(row.outcome.iteration_time_s)} for {usd(row.cost_usd)} (cheaper in "
+            f"{its.cheaper_share:.0%} of price draws)"
+            for row, its in chosen
+        ]
+        said += f", {relation} {'; '.join(each)}" if each else ""
+    return said
 
 
 def standing(rows: Sequence[ComparedFabric]) -> Callable[[ComparedFabric], str | None]:
-    """Return what a table says of each of these rows: on the front, beats the first one, or beaten itself."""
-    unbeaten, beat = front_of_fabrics(rows), fabrics_that_beat(rows[0], rows)
+    """Return what a table says of each of these rows: beats the first one, ties with it for less, or on the front."""
+    places = dict(zip(map(id, rows), standings_of(rows), strict=True))
 
     def words(row: ComparedFabric) -> str | None:
         if row.cost_usd is None:
             return None
-        return BEATS if row in beat else "front" if row in unbeaten else ""
+        its = places[id(row)]
+        return BEATS if its.beats else TIES if its.ties_for_less else "front" if its.on_front else ""
 
     return words
+
+
+def price_range(row: NetworkRow) -> str | None:
+    """Return between what the price of a network lies in eight draws of ten."""
+    low, high = price_range_usd(row)
+    return None if low is None else f"{usd(low)} – {usd(high)}"
 
 
 def front_notes(rows: Sequence[ComparedFabric]) -> tuple[Notes, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from topoopt.base.units import format_memory, format_time
+from topoopt.base.units import format_memory, format_time, interval_words
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT
 from topoopt.pages.chart import BarChart, Series
@@ -12,7 +12,14 @@ from topoopt.pages.cost_tables import cluster_sections
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
 from topoopt.pages.tables import Entries, dollars, facts, joined, number, table, text, yes_or_no
 from topoopt.pages.training_layout import memory_limit, published_sections, with_words
-from topoopt.transformers import SPLIT, STEP_PARTS, ConfigurationSearch, Estimate, NotSearched
+from topoopt.transformers import (
+    SPLIT,
+    STEP_PARTS,
+    ConfigurationSearch,
+    Estimate,
+    NotSearched,
+    calibration_quality,
+)
 
 SPENT = ("compute", "bubble", "tp", "cp", "ep", "pp", "dp")
 """Where the time goes."""
@@ -50,7 +57,7 @@ def llm_estimate_page(estimate: Estimate) -> Page:
     return Page(
         "estimate",
         f"{estimate.model.name} on {one.accelerators:,} x {estimate.accelerator}",
-        f"One iteration takes {format_time(seconds)}, at {estimate.mfu:.1%} of the peak.",
+        f"One iteration takes {format_time(seconds)}{_interval(estimate)}, at {estimate.mfu:.1%} of the peak.",
         (
             Tile("Iteration time", format_time(seconds), f"{one.global_batch:,} sequences"),
             Tile("Model FLOP/s", f"{estimate.mfu:.1%}", "of the peak"),
@@ -80,13 +87,18 @@ def _entries(estimate: Estimate) -> Entries:
         "with": with_words(one.unusual),
         "documents": _documents(estimate),
         "batch": f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
-        "iteration": f"{estimate.iteration_time_s:.4g} s",
+        "iteration": f"{estimate.iteration_time_s:.4g} s{_interval(estimate)}",
         "tokens": f"{estimate.tokens_per_s:,.0f} a second",
         "model FLOP/s": f"{rate:.0f} T on each, {100 * estimate.mfu:.1f} % of the peak",
         "estimator": "apnet24" if calibration is None else calibration.name,
         "calibration": "" if estimate.quality is None else str(estimate.quality),
         "attention": estimate.attention,
     }
+
+
+def _interval(estimate: Estimate) -> str:
+    quality = estimate.quality
+    return f" ({interval_words(estimate.iteration_time_s, quality.interval_share)})" if quality else ""
 
 
 def _documents(estimate: Estimate) -> str:
@@ -167,7 +179,8 @@ def _llm_search_page_entries(search: ConfigurationSearch) -> Entries:
         "fit": f"{search.feasible:,} into {format_memory(search.memory.capacity_bytes)}",
         "too large": ", ".join(over),
         "fixed": ", ".join(f"{name} {_word(value)}" for name, value in request.fixed.items()),
-        "times": f"calibration {search.calibration.name}{_of_another(search)}, {request.attention} attention",
+        "times": f"calibration {search.calibration.name}{_of_another(search)}, {request.attention} attention; 80 % of "
+        f"measured runs of other stacks are within {calibration_quality(search.calibration).interval_share:.0%}",
         "memory": f"{request.framework}, {request.attention} attention",
     }
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.base.units import format_bandwidth, format_bytes, format_time
+from topoopt.base.units import format_bandwidth, format_bytes, format_time, interval_words
 from topoopt.clusters import ClusterResult, result_from_mapping
+from topoopt.jobs import TransformerWork
 from topoopt.pages.answer_page import page_of
 from topoopt.pages.chart import BarChart, LineChart, Series
 from topoopt.pages.cost_tables import owned_rows, ownership_sections, ownership_tiles
@@ -228,11 +229,11 @@ def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
     ports = f"{plan.job.cluster.degree} × {format_bandwidth(plan.job.cluster.link_bandwidth_bps)}"
     reach = f"what any network with {ports} a server could reach"
     best = f"at most {plan.gap:.1%} above {reach}" if plan.gap > 0.0005 else f"just {reach}"
-    time, strategy, beaten = (
-        format_time(outcome.iteration_time_s),
-        plan.job.work.strategy_word,
-        beaten_by(rows),
-    )
+    work = plan.job.work
+    time = format_time(outcome.iteration_time_s)
+    if isinstance(work, TransformerWork) and work.interval_share:
+        time += f" ({interval_words(outcome.iteration_time_s, work.interval_share)})"
+    strategy, beaten = work.strategy_word, beaten_by(rows)
     sentences = [f"One iteration takes {time}{network}: {best} with this {strategy}."]
     if beaten:
         sentences = [f"One iteration takes {time}{network}{beaten}.", f"It is {best} with this {strategy}."]

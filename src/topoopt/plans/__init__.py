@@ -7,15 +7,13 @@ from topoopt.plans.comparison import TaskDifference as TaskDifference
 from topoopt.plans.comparison import compared_fabrics as compared_fabrics
 from topoopt.plans.comparison import comparison_from_mapping as comparison_from_mapping
 from topoopt.plans.comparison import comparison_schema as comparison_schema
-from topoopt.plans.comparison import fabrics_that_beat as fabrics_that_beat
 from topoopt.plans.comparison import front_of_fabrics as front_of_fabrics
 from topoopt.plans.comparison import iterations_by_fabric as iterations_by_fabric
+from topoopt.plans.comparison import standings_of as standings_of
 from topoopt.plans.comparison import with_ownership as with_ownership
-from topoopt.plans.pareto_front import Standing as Standing
 from topoopt.plans.pareto_front import dominates as dominates
 from topoopt.plans.pareto_front import dominators as dominators
 from topoopt.plans.pareto_front import front as front
-from topoopt.plans.pareto_front import standings as standings
 from topoopt.plans.pareto_front import unbeaten as unbeaten
 from topoopt.plans.plan import Baseline as Baseline
 from topoopt.plans.plan import Bounds as Bounds
@@ -34,3 +32,6 @@ from topoopt.plans.plan_file import plan_to_mapping as plan_to_mapping
 from topoopt.plans.plan_file import read_plan as read_plan
 from topoopt.plans.plan_file import write_plan as write_plan
 from topoopt.plans.plan_wiring import plan_wiring as plan_wiring
+from topoopt.plans.verdict import Standing as Standing
+from topoopt.plans.verdict import price_range_usd as price_range_usd
+from topoopt.plans.verdict import standings as standings

@@ -11,8 +11,9 @@ from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NetworkRow, Skipped
 from topoopt.jobs import Job
 from topoopt.plans.file_model import OutcomePart, ProvenancePart
-from topoopt.plans.pareto_front import Standing, dominators, front, standings
+from topoopt.plans.pareto_front import front
 from topoopt.plans.plan import Baseline, Outcome, Plan
+from topoopt.plans.verdict import Standing, standings
 from topoopt.pricing import Iteration, NetworkPrice, Ownership, OwnershipTerms, beside, in_samples, ownership
 from topoopt.schema.files import Amount, Positive, Strict, noun_from, validated
 
@@ -102,6 +103,8 @@ class Comparison:
         By which ownership is priced; a file of an older version has none.
     assumed : str
         The network that was taken because none was given; a comparison that is read from a file says nothing.
+    interval_share : float or None
+        Of a transformer's iteration times, see :class:`topoopt.jobs.TransformerWork`.
     """
 
     model: str
@@ -117,6 +120,7 @@ class Comparison:
     provenance: Provenance | None = None
     terms: OwnershipTerms | None = None
     assumed: str = ""
+    interval_share: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``topoopt compare --json``."""
@@ -155,14 +159,9 @@ def front_of_fabrics(rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ..
     return front(rows, _price_usd, _time_s)
 
 
-def fabrics_that_beat(own: ComparedFabric, rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ...]:
-    """Return the fabrics that beat one of them in price and time, the fastest first; see :func:`dominators`."""
-    return dominators(own, rows, _price_usd, _time_s)
-
-
 def standings_of(rows: Sequence[ComparedFabric]) -> list[Standing]:
-    """Return whether each row is on the front, and the labels of those that beat it."""
-    return standings(rows, _price_usd, _time_s, lambda row: row.label)
+    """Return where each row stands in price and time, and against the first of them."""
+    return standings(rows, _time_s)
 
 
 def _price_usd(row: ComparedFabric) -> float | None:
@@ -187,6 +186,7 @@ def compared_fabrics(
         routes=plan.fabric.routes.method,
         cost_usd=plan.price.get("cost_usd"),
         power_w=plan.price.get("power_w"),
+        cost_parts_usd=plan.price.get("cost_parts_usd", {}),
         **_configured(plan, plan.strategy.layout, plan.search.seed_times_s),
     )
     rows = [
@@ -277,6 +277,11 @@ class FabricModel(OutcomePart):
     label: str = ""
     on_front: bool | None = None
     dominated_by: tuple[str, ...] = ()
+    cost_parts_usd: dict[str, tuple[Amount, Amount, Amount]] = Field(default={})
+    cost_low_usd: Amount | None = None
+    cost_high_usd: Amount | None = None
+    cheaper_share: Amount | None = None
+    faster_share: Amount | None = None
 
 
 class ComparisonModel(Strict):
@@ -295,6 +300,7 @@ class ComparisonModel(Strict):
     prices: str
     provenance: ProvenancePart | None = None
     terms: OwnershipTerms | None = None
+    interval_share: Amount | None = None
     fabrics: list[FabricModel] = Field(min_length=1)
 
 

@@ -88,6 +88,10 @@ class TrainingPart(Strict):
     mfu: Annotated[float, Field(ge=0)] = Field(description="model FLOPs utilization, 0..1")
     layouts: list[LayoutPart] = Field(min_length=1)
     published: list[PublishedPart] = Field(default=[], description="ways of training known from publications")
+    interval_share: Amount | None = Field(
+        default=None,
+        description="of an iteration time, within which 80 % of measured runs of other stacks are",
+    )
 
 
 SCHEMA: Final = "topoopt-plan/1"
@@ -155,6 +159,13 @@ _ON_FRONT: Any = Field(
     default=None,
     description="whether no other fabric of the plan beats it in price and time; null: without a price",
 )
+_LOW: Any = Field(default=None, description="80 % of the drawn prices lie between this and cost_high_usd")
+_HIGH: Any = Field(default=None, description="see cost_low_usd")
+_CHEAPER: Any = Field(
+    default=None, description="share of the price draws in which it is cheaper than the plan's own network"
+)
+_FASTER: Any = Field(default=None, description="probability that it is faster than the plan's own network")
+_PARTS: Any = Field(default={}, description="low, listed and high dollars of all parts of a kind")
 _DOMINATED_BY: Any = Field(default=(), description="labels of the fabrics that beat it in price and time")
 
 
@@ -193,6 +204,7 @@ class BaselinePart(OutcomePart):
     )
     routes: str = Field(default="", description="routing method by which the job goes there")
     power_w: Amount | None = Field(default=None, description="of the network; null where a part's is unknown")
+    cost_parts_usd: dict[str, tuple[Amount, Amount, Amount]] = _PARTS
     ownership: Ownership | None = Field(
         default=None, description="what network, servers and electricity cost together"
     )
@@ -200,6 +212,10 @@ class BaselinePart(OutcomePart):
     label: str = Field(default="", description="the name with the variant")
     on_front: bool | None = _ON_FRONT
     dominated_by: tuple[str, ...] = _DOMINATED_BY
+    cost_low_usd: Amount | None = _LOW
+    cost_high_usd: Amount | None = _HIGH
+    cheaper_share: Amount | None = _CHEAPER
+    faster_share: Amount | None = _FASTER
 
 
 class SearchPart(Strict):
@@ -229,6 +245,8 @@ class BillLinePart(Strict):
     unit_w: Amount | None = None
     total_w: Amount | None = None
     name: str = Field(default="", description="switch that a port is of")
+    unit_low_usd: Amount | None = None
+    unit_high_usd: Amount | None = None
 
 
 class PricePart(Strict):
@@ -237,6 +255,7 @@ class PricePart(Strict):
     cost_usd: Amount | None = None
     cost_per_server_usd: Amount | None = None
     power_w: Amount | None = None
+    cost_parts_usd: dict[str, tuple[Amount, Amount, Amount]] = _PARTS
     prices: str = ""
     accounting: dict[str, Any] = Field(default={})
     link_technology: str = ""
@@ -329,6 +348,10 @@ class PlanFile(Strict):
     cost_usd: Amount | None
     on_front: bool | None = _ON_FRONT
     dominated_by: tuple[str, ...] = _DOMINATED_BY
+    cost_low_usd: Amount | None = _LOW
+    cost_high_usd: Amount | None = _HIGH
+    cheaper_share: Amount | None = _CHEAPER
+    faster_share: Amount | None = _FASTER
     price: PricePart
     terms: OwnershipTerms | None = Field(default=None, description="by which ownership is priced")
     served: ServedFigures | None = Field(default=None, description="what users of a served model meet")

@@ -1,7 +1,6 @@
 """The front of price against time: what no other choice beats in both, and who beats the rest."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import TypeVar
 
@@ -15,22 +14,6 @@ DIGITS = 9
 Row = TypeVar("Row")
 Figure = Callable[[Row], float | None]
 """What a choice costs, or how long it takes; None where that is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a choice stands among others.
-
-    Attributes
-    ----------
-    on_front : bool or None
-        Whether no other beats it in price and time; None where its own are not both known.
-    dominated_by : tuple of str
-        Labels of those that beat it, the fastest first.
-    """
-
-    on_front: bool | None
-    dominated_by: tuple[str, ...]
 
 
 def dominates(one: tuple[float, float], other: tuple[float, float]) -> bool:
@@ -99,18 +82,6 @@ def dominators(own: Row, rows: Sequence[Row], price: Figure[Row], time: Figure[R
         if dominates((point[0], point[1]), (mine[0][0], mine[0][1]))
     ]
     return tuple(row for _, _, _, row in sorted(beats, key=lambda point: (point[1], point[0], point[2])))
-
-
-def standings(
-    rows: Sequence[Row], price: Figure[Row], time: Figure[Row], label: Callable[[Row], str]
-) -> list[Standing]:
-    """Return by row whether it is on the front, and by their labels who beats it."""
-    known = [_known([row], price, time) for row in rows]
-    beaten = [dominators(row, rows, price, time) for row in rows]
-    return [
-        Standing(not over if figures else None, tuple(label(other) for other in over))
-        for figures, over in zip(known, beaten, strict=True)
-    ]
 
 
 def _known(rows: Iterable[Row], price: Figure[Row], time: Figure[Row]) -> list[tuple[float, float, int, Row]]:

@@ -82,6 +82,8 @@ class BillLine:
     ----------
     unit_usd, total_usd : float or None
         None where the price list does not say it.
+    unit_low_usd, unit_high_usd : float or None
+        Between which the price of one may lie.
     bandwidth_bps : float or None
         Speed of the part, None where it has none.
     basis : str
@@ -101,6 +103,8 @@ class BillLine:
     unit_w: float | None
     total_w: float | None
     name: str = ""
+    unit_low_usd: float | None = None
+    unit_high_usd: float | None = None
 
     @property
     def part(self) -> Part:
@@ -147,6 +151,16 @@ class Bill:
     def known_usd(self) -> float:
         """Dollars of the lines whose price is known."""
         return sum(line.total_usd for line in self.lines if line.total_usd is not None)
+
+    @property
+    def parts_usd(self) -> dict[str, tuple[float, float, float]]:
+        """Low, listed and high dollars of all parts of a kind."""
+        sums: dict[str, Floats] = {}
+        for line in self.lines:
+            if line.unit_usd is not None:
+                each = np.array([line.unit_low_usd, line.unit_usd, line.unit_high_usd], np.float64)
+                sums[line.item] = sums.get(line.item, np.zeros(3)) + line.count * each
+        return {item: (low, listed, high) for item, (low, listed, high) in sums.items()}
 
     @property
     def price_missing(self) -> tuple[str, ...]:
@@ -269,6 +283,7 @@ def _place(part: Part) -> tuple[int, float, str]:
 
 def _line(part: Part, count: float, prices: PartTable, power: PartTable) -> BillLine:
     unit_usd, unit_w = price_of(prices, part), _watts(part, power)
+    ends = prices.known_range(part.item, part.bandwidth_bps, part.name)
     count = round(count, 6)  # meters of fiber of all planes together
     return BillLine(
         part.item,
@@ -280,6 +295,7 @@ def _line(part: Part, count: float, prices: PartTable, power: PartTable) -> Bill
         unit_w,
         None if unit_w is None else count * unit_w,
         part.name,
+        *([None, None] if unit_usd is None else [end * unit_usd for end in ends]),
     )
 
 

@@ -6,7 +6,9 @@ token of them, and the size of a training dollars a run. A cheaper network is wo
 iterations lose of the servers: :func:`beside` says both.
 """
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.pricing.bill import Bill
@@ -57,12 +59,22 @@ class OwnershipTerms:
 
 @dataclass(frozen=True, slots=True)
 class NetworkPrice:
-    """A network as far as ownership goes; ``missing`` are parts whose price or watts nobody's figure says."""
+    """A network as far as ownership goes.
+
+    ``missing`` are parts whose price or watts nobody's figure says; ``parts_usd`` the low, listed and high dollars of
+    all parts of a kind.
+    """
 
     usd: float | None
     power_w: float | None
     missing: tuple[str, ...] = ()
     note: str = ""
+    parts_usd: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Its fields of a :class:`~topoopt.catalog.NetworkRow`."""
+        return {"cost_usd": self.usd, "power_w": self.power_w, "cost_parts_usd": self.parts_usd}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +145,7 @@ def network_price(bill: Bill) -> NetworkPrice:
     """Return the price and the watts of a bill, and what it leaves open."""
     missing = [f"price of {part}" for part in bill.price_missing]
     missing += [f"watts of {part}" for part in bill.power_missing]
-    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing), bill.note)
+    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing), bill.note, bill.parts_usd)
 
 
 def ownership(

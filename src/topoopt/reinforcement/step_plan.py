@@ -244,8 +244,7 @@ def with_fabrics(
             ownership(terms, places.servers, network).usd_for(step_s),
             best,
             network.missing,
-            cost_usd=network.usd,
-            power_w=network.power_w,
+            **network.columns,
         )
 
     rows, skipped = compare(dict.fromkeys(names), row_of).or_infeasible("fabrics")

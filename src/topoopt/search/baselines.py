@@ -355,8 +355,7 @@ def baseline_row(
         rule=rule.key,
         routes="" if fabric.reconfiguration is not None else fabric.routes.method,
         variant=rule.variant,
-        cost_usd=price.usd,
-        power_w=price.power_w,
+        **price.columns,
     )
 
 

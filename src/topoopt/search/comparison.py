@@ -66,6 +66,7 @@ def compare_fabrics(
         plan.provenance,
         plan.terms,
         dict(plan.origin).get("assumed", ""),
+        getattr(plan.job.work, "interval_share", None),
     )
 
 

@@ -51,7 +51,9 @@ def in_cluster(model: str, folder: Path) -> Times:
 def swept(model: str, folder: Path) -> Times:
     """With the effort that a plan takes: a sweep takes less where nothing is said."""
     servers, network = {**JOBS, **MORE}[model]
-    effort = {name: getattr(SearchOptions(), name) for name in ("budget", "chains", "rounds")} if network else {}
+    effort = (
+        {name: getattr(SearchOptions(), name) for name in ("budget", "chains", "rounds")} if network else {}
+    )
     words = "".join(f"{word}: {value}\n" for word, value in {**network, **effort}.items())
     file = folder / "sweep.yaml"
     file.write_text(f"models: {model}\nservers: {servers}\n{words}fabrics: [ideal-switch, rail]\n")

@@ -100,8 +100,7 @@ class Worth:
         missing = f"unknown: {', '.join(owned.unknown)}" if owned.unknown else ""
         return replace(
             row,
-            cost_usd=network.usd,
-            power_w=network.power_w,
+            **network.columns,
             owned_usd=owned.total_usd,
             usd_per_hour=owned.usd_per_hour,
             network_usd_per_hour=owned.network_usd_per_hour,

@@ -177,7 +177,7 @@ def _baseline(point: Point, job: Job, plan: Plan | None, rule: Sizing, prices: P
         for beside in plan.baselines:  # what the plan itself was compared with is not searched again
             if beside.rule == rule.key:
                 price = known_price(rule.fabric, point.servers, *rule.interfaces(job.cluster, prices), prices)
-                return replace(beside, cost_usd=price.usd, power_w=price.power_w)
+                return replace(beside, **price.columns)
     options = _simulation(point)
     # A search with packets would take too long: it is made with flows, and its answer simulated with packets.
     quick = "flow" if point.simulator == "packet" else point.simulator

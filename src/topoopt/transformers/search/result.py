@@ -14,7 +14,7 @@ from topoopt.pricing import Ownership
 from topoopt.transformers.configuration_table import Bools, ConfigurationTable
 from topoopt.transformers.memory.accelerator import MemoryColumns
 from topoopt.transformers.search.request import SearchRequest
-from topoopt.transformers.step_time.calibration import Calibration
+from topoopt.transformers.step_time.calibration import Calibration, calibration_quality
 from topoopt.transformers.step_time.closed_form import StepTimes
 from topoopt.transformers.system import OwnedCluster
 
@@ -182,6 +182,7 @@ class ConfigurationSearch:
             "accelerator": self.accelerator,
             **{name: getattr(request, name) for name in settings},
             "calibration": self.calibration.name,
+            "interval_share": calibration_quality(self.calibration).interval_share,
             "fixed": dict(request.fixed),
             "memory_capacity_bytes": self.memory.capacity_bytes,
             "valid": self.valid,

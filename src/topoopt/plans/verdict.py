@@ -1,0 +1,146 @@
+"""How sure it is that one network is cheaper or faster than another.
+
+Prices are drawn: every kind of part costs between the low and the high of its price list, most likely what is listed
+(triangular), and the same draw holds for all its speeds and in all networks that have such parts.
+
+Iteration times of one job on two networks are compared by the error of such comparisons: over the 64 pairs of measured
+runs in ``benchmarks/data/train_runs.csv`` the logarithm of the ratio of two times is off by 0.027 where the times are
+equal, and by 0.24 of itself more where they are not (standard deviations; 80 % of the pairs lie within 1.28 of them).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import erf, hypot, log, sqrt
+from typing import TypeVar
+from zlib import crc32
+
+import numpy as np
+
+from topoopt.base.arrays import Floats
+from topoopt.catalog import NetworkRow
+from topoopt.plans.pareto_front import dominators, front
+
+SURE = 0.9
+"""Less is no verdict: neither in dollars nor in seconds."""
+DRAWS = 1_000
+EQUAL_TIMES_SPREAD, RATIO_SPREAD = 0.027, 0.24
+Row = TypeVar("Row", bound=NetworkRow)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a network stands among others.
+
+    Attributes
+    ----------
+    on_front : bool or None
+        Whether no other costs less and is faster, by listed prices; None where its own figures are not both known.
+    dominated_by : tuple of str
+        Labels of those that do, the fastest first.
+    cost_low_usd, cost_high_usd : float or None
+        Between which 80 % of the drawn prices lie.
+    cheaper_share, faster_share : float or None
+        Share of the draws in which it is cheaper than the first network, and the probability that it is faster.
+    """
+
+    on_front: bool | None
+    dominated_by: tuple[str, ...]
+    cost_low_usd: float | None = None
+    cost_high_usd: float | None = None
+    cheaper_share: float | None = None
+    faster_share: float | None = None
+
+    @property
+    def beats(self) -> bool:
+        """Whether it is surely cheaper and surely faster than the first network."""
+        return (self.cheaper_share or 0.0) >= SURE and (self.faster_share or 0.0) >= SURE
+
+    @property
+    def ties_for_less(self) -> bool:
+        """Whether it is surely cheaper than the first network, and neither is surely faster."""
+        return (self.cheaper_share or 0.0) >= SURE and 1 - SURE < (self.faster_share or 0.0) < SURE
+
+
+def standings(rows: Sequence[Row], time: Callable[[Row], float]) -> list[Standing]:
+    """Return where each row stands, in their order."""
+    unbeaten = front(rows, lambda row: row.cost_usd, time)
+    found = []
+    for row in rows:
+        over = dominators(row, rows, lambda one: one.cost_usd, time)
+        low, high = price_range_usd(row)
+        against: tuple[float | None, float | None] = (None, None)
+        if row is not rows[0]:
+            against = cheaper_share(row, rows[0]), faster_share(time(row), time(rows[0]))
+        on_front = None if row.cost_usd is None else row in unbeaten
+        found.append(Standing(on_front, tuple(one.label for one in over), low, high, *against))
+    return found
+
+
+def price_range_usd(row: NetworkRow) -> tuple[float | None, float | None]:
+    """Return between what 80 % of the drawn prices of a network lie."""
+    if row.cost_usd is None:
+        return None, None
+    low, high = np.quantile(drawn_usd(_parts(row)), (0.1, 0.9))
+    return float(low), float(high)
+
+
+def cheaper_share(one: NetworkRow, other: NetworkRow) -> float | None:
+    """Return the share of the draws in which one network is cheaper than the other; None without prices.
+
+    Equal prices count as half.
+    """
+    if one.cost_usd is None or other.cost_usd is None:
+        return None
+    difference = drawn_usd(_parts(one)) - drawn_usd(_parts(other))
+    equal = np.abs(difference) <= 1e-9 * other.cost_usd
+    return float(np.mean(np.where(equal, 0.5, difference < 0)))
+
+
+def _parts(row: NetworkRow) -> Mapping[str, tuple[float, float, float]]:
+    """Return the parts of a network; rows of older files have none, and their price is taken as it is."""
+    whole = row.cost_usd or 0.0
+    return row.cost_parts_usd or {"network": (whole, whole, whole)}
+
+
+def drawn_usd(parts: Mapping[str, tuple[float, float, float]]) -> Floats:
+    """Return drawn prices of a network, shape (:data:`DRAWS`,).
+
+    Parameters
+    ----------
+    parts
+        Low, listed and high dollars of all parts of a kind.
+
+    Examples
+    --------
+    >>> prices = drawn_usd({"nic": (80.0, 100.0, 150.0)})
+    >>> bool(prices.min() >= 80), bool(prices.max() <= 150), round(float(prices.mean()))
+    (True, True, 110)
+    """
+    total = np.zeros(DRAWS)
+    for item, ends in parts.items():
+        low, listed, high = sorted(ends)
+        share, width = uniform_of(item), high - low
+        peak = (listed - low) / width if width > 0 else 0.0
+        rising = low + np.sqrt(share * width * (listed - low))
+        total += np.where(share < peak, rising, high - np.sqrt((1 - share) * width * (high - listed)))
+    return total
+
+
+@lru_cache(64)
+def uniform_of(item: str) -> Floats:
+    """Return equally spaced shares of 1 in the order that the name of a kind of part decides."""
+    order = np.random.default_rng(crc32(item.encode())).permutation(DRAWS)
+    return np.asarray((order + 0.5) / DRAWS)
+
+
+def faster_share(one_s: float, other_s: float) -> float:
+    """Return the probability that one of two networks is faster, by the error of pairs of measured runs.
+
+    Examples
+    --------
+    >>> [round(faster_share(1.0, other_s), 2) for other_s in (1.0, 1.01, 1.05, 0.8)]
+    [0.5, 0.64, 0.95, 0.0]
+    """
+    ratio = log(other_s / one_s)
+    return (1 + erf(ratio / hypot(EQUAL_TIMES_SPREAD, RATIO_SPREAD * ratio) / sqrt(2))) / 2
