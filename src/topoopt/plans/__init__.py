@@ -11,10 +11,6 @@ from topoopt.plans.comparison import front_of_fabrics as front_of_fabrics
 from topoopt.plans.comparison import iterations_by_fabric as iterations_by_fabric
 from topoopt.plans.comparison import standings_of as standings_of
 from topoopt.plans.comparison import with_ownership as with_ownership
-from topoopt.plans.pareto_front import dominates as dominates
-from topoopt.plans.pareto_front import dominators as dominators
-from topoopt.plans.pareto_front import front as front
-from topoopt.plans.pareto_front import unbeaten as unbeaten
 from topoopt.plans.plan import Baseline as Baseline
 from topoopt.plans.plan import Bounds as Bounds
 from topoopt.plans.plan import ChosenWiring as ChosenWiring
@@ -33,5 +29,9 @@ from topoopt.plans.plan_file import read_plan as read_plan
 from topoopt.plans.plan_file import write_plan as write_plan
 from topoopt.plans.plan_wiring import plan_wiring as plan_wiring
 from topoopt.plans.verdict import Standing as Standing
+from topoopt.plans.verdict import dominates as dominates
+from topoopt.plans.verdict import dominators as dominators
+from topoopt.plans.verdict import front as front
 from topoopt.plans.verdict import price_range_usd as price_range_usd
 from topoopt.plans.verdict import standings as standings
+from topoopt.plans.verdict import unbeaten as unbeaten

@@ -11,9 +11,8 @@ from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NetworkRow, Skipped
 from topoopt.jobs import Job
 from topoopt.plans.file_model import OutcomePart, ProvenancePart
-from topoopt.plans.pareto_front import front
 from topoopt.plans.plan import Baseline, Outcome, Plan
-from topoopt.plans.verdict import Standing, standings
+from topoopt.plans.verdict import Standing, front, standings
 from topoopt.pricing import Iteration, NetworkPrice, Ownership, OwnershipTerms, beside, in_samples, ownership
 from topoopt.schema.files import Amount, Positive, Strict, noun_from, validated
 

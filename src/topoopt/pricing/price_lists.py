@@ -12,7 +12,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
 from pydantic import TypeAdapter
 
 from topoopt.base.errors import InvalidInput, check_known, shown, unknown_name
@@ -73,16 +72,6 @@ class Part:
         return self.item + (f" of {format_bandwidth(self.bandwidth_bps)}" if self.bandwidth_bps else "")
 
 
-SPREADS: Mapping[str, tuple[float, float]] = {
-    "published": (0.8, 1.25),
-    "derived": (0.67, 1.5),
-    "recalled": (0.5, 2.0),
-    "assumed": (0.5, 2.0),
-}
-"""Low and high over the listed value where no source says them, by the confidence in it. Assumed: shops and papers that
-were found for one part of one year are as far apart as ``published``."""
-
-
 @dataclass(frozen=True, slots=True)
 class PartRow:
     """What one part costs or draws, who says so, and when.
@@ -107,16 +96,6 @@ class PartRow:
             raise InvalidInput(
                 f"{self.item}: {self.value:g} lies outside of its own range, {low:g} to {high:g}; mend one of them"
             )
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Low and high over the value; by the confidence in it where no source says them."""
-        low, high = SPREADS.get(self.confidence, SPREADS["recalled"])
-        ends = (
-            low if self.low is None else self.low / self.value,
-            high if self.high is None else self.high / self.value,
-        )
-        return ends if self.value > 0 else (1.0, 1.0)
 
     @property
     def key(self) -> tuple[Item, float | None, str]:
@@ -167,14 +146,6 @@ class PartTable:
             return rows[0].value if rows else None
         (low_bps, low), (high_bps, high) = ((row.bandwidth_bps or 0.0, row.value) for row in rows)
         return low + (high - low) * ((bandwidth_bps or 0.0) - low_bps) / (high_bps - low_bps)
-
-    def known_range(
-        self, item: Item, bandwidth_bps: float | None = None, name: str = ""
-    ) -> tuple[float, float]:
-        """Return the least and the most that one part may cost or draw, over its value; see :data:`SPREADS`."""
-        rows = self.rows_behind(item, bandwidth_bps, name)
-        low, high = np.mean([row.ends for row in rows] or [SPREADS["recalled"]], axis=0).tolist()
-        return low, high
 
     def price_usd(self, item: Item, bandwidth_bps: float | None = None) -> float:
         """Return the price of one part; see :meth:`known_value`.
