@@ -64,6 +64,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.inference import ServingAnswer as ServingAnswer
     from topoopt.jobs import ModelList as ModelList
     from topoopt.measurements import CalibrationFit as CalibrationFit
+    from topoopt.measurements import CollectiveTimes as CollectiveTimes
     from topoopt.measurements.serving import PredictedServing as PredictedServing
     from topoopt.measurements.serving import write_serving_calibration as write_serving_calibration
     from topoopt.pages import FORMATS as FORMATS

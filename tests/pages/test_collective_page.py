@@ -6,6 +6,7 @@ from topoopt.pages import LineChart, page_of, page_text
 
 def test_a_page_says_who_is_quickest_for_which_size() -> None:
     answer = topoopt.collective("allreduce", "1MB", servers=24, strides="1,3,4")
+    assert isinstance(answer, topoopt.CollectiveAnswer)
     page = page_of(answer)
     said = page_text(page)
     assert "up to 72 MB" in said
@@ -28,4 +29,5 @@ def test_times_are_drawn_over_sizes() -> None:
 
 def test_the_frame_has_a_row_for_each_way() -> None:
     answer = topoopt.collective("allreduce", "1MB", servers=8, degree=2)
+    assert isinstance(answer, topoopt.CollectiveAnswer)
     assert answer.to_frame()["schedule"].tolist() == [way.schedule for way in answer.ways]

@@ -1,5 +1,9 @@
 """Measured runs: reading them, predicting them, and fitting constants to them."""
 
+from topoopt.measurements.collectives import CollectiveTimes as CollectiveTimes
+from topoopt.measurements.collectives import collective_sizes as collective_sizes
+from topoopt.measurements.collectives import collectives_of_table as collectives_of_table
+from topoopt.measurements.collectives import with_nvls as with_nvls
 from topoopt.measurements.fit import ERROR_KINDS as ERROR_KINDS
 from topoopt.measurements.fit import EVERYTHING as EVERYTHING
 from topoopt.measurements.fit import CalibrationFit as CalibrationFit

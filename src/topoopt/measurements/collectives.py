@@ -6,13 +6,17 @@ faster by :data:`NVLS_GAIN` inside servers.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.units import format_bandwidth
+from topoopt.measurements.fit import Errors, errors_by, percent_off
 from topoopt.measurements.run_table import (
     MeasuredRuns,
     NotScored,
@@ -27,6 +31,7 @@ from topoopt.transformers import (
     Calibration,
     Links,
     System,
+    find_calibration,
     stacked_machines,
     usual_system,
     written_accelerator,
@@ -76,20 +81,25 @@ def _collective_of(table_row: TableRow) -> MeasuredCollective:
     network, inside = number(row, "nic_gbps_per_gpu"), number(row, "scale_up_gbytes_per_s")
     algorithm = text(row, "algorithm").lower()
     check_known("algorithm", algorithm, ALGORITHMS)
-    gain = NVLS_GAIN if algorithm == "nvls" and collective == "allreduce" else 1.0
     system = usual_system(
         written_accelerator(text(row, "gpu")),
         whole(row, "gpus_per_node"),
         None if np.isnan(inside) else inside * 8e9,
         None if np.isnan(network) else network * 1e9,
     )
-    faster = replace(system, scale_up_bandwidth_bps=gain * system.scale_up_bandwidth_bps)
+    faster = with_nvls(system, collective) if algorithm == "nvls" else system
     ranks, time_us = whole(row, "ranks"), number(row, "time_us")
     if ranks < 2:
         raise InvalidInput(f"ranks: expected 2 or more, got {ranks}")
     if not time_us > 0:
         raise InvalidInput(f"time_us: expected a positive number, got {text(row, 'time_us') or 'nothing'}")
     return MeasuredCollective(table_row, faster, collective, ranks, whole(row, "size_bytes"), time_us / 1e6)
+
+
+def with_nvls(system: System, collective: str) -> System:
+    """Return a system whose scale-up links are as fast as a collective is that NVSwitches reduce, if they can."""
+    gain = NVLS_GAIN if collective == "allreduce" else 1.0
+    return replace(system, scale_up_bandwidth_bps=gain * system.scale_up_bandwidth_bps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +122,20 @@ class MeasuredCollectives:
 
 def collective_times(collectives: Sequence[MeasuredCollective], calibration: Calibration) -> Floats:
     """Return the predicted seconds of each collective."""
-    ranks = np.array([one.ranks for one in collectives], np.float64)
-    size = np.array([one.size_bytes for one in collectives])
-    names = [one.collective for one in collectives]
-    links, stride = (
-        Links(stacked_machines([one.system for one in collectives]), calibration, ranks),
-        np.ones_like(ranks),
+    return seconds_of(
+        [one.collective for one in collectives],
+        [one.system for one in collectives],
+        np.array([one.ranks for one in collectives], np.float64),
+        np.array([one.size_bytes for one in collectives]),
+        calibration,
     )
+
+
+def seconds_of(
+    names: Sequence[str], systems: Sequence[System], ranks: Floats, size: Floats, calibration: Calibration
+) -> Floats:
+    """Return the predicted seconds of collectives of so many bytes among so many ranks, which fill servers in order."""
+    links, stride = Links(stacked_machines(systems), calibration, ranks), np.ones_like(ranks)
     passes = np.array([RING_PASSES.get(name, 0) for name in names], np.float64)
     gathers = links.gather_s(ranks, stride, size, passes)
     return np.where(passes > 0, gathers, links.exchange_s(ranks, stride, size))
@@ -142,3 +159,138 @@ def accelerator_collectives(
     if not others:
         others = f"none that can be predicted: {read.not_scored[0].reason} ({read.not_scored[0].row.name})"
     raise InvalidInput(f"{path}: no collective of {', '.join(sorted(accelerators))}; it has {others}")
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveTime:
+    """A collective among accelerators, predicted.
+
+    Attributes
+    ----------
+    servers : int
+        That the ranks fill, the last one perhaps in part.
+    measured_s : float or None
+        Where it was measured.
+    """
+
+    name: str
+    collective: str
+    accelerator: str
+    ranks: int
+    servers: int
+    size_bytes: float
+    time_s: float
+    measured_s: float | None = None
+
+    @property
+    def error_percent(self) -> float | None:
+        """By how much the prediction is off."""
+        return None if self.measured_s is None else percent_off(self.time_s, self.measured_s)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain values, with the bandwidths of nccl-tests."""
+        rate = self.size_bytes / self.time_s
+        passes = RING_PASSES.get(self.collective, 1)
+        bus = {"bus_bytes_per_s": rate * passes * (self.ranks - 1) / self.ranks}
+        return {**asdict(self), "algorithm_bytes_per_s": rate, **bus, "error_percent": self.error_percent}
+
+
+@shows_itself
+@dataclass(frozen=True, repr=False)
+class CollectiveTimes:
+    """Collectives among accelerators, predicted by the law of step times.
+
+    Attributes
+    ----------
+    what : str
+        What was asked for.
+    assumed : str
+        The machines that were taken, where none are measured.
+    """
+
+    what: str
+    rows: tuple[CollectiveTime, ...]
+    assumed: str = ""
+    not_scored: tuple[NotScored, ...] = ()
+
+    @property
+    def errors(self) -> Errors:
+        """Errors by data set, accelerator and collective of the rows that were measured."""
+        off = [
+            (f"{one.name} {one.accelerator} {one.collective}", one.error_percent)
+            for one in self.rows
+            if one.error_percent is not None
+        ]
+        return errors_by(off, total=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        return {
+            "collectives": self.what,
+            "assumed": self.assumed,
+            "rows": [one.to_json() for one in self.rows],
+            "errors": {name: asdict(error) for name, error in self.errors.items()},
+            "not_scored": [one.to_json() for one in self.not_scored],
+        }
+
+    def to_frame(self) -> Frame:
+        """Return a row for each collective; needs pandas."""
+        return frame(one.to_json() for one in self.rows)
+
+
+SIZES = tuple(2**20 * 4**step for step in range(7))
+"""Bytes beside those that are asked for: 1 MiB to 4 GiB."""
+
+
+def collective_sizes(
+    collective: str, size_bytes: float, system: System, ranks: int, calibration: Calibration
+) -> CollectiveTimes:
+    """Return how long a collective takes among so many accelerators, also of other sizes.
+
+    Raises
+    ------
+    InvalidInput
+        If there are fewer than two ranks.
+    """
+    if ranks < 2:
+        raise InvalidInput(f"accelerators: expected 2 or more, got {ranks}")
+    sizes = sorted({float(size_bytes), *map(float, SIZES)})
+    count = len(sizes)
+    seconds = seconds_of(
+        [collective] * count, [system] * count, np.full(count, float(ranks)), np.array(sizes), calibration
+    )
+    servers = -(-ranks // system.accelerators_per_server)
+    rows = (
+        CollectiveTime("", collective, system.accelerator, ranks, servers, size, time_s)
+        for size, time_s in zip(sizes, seconds.tolist(), strict=True)
+    )
+    each = f"{min(ranks, system.accelerators_per_server)} x {system.accelerator} a server"
+    network = f", {format_bandwidth(system.network_bandwidth_bps)} each to the network" if servers > 1 else ""
+    inside = f", {format_bandwidth(system.scale_up_bandwidth_bps)} each inside"
+    return CollectiveTimes(f"{collective} among {ranks} accelerators", tuple(rows), each + inside + network)
+
+
+def collectives_of_table(path: str | Path) -> CollectiveTimes:
+    """Return predictions beside the measured rows of a table, each by the calibration of its accelerator.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is no such table, or has no row that can be predicted.
+    """
+    read = read_collectives(path)
+    rows, left = list[CollectiveTime](), list(read.not_scored)
+    for accelerator in dict.fromkeys(one.system.accelerator for one in read.runs):
+        own = [one for one in read.runs if one.system.accelerator == accelerator]
+        try:
+            calibration = find_calibration(accelerator)
+        except InvalidInput as error:
+            left += [NotScored(one.row, str(error)) for one in own]
+            continue
+        for one, time_s in zip(own, collective_times(own, calibration).tolist(), strict=True):
+            servers = -(-one.ranks // one.system.accelerators_per_server)
+            about = one.collective, accelerator, one.ranks, servers, one.size_bytes
+            rows.append(CollectiveTime(one.row.dataset, *about, time_s, one.measured_s))
+    if not rows:
+        raise InvalidInput(f"{path}: no row can be predicted: {left[0].reason} ({left[0].row.name})")
+    return CollectiveTimes(str(path), tuple(rows), not_scored=tuple(left))

@@ -19,6 +19,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "Choice": "choice_page.choice_page",
         "ClusterResult": "cluster_page.cluster_page",
         "CollectiveAnswer": "wiring_page.collective_page",
+        "CollectiveTimes": "measurements_page.collectives_page",
         "Comparison": "comparison_page.comparison_page",
         "ConfigurationSearch": "llm_estimate_page.llm_search_page",
         "CostComparison": "cost_page.cost_page",

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from topoopt.measurements import ERROR_KINDS, CalibrationFit, Errors, NotScored
+from topoopt.base.units import format_bytes, format_time
+from topoopt.measurements import ERROR_KINDS, CalibrationFit, CollectiveTimes, Errors, NotScored
 from topoopt.measurements.serving import PredictedServing
 from topoopt.measurements.training import PredictedRuns
 from topoopt.pages.page import Notes, Page, Section, Table
@@ -95,6 +96,38 @@ def rl_runs_page(answer: RlRuns) -> Page:
     if rows:
         sections.append(Section("rows", "Rows", "", (table("", rows, *columns),)))
     return _runs_page(path, entries, sections, answer.not_scored)
+
+
+def collectives_page(answer: CollectiveTimes) -> Page:
+    """Return the page of collectives among accelerators: times and bandwidths, beside what was measured."""
+    measured = any(row.measured_s is not None for row in answer.rows)
+    rows = [{"row": row, **row.to_json()} for row in answer.rows]
+    what = (
+        text("data set", "name"),
+        text("collective"),
+        text("accelerator"),
+        number("ranks", "ranks", ","),
+    )
+    columns = (
+        *(what if measured else ()),
+        number("size", "size_bytes", format_bytes),
+        number("predicted" if measured else "time", "time_s", format_time),
+        *((number("measured", "measured_s", format_time),) if measured else ()),
+        *((number("error", "error_percent", "+z.1f"),) if measured else ()),
+        number("algorithm", lambda row: row["algorithm_bytes_per_s"] / 1e9, ".1f"),
+        number("bus", lambda row: row["bus_bytes_per_s"] / 1e9, ".1f"),
+    )
+    remark = "bandwidths in GB/s, as nccl-tests counts them"
+    times = Section("times", "Times", "", (table("", rows, *columns),), remark)
+    errors = (
+        [Section("errors", "Errors", "", (_errors("data set", answer.errors),), REMARK)] if measured else []
+    )
+    left = (
+        [Section("not-scored", "Not scored", "", (_reasons(answer.not_scored),))] if answer.not_scored else []
+    )
+    facts_of = facts({"assumed": answer.assumed}) if answer.assumed else None
+    first = [Section("machines", "Machines", "", (facts_of,))] if facts_of else []
+    return Page("collectives", f"Collectives: {answer.what}", sections=(*first, *errors, times, *left))
 
 
 def _runs_page(

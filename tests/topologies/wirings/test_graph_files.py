@@ -294,7 +294,9 @@ def test_every_verb_takes_servers_and_bandwidth_of_the_file(tmp_path: Path) -> N
         ).job.cluster.link_bandwidth_bps
         == 25e9
     )
-    assert topoopt.collective("allreduce", "1MB", wiring=path).wiring.port_bps == 50e9
+    answer = topoopt.collective("allreduce", "1MB", wiring=path)
+    assert isinstance(answer, topoopt.CollectiveAnswer)
+    assert answer.wiring.port_bps == 50e9
     priced = topoopt.cost(wiring=path, fabrics=["topoopt"]).network
     assert (priced.cluster.servers, priced.cluster.link_bandwidth_bps) == (8, 50e9)
     assert priced.average_hops == pytest.approx(read(path).chosen.hops.average_hops)

@@ -82,15 +82,17 @@ def topology(
 
 @spread
 def collective(
+    words: CollectiveWords,
+    files: ExportWords,
     op: Annotated[
-        str,
+        str | None,
         Option(
             metavar="NAME", show_default=False, help="allreduce, all-gather, reduce-scatter or all-to-all."
         ),
-    ],
-    bytes: Annotated[str, Option(metavar="SIZE", show_default=False, help="The message, such as 1MB.")],
-    words: CollectiveWords,
-    files: ExportWords,
+    ] = None,
+    bytes: Annotated[
+        str | None, Option(metavar="SIZE", show_default=False, help="The message, such as 1MB.")
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Run a collective on a wiring: steps and bytes of every schedule, and the quickest for its size."""
@@ -103,6 +105,8 @@ def collective(
     with progress("comparing schedules"):
         answer = topoopt.collective(op, bytes, **words)
     if out is not None:
+        if not isinstance(answer, topoopt.CollectiveAnswer):
+            raise InvalidInput("--export: is of a wiring of servers; leave out --accelerators and --runs")
         with progress("running the file that is written"):
             text = answer.msccl()
         write_atomically(out, text)

@@ -25,17 +25,24 @@ from topoopt.finder import RingNetwork, listed_strides, ring_interfaces, ring_ne
 from topoopt.finder.rewiring import ported
 from topoopt.frontends.verbs.input_sources import is_file_name, is_plan_file, wiring_of_file, with_rings
 from topoopt.jobs import expecting
+from topoopt.measurements import CollectiveTimes, collective_sizes, collectives_of_table, with_nvls
 from topoopt.plans import read_plan
 from topoopt.schema.words import (
     Amount,
+    CollectiveRankWords,
+    CollectiveWiringWords,
     CollectiveWords,
     WiringWords,
     amount,
     checked_arguments,
     checked_words,
+    defaults,
+    pick,
 )
+from topoopt.search import DEFAULT_ACCELERATOR
 from topoopt.topologies import LINK_MODELS, circulant_wiring
 from topoopt.topologies.wirings import FoundWirings, WiringAnswer, WiringRequest, judged, search_wirings
+from topoopt.transformers import find_calibration, usual_system
 
 USUAL_DEGREE, USUAL_BPS = 4, 100e9
 _KINDS = ("strides", "any")
@@ -163,8 +170,13 @@ def _answer(found: FoundWirings, on_progress: Progress) -> WiringAnswer:
 
 
 @checked_arguments
-def collective(op: str, bytes: Amount, **words: Unpack[CollectiveWords]) -> CollectiveAnswer:
+def collective(
+    op: str | None = None, bytes: Amount | None = None, **words: Unpack[CollectiveWords]
+) -> CollectiveAnswer | CollectiveTimes:
     """Run a collective on a wiring: steps and bytes of every schedule, and the quickest for its size.
+
+    With ``accelerators``: how long it takes among so many behind switches, as step times have it, also for other sizes.
+    With ``runs``: the same beside every measured row of a table.
 
     Parameters
     ----------
@@ -178,12 +190,13 @@ def collective(op: str, bytes: Amount, **words: Unpack[CollectiveWords]) -> Coll
 
     Returns
     -------
-    CollectiveAnswer
+    CollectiveAnswer or CollectiveTimes
 
     Raises
     ------
     InvalidInput
-        For an unknown word or name, a schedule that does not do the operation, or a wiring that is none.
+        For an unknown word or name, words that do not go together, a schedule that does not do the operation, or a
+        wiring that is none.
     NoRoute
         If a server cannot reach another.
 
@@ -197,14 +210,52 @@ def collective(op: str, bytes: Amount, **words: Unpack[CollectiveWords]) -> Coll
     '293.7 µs'
     """
     settings = checked_words(words, CollectiveWords)
+    ranks, fixed = pick(words, CollectiveRankWords), defaults(CollectiveWords)
+    asked = [word for word, value in ranks.items() if value not in (None, False, fixed.get(word))]
+    if "runs" in asked:
+        others = [word for word, value in (("op", op), ("bytes", bytes)) if value is not None]
+        others += [word for word in asked if word != "runs"]
+        if others:
+            raise InvalidInput(f"{others[0]}: the rows of runs say it; leave one of them out")
+        return collectives_of_table(os.fspath(words["runs"]))
+    if op is None or bytes is None:
+        raise InvalidInput(f"{'op' if op is None else 'bytes'}: missing; such as op=allreduce and bytes=1GB")
     check_known("op", op, OPERATIONS)
     size_bytes = amount(parse_bytes, bytes, "bytes")
     if not 0 < size_bytes < 1e18:
         raise InvalidInput(f"bytes: expected more than 0 and less than 1e18, got {size_bytes:g}")
+    if asked:
+        return _among_accelerators(op, size_bytes, {**settings, **ranks}, words)
     alpha_s = amount(parse_time, settings["alpha"], "alpha")
     if not 0 <= alpha_s < 1e6:
         raise InvalidInput(f"alpha: expected a time from 0 to 1e6 s, got {alpha_s:g}")
     return collective_answer(op, size_bytes, _wiring(settings), alpha_s, settings["schedule"])
+
+
+def _among_accelerators(
+    op: str, size_bytes: float, settings: Mapping[str, Any], words: Mapping[str, Any]
+) -> CollectiveTimes:
+    """Return how long a collective takes among accelerators behind switches."""
+    usual = defaults(CollectiveWords)
+    for word in (*CollectiveWiringWords.__annotations__, "schedule", "alpha"):
+        if words.get(word, usual.get(word)) != usual.get(word):
+            raise InvalidInput(
+                f"{word}: is of a wiring of servers; leave it out, or accelerators and their words"
+            )
+    if settings.get("accelerators") is None:
+        raise InvalidInput("accelerators: missing; say among how many, such as accelerators=64")
+    check_known("fabric", settings["fabric"], ("ideal-switch", "rail", "fat-tree"))
+    name = settings.get("accelerator") or DEFAULT_ACCELERATOR
+    rate = settings.get("network_bandwidth")
+    system = usual_system(
+        name,
+        settings.get("accelerators_per_server"),
+        None,
+        None if rate is None else amount(parse_bandwidth, rate, "network_bandwidth"),
+        accelerators=settings["accelerators"],
+    )
+    reduced = with_nvls(system, op) if settings.get("nvls") else system
+    return collective_sizes(op, size_bytes, reduced, settings["accelerators"], find_calibration(name))
 
 
 def _wiring(words: Mapping[str, Any]) -> Wiring:

@@ -50,6 +50,8 @@ from topoopt.schema.words.transformer import RankTrafficWords as RankTrafficWord
 from topoopt.schema.words.transformer import ShapeWords as ShapeWords
 from topoopt.schema.words.transformer import TrainingWords as TrainingWords
 from topoopt.schema.words.wiring import COLLECTIVE_FORM as COLLECTIVE_FORM
+from topoopt.schema.words.wiring import CollectiveRankWords as CollectiveRankWords
+from topoopt.schema.words.wiring import CollectiveWiringWords as CollectiveWiringWords
 from topoopt.schema.words.wiring import CollectiveWords as CollectiveWords
 from topoopt.schema.words.wiring import FabricWords as FabricWords
 from topoopt.schema.words.wiring import ForwardingWords as ForwardingWords

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, TypedDict
 
 from topoopt.base.plugins import COLLECTIVES, entry_points
-from topoopt.schema.words.arguments import Amount, Rate, Size, Time, Word, panel
+from topoopt.schema.words.arguments import Amount, Rate, Size, Switch, Time, Word, panel
 
 
 def collective_algorithm_names() -> tuple[str, ...]:
@@ -154,7 +154,27 @@ class CollectiveWiringWords(TypedDict, total=False):
     """Of a search for lifted wirings; 0."""
 
 
-class CollectiveWords(CollectiveWiringWords, total=False):
+@panel("Accelerators")
+class CollectiveRankWords(TypedDict, total=False):
+    """Ranks on accelerators, as in nccl-tests, in place of a wiring of servers."""
+
+    accelerators: int
+    """Ranks, one on each; servers are filled in order."""
+    accelerator: Annotated[str, Word("NAME")]
+    """See topoopt hardware; h100."""
+    accelerators_per_server: int
+    """Accelerators of a server; as many as the catalogue says."""
+    network_bandwidth: Rate
+    """Of the NIC of an accelerator, each way; that of the accelerator's reference system."""
+    fabric: Annotated[str, Word("ideal-switch|rail|fat-tree", "ideal-switch")]
+    """What joins the servers; each of them gives every accelerator all of its NIC."""
+    nvls: Switch
+    """AllReduce inside servers by NVSwitches (NVLink SHARP)."""
+    runs: Annotated[str | os.PathLike[str], Word("FILE.csv")]
+    """Measured collectives (nccl-tests), each with its prediction, in place of an operation and its bytes."""
+
+
+class CollectiveWords(CollectiveWiringWords, CollectiveRankWords, total=False):
     """All words that :func:`topoopt.collective` takes beside the operation and its bytes."""
 
     schedule: Annotated[str, Word("|".join(("best", *collective_algorithm_names(), "direct")), "best")]
