@@ -66,6 +66,7 @@ def llm_estimate_page(estimate: Estimate) -> Page:
         sections=(
             Section("answer", "Estimate", "", (facts(_entries(estimate)),)),
             Section("time", "Time", "Where an iteration's time goes.", (times,)),
+            *_windows(estimate),
             Section(
                 "memory",
                 "Memory of the fullest accelerator",
@@ -76,6 +77,21 @@ def llm_estimate_page(estimate: Estimate) -> Page:
         ),
         key_numbers={"iteration_time_s": seconds, "mfu": estimate.mfu, "memory_bytes": total},
     )
+
+
+def _windows(estimate: Estimate) -> tuple[Section, ...]:
+    """Return what communication takes, and what hides it."""
+    if not estimate.communication:
+        return ()
+    columns = (
+        text("communication"),
+        number("takes", "alone_s", format_time),
+        number("waited for", "exposed_s", format_time),
+        number("hidden", lambda row: 1 - row["exposed_s"] / row["alone_s"], ".0%"),
+        text("behind"),
+    )
+    rows = table("", estimate.communication, *columns)
+    return (Section("communication", "Communication", "What hides, and behind what.", (rows,)),)
 
 
 def _entries(estimate: Estimate) -> Entries:

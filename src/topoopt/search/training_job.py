@@ -68,6 +68,7 @@ from topoopt.transformers import (
     search_configurations,
     system_of,
     weighed_s,
+    without_overlap,
 )
 from topoopt.workloads import OperatorSplit
 from topoopt.workloads.pipelined_step import PipelinedStep
@@ -172,7 +173,7 @@ def ranked_configurations(training: TrainingRequest, system: System | None = Non
         If none fits in memory.
     """
     own = named_calibration(training.calibration or None, training.cluster.accelerator)
-    calibration = own.with_one_attention(training.attention)
+    calibration = without_overlap(own.with_one_attention(training.attention), training.no_overlap)
     loads = find_loads(training.loads, training.model) if training.loads else None
     return search_configurations(
         SearchRequest(

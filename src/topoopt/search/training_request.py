@@ -46,6 +46,8 @@ class TrainingRequest:
         One of :data:`~topoopt.transformers.FRAMEWORKS`.
     limits : Limits
         Of the search.
+    no_overlap : str
+        What hides nothing, as :func:`~topoopt.transformers.without_overlap` reads it.
     """
 
     model: TransformerModel
@@ -59,6 +61,7 @@ class TrainingRequest:
     attention: str | None = None
     framework: str = "megatron"
     limits: Limits = field(default_factory=Limits)
+    no_overlap: str = ""
 
 
 def is_transformer(request: JobRequest) -> bool:
@@ -122,6 +125,7 @@ def training_request(request: JobRequest) -> TrainingRequest:
         words.get("attention"),
         str(words.get("framework", "megatron")),
         Limits(**{word: bool(words.get(word)) for word in ("uneven_stages", "any_schedule")}),
+        str(words.get("no_overlap", "")),
     )
 
 

@@ -114,6 +114,7 @@ from topoopt.transformers.step_time.calibration import are_alike as are_alike
 from topoopt.transformers.step_time.calibration import calibration_quality as calibration_quality
 from topoopt.transformers.step_time.calibration import peak_rates as peak_rates
 from topoopt.transformers.step_time.calibration import rounded as rounded
+from topoopt.transformers.step_time.calibration import without_overlap as without_overlap
 from topoopt.transformers.step_time.calibration import written_accelerator as written_accelerator
 from topoopt.transformers.step_time.case import Case as Case
 from topoopt.transformers.step_time.closed_form import STEP_PARTS as STEP_PARTS

@@ -20,6 +20,7 @@ from topoopt.transformers.configuration_table import configuration_table
 from topoopt.transformers.expert_loads import ExpertLoads
 from topoopt.transformers.memory.accelerator import MemoryColumns, memory
 from topoopt.transformers.memory.frameworks import find_framework, shared_by
+from topoopt.transformers.pipeline_chunks import communication_windows
 from topoopt.transformers.step_time.apnet24 import apnet24
 from topoopt.transformers.step_time.attention_time import imbalance
 from topoopt.transformers.step_time.calibration import Calibration, Quality, calibration_quality, peak_rates
@@ -190,6 +191,13 @@ class Estimate:
         """What the calibration rests on; None for the published formula."""
         return None if self.calibration is None else calibration_quality(self.calibration)
 
+    @cached_property
+    def communication(self) -> tuple[dict[str, str | float], ...]:
+        """What communication takes and what of it is waited for; nothing for the published formula."""
+        if self.calibration is None:
+            return ()
+        return communication_windows(self.model, self.configuration, self.system, self.calibration)
+
     def _interval_s(self) -> dict[str, float | None]:
         """Return between what 80 % of measured runs of other stacks are."""
         quality = self.quality
@@ -212,6 +220,7 @@ class Estimate:
             "calibration_quality": None if self.quality is None else asdict(self.quality),
             **self.times.row(0),
             **self._interval_s(),
+            "communication": self.communication,
             "memory_capacity_bytes": self.memory.capacity_bytes,
             "missing_bytes": self.missing_bytes,
             "largest_cause": self.largest_cause,

@@ -23,8 +23,7 @@ from topoopt.transformers.step_time.calibration import Calibration
 from topoopt.transformers.step_time.case import Case, case_of
 from topoopt.transformers.step_time.closed_form import ChunkTimes, combined_s, slowest_stages, straggle
 from topoopt.transformers.step_time.collective_time import Links
-from topoopt.transformers.step_time.data_parallel_time import hidden_shares as replica_shares
-from topoopt.transformers.step_time.data_parallel_time import optimizer_step_s
+from topoopt.transformers.step_time.data_parallel_time import optimizer_step_s, replica_exchanges
 from topoopt.transformers.step_time.expert_exchange import forwarding_s_per_byte, overlaps
 from topoopt.transformers.step_time.layer_time import layer_kernels
 from topoopt.transformers.step_time.micro_batch import MicroBatch, key_round_s, micro_batch
@@ -260,8 +259,9 @@ def hidden_shares(
     shares = {"tp": calibration.tensor_overlap if fused else 0.0}
     if configuration.dp > 1:
         one = micro_batch(case)
-        of_replicas = replica_shares(case, slowest_stages(case, one)[0].layers, one)
-        shares |= {name: float(np.ravel(share)[0]) for name, share in of_replicas.items()}
+        of_replicas = replica_exchanges(case, slowest_stages(case, one)[0].layers, one)
+        for name, (waits_s, all_s) in of_replicas.items():
+            shares[name] = float(np.ravel(1 - waits_s / np.maximum(all_s, 1e-30))[0])
     if bool(overlaps(case)) and configuration.ep > 1:
         one = micro_batch(case)
         shares["ep"] = 1 - float(one.ep_s[0] / one.ep_alone_s[0])
@@ -270,6 +270,55 @@ def hidden_shares(
     core_s, ring_s = float(layer_kernels(case).core_s[0]), float(key_round_s(case)[0])
     passes = 3 if recomputation_bits(configuration.recompute) & part_bit("core") else 2
     return {**shares, "cp": min(passes * core_s / ((passes + 1) * ring_s), 1.0)}
+
+
+BEHIND: Mapping[str, str] = {
+    "tensor parallel": "matrix products, cut into pieces",
+    "context parallel": "attention to keys that are there",
+    "experts": "the other micro-batch",
+    "weights and gradients, every micro-batch": "the layers before and after, forward and backward",
+    "weights, after the step": "the next forward pass",
+    "gradients between shards": "the last backward pass",
+    "gradients and weights, once": "the last backward and the next forward pass",
+}
+"""What communication may hide behind."""
+
+
+def communication_windows(
+    model: TransformerModel, configuration: Configuration, system: System, calibration: Calibration
+) -> tuple[dict[str, str | float], ...]:
+    """Return for each communication of the slowest stage what it takes, and what of that is waited for.
+
+    Returns
+    -------
+    tuple of dict
+        With ``communication``, ``alone_s`` and ``exposed_s`` of an iteration, and what it hides ``behind``. Transfers
+        between stages are not among them.
+    """
+    case = case_of(model, configuration_table([configuration]), system, calibration)
+    one = micro_batch(case)
+    stage = slowest_stages(case, one)[0]
+    shares = hidden_shares(model, configuration, system, calibration)
+    each = case.batches * straggle(case) * stage.layers
+    waits: dict[str, tuple[Floats, Floats | float]] = {
+        "tensor parallel": (each * one.tp_s, shares.get("tp", 0.0)),
+        "context parallel": (each * one.cp_s, shares.get("cp", 0.0)),
+        "experts": (each * one.ep_s, 1 - one.ep_s / np.maximum(one.ep_alone_s, 1e-30)),
+    }
+    found = {name: (wait_s, wait_s / np.maximum(1 - share, 1e-30)) for name, (wait_s, share) in waits.items()}
+    if configuration.dp > 1:
+        of_replicas = replica_exchanges(case, stage.layers, one)
+        kinds = ("every", "gather", "reduce") if configuration.zero > 1 else ("once",)
+        for kind, name in zip(("every", "gather", "reduce", "once"), list(BEHIND)[3:], strict=True):
+            if kind in kinds and not (kind == "gather" and configuration.zero == 3):
+                found[name] = of_replicas[kind]
+    return tuple(
+        {"communication": name, "alone_s": alone_s, "exposed_s": exposed_s, "behind": BEHIND[name]}
+        for name, (exposed_s, alone_s) in (
+            (name, (float(np.ravel(pair[0])[0]), float(np.ravel(pair[1])[0]))) for name, pair in found.items()
+        )
+        if alone_s > 0
+    )
 
 
 def forwarding_s(

@@ -1,7 +1,7 @@
 """The noun Calibration: what is measured of an accelerator and its software, in few numbers with a meaning."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 
@@ -139,6 +139,29 @@ def rounded(value: float) -> float:
     (0.1235, 1235000.0)
     """
     return float(f"{value:.{DIGITS}g}")
+
+
+OVERLAPS: Mapping[str, str] = {
+    "tensor": "tensor_overlap",
+    "gathers": "gather_overlap",
+    "gradients": "gradient_overlap",
+    "replicas": "replica_overlap",
+}
+"""What may hide behind computation, and the parameter that says how much of it does."""
+
+
+def without_overlap(calibration: Calibration, names: str | Sequence[str]) -> Calibration:
+    """Return a calibration with which some communication, a list or names with commas, hides behind nothing.
+
+    Raises
+    ------
+    InvalidInput
+        For a name that is not in :data:`OVERLAPS`.
+    """
+    listed = [name for name in (names.split(",") if isinstance(names, str) else names) if name]
+    for name in listed:
+        check_known("no_overlap", name, OVERLAPS)
+    return replace(calibration, **dict.fromkeys([OVERLAPS[name] for name in listed], 0.0))  # type: ignore[arg-type]
 
 
 GRADES = ("measured", "rough", "guess")

@@ -183,12 +183,12 @@ def sharded_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     return waits_s + np.where(case.table.zero == 3, 0.0, gathered)
 
 
-def hidden_shares(case: Case, layers: Floats, one: MicroBatch) -> dict[str, Floats]:
-    """Return the share that hides behind computation, by what replicas exchange.
+def replica_exchanges(case: Case, layers: Floats, one: MicroBatch) -> dict[str, tuple[Floats, Floats]]:
+    """Return what is waited for of what replicas exchange in an iteration, and what it takes, by its kind.
 
     Returns
     -------
-    dict
+    dict of (array, array)
         ``every``: what ZeRO 2 and 3 exchange with the micro-batches; ``gather``: the weights that ZeRO 2 gathers after
         the step; ``reduce``: gradients between shards of ZeRO 2 and 3; ``once``: what ZeRO 0 and 1 exchange.
     """
@@ -197,8 +197,9 @@ def hidden_shares(case: Case, layers: Floats, one: MicroBatch) -> dict[str, Floa
     overlap = _overlap(case)
     every_s, at_least_s = _every_micro_batch(case, layers, passes, layer, ends)
     once_s = _once_s(case, layers)
-    exposed = {
-        "every": (_exposed_s(every_s, at_least_s, overlap), every_s),
+    passes_of = case.batches / _turns(case)
+    return {
+        "every": (passes_of * _exposed_s(every_s, at_least_s, overlap), passes_of * every_s),
         "gather": (
             _exposed_gather_s(layers, layer, ends, forward_s, overlap),
             layers * layer.gather_s + ends.gather_s,
@@ -209,7 +210,6 @@ def hidden_shares(case: Case, layers: Floats, one: MicroBatch) -> dict[str, Floa
         ),
         "once": (_exposed_once_s(case, layers, one, once_s), once_s),
     }
-    return {name: 1 - waits_s / np.maximum(all_s, 1e-30) for name, (waits_s, all_s) in exposed.items()}
 
 
 def _exposed_reduce_s(

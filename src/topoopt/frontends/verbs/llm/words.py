@@ -22,6 +22,7 @@ from topoopt.transformers import (
     named_calibration,
     usual_configuration,
     usual_system,
+    without_overlap,
 )
 from topoopt.workloads.transformer import (
     Shapes,
@@ -112,7 +113,7 @@ def calibration_of(words: Mapping[str, Any], accelerator: str) -> Calibration:
     check_attention(words.get("attention"))
     word = words.get("calibration")
     named = named_calibration(None if word is None else os.fspath(word), accelerator)
-    return named.with_one_attention(words.get("attention"))
+    return without_overlap(named.with_one_attention(words.get("attention")), words.get("no_overlap", ()))
 
 
 def check_attention(attention: str | None) -> None:
