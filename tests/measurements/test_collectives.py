@@ -26,31 +26,31 @@ def test_an_allreduce_starts_once_and_is_a_reduce_scatter_and_an_all_gather(
 ) -> None:
     ranks = 8 * servers
     half, whole = times(
-        tmp_path, *(f"{one},{one},H100,8,{ranks},1e9,1," for one in ("all_gather", "all_reduce"))
+        tmp_path, *(f"{one},{one},H100,8,{ranks},1e9,1e4," for one in ("all_gather", "all_reduce"))
     )
     assert whole < 2 * half
     assert whole == pytest.approx(2 * half, rel=0.03)
 
 
 def test_a_large_ring_inside_a_server_has_the_rate_of_its_links(tmp_path: Path) -> None:
-    (seconds,) = times(tmp_path, "a,all_reduce,H100,8,8,1e13,1,ring")
+    (seconds,) = times(tmp_path, "a,all_reduce,H100,8,8,1e13,1e7,ring")
     rate = 450e9 * find_calibration("h100").scale_up_efficiency
     assert seconds == pytest.approx(2 * 7 / 8 * 1e13 / rate, rel=0.01)
 
 
 def test_switches_that_add_up_speed_the_links_inside(tmp_path: Path) -> None:
-    ring, nvls = times(tmp_path, "a,all_reduce,H100,8,8,1e13,1,ring", "b,all_reduce,H100,8,8,1e13,1,nvls")
+    ring, nvls = times(tmp_path, "a,all_reduce,H100,8,8,1e13,1e7,ring", "b,all_reduce,H100,8,8,1e13,1e7,nvls")
     assert ring / nvls == pytest.approx(NVLS_GAIN, rel=0.01)
 
 
 def test_the_slower_level_sets_the_rate(tmp_path: Path) -> None:
-    (seconds,) = times(tmp_path, "a,all_gather,H100,8,64,1e13,1,")
+    (seconds,) = times(tmp_path, "a,all_gather,H100,8,64,1e13,1e7,")
     rate = 50e9 * find_calibration("h100").network_efficiency
     assert seconds == pytest.approx(7 / 64 * 1e13 / rate, rel=0.01)
 
 
 def test_a_larger_message_takes_longer_and_has_a_higher_rate(tmp_path: Path) -> None:
-    seconds = np.array(times(tmp_path, *(f"{n},all_reduce,H100,8,16,{2**n},1," for n in range(20, 34))))
+    seconds = np.array(times(tmp_path, *(f"{n},all_reduce,H100,8,16,{2**n},{2**n / 1e6:g}," for n in range(20, 34))))
     assert np.all(np.diff(seconds) > 0)
     assert np.all(np.diff(2.0 ** np.arange(20, 34) / seconds) > 0)
 
@@ -94,3 +94,11 @@ def test_a_table_without_sizes_is_an_error(tmp_path: Path) -> None:
     file.write_text("gpu,ranks,time_us\nH100,8,1\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match="there is no column size_bytes"):
         read_collectives(file)
+
+
+@pytest.mark.parametrize("time_us", ["0.001", "1", "5e12"])
+def test_times_that_no_link_and_no_patience_allow_are_not_scored(tmp_path: Path, time_us: str) -> None:
+    file = tmp_path / "collectives.csv"
+    file.write_text(f"{HEAD}a,all_reduce,H100,8,8,1e9,{time_us},\n", encoding="utf-8")
+    (left,) = read_collectives(file).not_scored
+    assert left.reason.startswith(f"time_us: {float(time_us):g} for 1,000,000,000 bytes: expected 556 to 1e+08")

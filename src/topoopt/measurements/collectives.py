@@ -39,8 +39,10 @@ from topoopt.transformers import (
 from topoopt.workloads import RING_PASSES
 
 NVLS_GAIN = 1.27
-"""Rate of an AllReduce that NVSwitches add up over that of a ring, on full servers of H200 and B200: 480/367, 473/366
+"""Rate of an AllReduce that NVSwitches reduce over that of a ring, on full servers of H200 and B200: 480/367, 473/366
 and 838/682 GB/s (stas00/ml-engineering, network/README.md)."""
+LARGEST_GAIN, LONGEST_S = 4.0, 100.0
+"""Of the rate of the scale-up links, the most that a measurement may say; and the longest time of one collective."""
 ALGORITHMS = ("", "ring", "tree", "nvls")
 COLUMNS = RunColumns("measurements", ("gpu", "ranks", "size_bytes", "time_us"))
 
@@ -93,7 +95,14 @@ def _collective_of(table_row: TableRow) -> MeasuredCollective:
         raise InvalidInput(f"ranks: expected 2 or more, got {ranks}")
     if not time_us > 0:
         raise InvalidInput(f"time_us: expected a positive number, got {text(row, 'time_us') or 'nothing'}")
-    return MeasuredCollective(table_row, faster, collective, ranks, whole(row, "size_bytes"), time_us / 1e6)
+    size_bytes = whole(row, "size_bytes")
+    least_s = size_bytes / (LARGEST_GAIN * system.scale_up_bandwidth_bps / 8)
+    if not least_s <= time_us / 1e6 <= LONGEST_S:
+        raise InvalidInput(
+            f"time_us: {time_us:g} for {size_bytes:,} bytes: expected {least_s * 1e6:.3g} to {LONGEST_S * 1e6:g}; "
+            "links carry no more, and nccl-tests runs no longer"
+        )
+    return MeasuredCollective(table_row, faster, collective, ranks, size_bytes, time_us / 1e6)
 
 
 def with_nvls(system: System, collective: str) -> System:

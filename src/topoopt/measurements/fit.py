@@ -1,7 +1,7 @@
 """Fits of constants to measured runs, and errors of predictions: one search, one cross-validation, one score.
 
-Robust least squares on the misses of a law, with every constant held back to where it starts: a handful of runs moves
-only what they have a say in.
+Robust least squares on the misses of a law, with every constant regularized to where it starts: a handful of runs moves
+only what they constrain.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -68,7 +68,7 @@ ERROR_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant of a law: where a fit starts and is held back to, its bounds, and what it came to."""
+    """A constant of a law: where a fit starts and to what it is regularized, its bounds, and what it came to."""
 
     name: str
     bounds: Bounds

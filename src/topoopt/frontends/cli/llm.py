@@ -32,7 +32,7 @@ class FitWords(TypedDict, total=False):
     accelerator: Annotated[str, Word("NAME[,NAME]")]
     """Whose runs are taken, the calibration being for the first; those with most runs."""
     start: Annotated[str, Word("neutral|NAME|FILE")]
-    """Where the fit starts, and what it is held back to; the accelerator's own calibration."""
+    """Where the fit starts, and to what it is regularized; the accelerator's own calibration."""
     attention: Annotated[str, Word("auto|fused|eager")]
     """Of runs that do not say: FlashAttention, scores in memory, or by ZeRO stage; as the start has it."""
     weight: Annotated[Sequence[str], Word("DATASET=X", repeated=True)]

@@ -150,7 +150,12 @@ def origin_of(request: JobRequest, job: Job) -> Origin:
             cluster, part = job.cluster, find_accelerator(job.cluster.accelerator)
             why = "the reference system of" if part.nic_bandwidth_bps else "no NIC is in the catalog for"
             usual = f"{cluster.degree} × {format_bandwidth(cluster.link_bandwidth_bps)} a server"
-            found += (("assumed", f"{usual}, {why} {part.name}; change with {', '.join(f'--{word}' for word in missing)}"),)
+            found += (
+                (
+                    "assumed",
+                    f"{usual}, {why} {part.name}; change with {', '.join(f'--{word}' for word in missing)}",
+                ),
+            )
         return found
     if isinstance(job.work, TrafficWork) and request.traffic:
         return (("traffic", f"from {request.traffic}: {job.work.origin}"),)

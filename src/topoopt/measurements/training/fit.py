@@ -103,7 +103,7 @@ PAIR_NOISE = 0.03
 """The same of changes between the runs of a pair, in which what is alike in both cancels."""
 COLLECTIVE_NOISE = 0.15
 STRENGTHS = (1.0, 3.0)
-"""How strongly a parameter is held back to its start, to be tried; 1 is its ``spread``."""
+"""How strongly a parameter is regularized to its start, to be tried; 1 is its ``spread``."""
 FEWEST_RUNS = 2
 FEWEST_TO_CHOOSE = 6
 """Runs below which the strength of the priors is 1, not chosen."""
@@ -145,7 +145,7 @@ class FitRules:
     accelerators : tuple of str
         Whose runs are taken, the calibration being for the first; those with most runs where empty.
     start : str
-        Where the fit starts, and what it is held back to: ``neutral``, a name or a file; the accelerator's own
+        Where the fit starts, and to what it is regularized: ``neutral``, a name or a file; the accelerator's own
         calibration where empty.
     attention : str or None
         One of :data:`~topoopt.transformers.ATTENTIONS`; as the start has it where not given.

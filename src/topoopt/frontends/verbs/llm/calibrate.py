@@ -34,7 +34,7 @@ def calibrate(
         Whose runs are taken, names, also with commas; the calibration is for the first. Those with most runs where
         not given.
     start
-        Where the fit starts, and what it is held back to: ``neutral``, a name or a file; the accelerator's own
+        Where the fit starts, and to what it is regularized: ``neutral``, a name or a file; the accelerator's own
         calibration where not given.
     attention
         ``auto``, ``fused`` or ``eager``, of the runs that do not say; as the start has it where not given.
