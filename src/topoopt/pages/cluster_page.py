@@ -70,9 +70,17 @@ def cluster_page(result: ClusterResult) -> Page:
             _trust(result),
         ),
         key_numbers=_key_numbers(result),
-        remark=f"{counted(jobs, 'job')} on {result.servers} servers, {cluster}",
+        remark=f"{counted(jobs, 'job')} on {result.servers} servers{_machine(result)}, {cluster}",
         answer_first=True,
     )
+
+
+def _machine(result: ClusterResult) -> str:
+    """Return what a server has; nothing where workers are servers of one accelerator, and of older files."""
+    machine = result.settings.get("cluster")
+    if not machine or any(run.schedule for run in result.fabrics):
+        return ""
+    return f" of {machine['accelerators_per_server']} × {machine['accelerator']}"
 
 
 def headline(result: ClusterResult) -> str:
