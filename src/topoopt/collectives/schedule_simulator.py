@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Protocol
 from xml.etree import ElementTree
 
 import numpy as np
@@ -83,7 +82,8 @@ _ADDS = ("rrc", "rrs", "rrcs")
 _STORES = ("r", "rrc", "rcs", "rrcs")
 
 
-class Block(Protocol):
+@dataclass(slots=True)
+class _Block:
     """A thread block with its steps, and how many are done."""
 
     rank: int
@@ -92,19 +92,19 @@ class Block(Protocol):
     receive: int
     channel: int
     steps: list[Mapping[str, str]]
-    done: int
+    done: int = 0
 
 
 class _SlotMachine:
-    def __init__(self, blocks: Sequence[Block], buffers: Buffers) -> None:
+    def __init__(self, blocks: Sequence[_Block], buffers: Buffers) -> None:
         self.buffers = buffers
         self.by_number = {(block.rank, block.number): block for block in blocks}
         self.sender = {(block.rank, block.send, block.channel): block for block in blocks}
         self.receiver = {(block.receive, block.rank, block.channel): block for block in blocks}
         self.slots: dict[tuple[int, int, int], deque[tuple[int, Words, Flags]]] = defaultdict(deque)
-        self.waiting: dict[tuple[int, int], list[Block]] = defaultdict(list)
+        self.waiting: dict[tuple[int, int], list[_Block]] = defaultdict(list)
 
-    def did(self, block: Block) -> bool:
+    def did(self, block: _Block) -> bool:
         """Do the next step of a thread block, if it can be done."""
         step = block.steps[block.done]
         kind, first, count = step["type"], int(step["srcoff"]), int(step["cnt"])
@@ -136,13 +136,13 @@ class _SlotMachine:
         block.done += 1
         return True
 
-    def woken(self, block: Block) -> list[Block]:
+    def woken(self, block: _Block) -> list[_Block]:
         """Return who may go on since a thread block did a step: its neighbors, and those that waited for it."""
         before = self.sender.get((block.receive, block.rank, block.channel))
         after = self.receiver.get((block.rank, block.send, block.channel))
         return [*filter(None, (before, after)), *self.waiting.pop((block.rank, block.number), ())]
 
-    def _may(self, block: Block, step: Mapping[str, str]) -> bool:
+    def _may(self, block: _Block, step: Mapping[str, str]) -> bool:
         writer = int(step["depid"])
         if writer < 0 or self.by_number[block.rank, writer].done > int(step["deps"]):
             return True
@@ -175,17 +175,6 @@ class MscclRun:
     thread_blocks: int
     channels: int
     messages: int
-
-
-@dataclass(slots=True)
-class _Block:
-    rank: int
-    number: int
-    send: int
-    receive: int
-    channel: int
-    steps: list[Mapping[str, str]]
-    done: int = 0
 
 
 def run_msccl(text: str) -> MscclRun:
@@ -324,7 +313,7 @@ class _Machine:
         return int(sends["srcoff"])
 
 
-def run_fused(blocks: Sequence[Block], buffers: Buffers) -> None:
+def run_fused(blocks: Sequence[_Block], buffers: Buffers) -> None:
     """Run the thread blocks of an AllReduce in place until none can go on.
 
     Raises
