@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.clusters.cluster_state import reference_time_s
@@ -96,18 +97,8 @@ class CassiniTraceSettings:
 @cache
 def evaluated_models() -> tuple[EvaluatedModel, ...]:
     """Return the models of the evaluation that have a row of ``data/cassini_models.csv``."""
-    return tuple(
-        EvaluatedModel(
-            row["model"],
-            row["title"],
-            int(row["batch_low"]),
-            int(row["batch_high"]),
-            row["parallel"],
-            row["published_mb"],
-            row["training"],
-        )
-        for row in packaged_rows("clusters", "cassini_models")
-    )
+    rows = packaged_rows("clusters", "cassini_models")
+    return TypeAdapter(tuple[EvaluatedModel, ...]).validate_python(rows)
 
 
 @cache
