@@ -1,8 +1,7 @@
 """``topoopt llm``: transformers on accelerators: time and memory, traffic, the best split, and calibration."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from types import MappingProxyType
 from typing import Annotated, Any, TypedDict
 
 from typer import Argument, Option
@@ -10,7 +9,7 @@ from typer import Argument, Option
 import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.frontends.cli.output import check_table, check_writable, progress, show
-from topoopt.frontends.cli.verbs import group
+from topoopt.frontends.cli.verbs import group, lines_of
 from topoopt.frontends.cli.word_flags import TRANSFORMER, refuse_beside_runs, spread
 from topoopt.schema.files import write_table
 from topoopt.schema.words import (
@@ -203,15 +202,7 @@ def _weights(pairs: Sequence[str]) -> dict[str, float]:
     return weights
 
 
-LLM_VERBS: Mapping[str, str] = MappingProxyType(
-    {
-        "estimate": "Estimate the time of one training iteration, where it goes, and the memory that it needs.",
-        "traffic": "Show what an iteration sends, exactly and without running it: by kind, by rank, between servers.",
-        "search": "Find the fastest ways to split a transformer: degrees, micro-batch, recomputation, ZeRO.",
-        "calibrate": "Fit a calibration to measured step times, and say how far it is off on runs that it has not "
-        "seen.",
-    }
-)
+LLM_VERBS = lines_of(estimate, traffic, search, calibrate)
 """The verbs of the group."""
 llm = group(
     "topoopt.frontends.cli.llm:",
