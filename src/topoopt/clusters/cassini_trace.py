@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -195,24 +195,16 @@ def _dynamic(
     return tuple(jobs)
 
 
-def _snapshot(number: int) -> "Draw":
-    def jobs(
-        settings: CassiniTraceSettings, servers: int, dedicated: Dedicated, rng: np.random.Generator
-    ) -> tuple[TraceJob, ...]:
-        return cassini_snapshots()[number]
-
-    return jobs
+def _snapshot(number: int, *_: object) -> tuple[TraceJob, ...]:
+    return cassini_snapshots()[number]
 
 
-Draw = Callable[
-    [CassiniTraceSettings, int, Dedicated, np.random.Generator],
-    tuple[TraceJob, ...],
-]
+Draw = Callable[[CassiniTraceSettings, int, Dedicated, np.random.Generator], tuple[TraceJob, ...]]
 
 CASSINI_TRACES: Mapping[str, Draw] = {
     "poisson": _poisson,
     "dynamic": _dynamic,
-    **{f"snapshot-{number}": _snapshot(number) for number in cassini_snapshots()},
+    **{f"snapshot-{number}": partial(_snapshot, number) for number in cassini_snapshots()},
 }
 """The kinds of trace, by name."""
 
