@@ -50,7 +50,9 @@ def test_the_slower_level_sets_the_rate(tmp_path: Path) -> None:
 
 
 def test_a_larger_message_takes_longer_and_has_a_higher_rate(tmp_path: Path) -> None:
-    seconds = np.array(times(tmp_path, *(f"{n},all_reduce,H100,8,16,{2**n},{2**n / 1e6:g}," for n in range(20, 34))))
+    seconds = np.array(
+        times(tmp_path, *(f"{n},all_reduce,H100,8,16,{2**n},{2**n / 1e6:g}," for n in range(20, 34)))
+    )
     assert np.all(np.diff(seconds) > 0)
     assert np.all(np.diff(2.0 ** np.arange(20, 34) / seconds) > 0)
 
@@ -101,4 +103,6 @@ def test_times_that_no_link_and_no_patience_allow_are_not_scored(tmp_path: Path,
     file = tmp_path / "collectives.csv"
     file.write_text(f"{HEAD}a,all_reduce,H100,8,8,1e9,{time_us},\n", encoding="utf-8")
     (left,) = read_collectives(file).not_scored
-    assert left.reason.startswith(f"time_us: {float(time_us):g} for 1,000,000,000 bytes: expected 556 to 1e+08")
+    assert left.reason.startswith(
+        f"time_us: {float(time_us):g} for 1,000,000,000 bytes: expected 556 to 1e+08"
+    )

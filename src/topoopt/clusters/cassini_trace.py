@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.clusters.cluster_state import reference_time_s
@@ -96,18 +97,8 @@ class CassiniTraceSettings:
 @cache
 def evaluated_models() -> tuple[EvaluatedModel, ...]:
     """Return the models of the evaluation that have a row of ``data/cassini_models.csv``."""
-    return tuple(
-        EvaluatedModel(
-            row["model"],
-            row["title"],
-            int(row["batch_low"]),
-            int(row["batch_high"]),
-            row["parallel"],
-            row["published_mb"],
-            row["training"],
-        )
-        for row in packaged_rows("clusters", "cassini_models")
-    )
+    rows = packaged_rows("clusters", "cassini_models")
+    return TypeAdapter(tuple[EvaluatedModel, ...]).validate_python(rows)
 
 
 @cache
@@ -204,24 +195,16 @@ def _dynamic(
     return tuple(jobs)
 
 
-def _snapshot(number: int) -> "Draw":
-    def jobs(
-        settings: CassiniTraceSettings, servers: int, dedicated: Dedicated, rng: np.random.Generator
-    ) -> tuple[TraceJob, ...]:
-        return cassini_snapshots()[number]
-
-    return jobs
+def _snapshot(number: int, *_: object) -> tuple[TraceJob, ...]:
+    return cassini_snapshots()[number]
 
 
-Draw = Callable[
-    [CassiniTraceSettings, int, Dedicated, np.random.Generator],
-    tuple[TraceJob, ...],
-]
+Draw = Callable[[CassiniTraceSettings, int, Dedicated, np.random.Generator], tuple[TraceJob, ...]]
 
 CASSINI_TRACES: Mapping[str, Draw] = {
     "poisson": _poisson,
     "dynamic": _dynamic,
-    **{f"snapshot-{number}": _snapshot(number) for number in cassini_snapshots()},
+    **{f"snapshot-{number}": partial(_snapshot, number) for number in cassini_snapshots()},
 }
 """The kinds of trace, by name."""
 

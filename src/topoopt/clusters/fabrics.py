@@ -106,6 +106,10 @@ def snapshot(
                 plan = fabric.plan(shape_of(job, job.servers))
                 placed.append(PlacedJob(job.job, plan.graph, servers, spread=bool(job.serving)))
             times = fabric.pace(placed)
+            values = [sample_s for row in times for sample_s in row.samples_s]
+            weights = [1.0 / len(row.samples_s) for row in times for _ in row.samples_s]
+            tail = distribution(values, weights)
+            mean_s = sum(row.mean_s for row in times) / len(times)
             snapshots.append(
                 FabricSnapshot(
                     fabric.fabric,
@@ -113,7 +117,7 @@ def snapshot(
                     fabric.server_bandwidth_bps * settings.logical_servers,
                     tuple(jobs),
                     times,
-                    _together(times),
+                    Distribution(mean_s, tail.p50, tail.p99, tail.max),
                     fabric.rule,
                 )
             )
@@ -133,14 +137,6 @@ def _servers(jobs: Sequence[TraceJob], settings: ClusterSettings) -> list[tuple[
         rows.append(choose_servers(sorted(free), job.servers, settings.placement, rng))
         free.difference_update(rows[-1])
     return rows
-
-
-def _together(times: Sequence[IterationTimes]) -> Distribution:
-    values = [sample_s for row in times for sample_s in row.samples_s]
-    weights = [1.0 / len(row.samples_s) for row in times for _ in row.samples_s]
-    tail = distribution(values, weights)
-    mean_s = sum(row.mean_s for row in times) / len(times)
-    return Distribution(mean_s, tail.p50, tail.p99, tail.max)
 
 
 def buildable_fabrics(names: Sequence[str], settings: ClusterSettings) -> Table[CourseFabric]:

@@ -13,17 +13,14 @@ References
 .. [1] D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from topoopt.base.answers import Progress, Provenance, silent
 from topoopt.base.errors import check_known
 from topoopt.catalog import compared_by, networks_of
 from topoopt.clusters.cluster_state import ActiveJob, ClusterState, Prepared, WaitingJob, reference_time_s
-from topoopt.clusters.fabrics import (
-    CourseFabric,
-    buildable_fabrics,
-)
+from topoopt.clusters.fabrics import CourseFabric, buildable_fabrics
 from topoopt.clusters.job_shape import JobShape, shape_of
 from topoopt.clusters.pace import JobPlan, Pace
 from topoopt.clusters.result import ClusterResult, FabricRun
@@ -85,6 +82,7 @@ def run_cluster(
     built, skipped = buildable_fabrics(fabrics, settings)
     runs = [run_course(trace, fabric, settings, on_progress).run for fabric in built]
     cluster = settings.cluster
+    found = standings(runs, lambda run: run.iteration_time_s.mean)
     return ClusterResult(
         trace.name,
         settings.seed,
@@ -92,16 +90,10 @@ def run_cluster(
         cluster.degree,
         cluster.link_bandwidth_bps,
         Provenance(settings.seed, dict(inputs or {})),
-        _standing(runs),
+        tuple(replace(run, **asdict(its)) for run, its in zip(runs, found, strict=True)),
         settings.described(),
         skipped,
     )
-
-
-def _standing(runs: Sequence[FabricRun]) -> tuple[FabricRun, ...]:
-    """Return the fabrics with who is on the front of price and mean iteration time, and who beats the others."""
-    found = standings(runs, lambda run: run.iteration_time_s.mean)
-    return tuple(replace(run, **asdict(its)) for run, its in zip(runs, found, strict=True))
 
 
 def run_course(

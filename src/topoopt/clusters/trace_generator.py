@@ -7,6 +7,7 @@ from functools import cache
 from types import MappingProxyType
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput, check_known
@@ -33,17 +34,13 @@ def _lognormal(rng: np.random.Generator, mean_s: float, count: int) -> Floats:
     return rng.lognormal(math.log(mean_s) - LONG_TAIL**2 / 2, LONG_TAIL, count)
 
 
-def _exponential(rng: np.random.Generator, mean_s: float, count: int) -> Floats:
-    return rng.exponential(mean_s, count)
-
-
 def _fixed(rng: np.random.Generator, mean_s: float, count: int) -> Floats:
     return np.full(count, mean_s)
 
 
 DURATIONS: Mapping[str, Callable[[np.random.Generator, float, int], Floats]] = {
     "lognormal": _lognormal,
-    "exponential": _exponential,
+    "exponential": np.random.Generator.exponential,
     "fixed": _fixed,
 }
 """Distributions of durations, by name; each has the mean that is asked for."""
@@ -299,19 +296,7 @@ class MixedTraceSettings:
 @cache
 def mixed_kinds() -> tuple[JobKind, ...]:
     """Return the kinds of ``data/mixed_jobs.csv``; shares, sizes and durations are ours, and say so."""
-    return tuple(
-        JobKind(
-            row["kind"],
-            row["model"],
-            row["training"],
-            float(row["share"]),
-            int(row["servers_low"]),
-            int(row["servers_high"]),
-            float(row["mean_duration_s"]),
-            row["source"],
-        )
-        for row in packaged_rows("clusters", "mixed_jobs")
-    )
+    return TypeAdapter(tuple[JobKind, ...]).validate_python(packaged_rows("clusters", "mixed_jobs"))
 
 
 def mixed_trace(settings: MixedTraceSettings, servers: int) -> Trace:

@@ -7,12 +7,11 @@ and nobody has room to go on. NCCL's Simple protocol has room for two: of its ``
 (``MSCCL_CHUNKSTEPS``).
 """
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Protocol
 from xml.etree import ElementTree
 
 import numpy as np
@@ -83,7 +82,8 @@ _ADDS = ("rrc", "rrs", "rrcs")
 _STORES = ("r", "rrc", "rcs", "rrcs")
 
 
-class Block(Protocol):
+@dataclass(slots=True)
+class _Block:
     """A thread block with its steps, and how many are done."""
 
     rank: int
@@ -92,19 +92,34 @@ class Block(Protocol):
     receive: int
     channel: int
     steps: list[Mapping[str, str]]
-    done: int
+    done: int = 0
+
+
+_Number = tuple[int, int]  # of a thread block: accelerator, and which of its thread blocks
+
+
+def _may_go_on(
+    block: _Block, by_number: Mapping[_Number, _Block], waiting: Mapping[_Number, list[_Block]]
+) -> bool:
+    """Return whether what the next step waits for is done; if not, the thread block hears of it then."""
+    step = block.steps[block.done]
+    writer = block.rank, int(step["depid"])
+    if writer[1] < 0 or by_number[writer].done > int(step["deps"]):
+        return True
+    waiting[writer].append(block)
+    return False
 
 
 class _SlotMachine:
-    def __init__(self, blocks: Sequence[Block], buffers: Buffers) -> None:
+    def __init__(self, blocks: Sequence[_Block], buffers: Buffers) -> None:
         self.buffers = buffers
         self.by_number = {(block.rank, block.number): block for block in blocks}
         self.sender = {(block.rank, block.send, block.channel): block for block in blocks}
         self.receiver = {(block.receive, block.rank, block.channel): block for block in blocks}
         self.slots: dict[tuple[int, int, int], deque[tuple[int, Words, Flags]]] = defaultdict(deque)
-        self.waiting: dict[tuple[int, int], list[Block]] = defaultdict(list)
+        self.waiting: dict[tuple[int, int], list[_Block]] = defaultdict(list)
 
-    def did(self, block: Block) -> bool:
+    def did(self, block: _Block) -> bool:
         """Do the next step of a thread block, if it can be done."""
         step = block.steps[block.done]
         kind, first, count = step["type"], int(step["srcoff"]), int(step["cnt"])
@@ -118,7 +133,7 @@ class _SlotMachine:
         waits = (kind in _MSCCL_SLOTS_RECEIVES and not incoming) or (
             kind in _MSCCL_SLOTS_SENDS and len(outgoing) >= ROOM
         )
-        if waits or not self._may(block, step):
+        if waits or not _may_go_on(block, self.by_number, self.waiting):
             return False
         run = (block.rank, slice(first, first + count))
         value, held = self.buffers.value[run].copy(), self.buffers.held[run].copy()
@@ -136,18 +151,11 @@ class _SlotMachine:
         block.done += 1
         return True
 
-    def woken(self, block: Block) -> list[Block]:
+    def woken(self, block: _Block) -> list[_Block]:
         """Return who may go on since a thread block did a step: its neighbors, and those that waited for it."""
         before = self.sender.get((block.receive, block.rank, block.channel))
         after = self.receiver.get((block.rank, block.send, block.channel))
         return [*filter(None, (before, after)), *self.waiting.pop((block.rank, block.number), ())]
-
-    def _may(self, block: Block, step: Mapping[str, str]) -> bool:
-        writer = int(step["depid"])
-        if writer < 0 or self.by_number[block.rank, writer].done > int(step["deps"]):
-            return True
-        self.waiting[block.rank, writer].append(block)
-        return False
 
 
 _SENDS, _RECEIVES = ("s",), ("r", "rrc")
@@ -175,17 +183,6 @@ class MscclRun:
     thread_blocks: int
     channels: int
     messages: int
-
-
-@dataclass(slots=True)
-class _Block:
-    rank: int
-    number: int
-    send: int
-    receive: int
-    channel: int
-    steps: list[Mapping[str, str]]
-    done: int = 0
 
 
 def run_msccl(text: str) -> MscclRun:
@@ -216,13 +213,10 @@ def run_msccl(text: str) -> MscclRun:
             raise InvalidInput(
                 f"msccl: thread block {block.number} of accelerator {block.rank} waits forever at step {block.done}"
             )
-    of_rank: dict[int, int] = defaultdict(int)
-    for block in blocks:
-        of_rank[block.rank] += 1
     return MscclRun(
         missing_after(collective, before, after),
         max(len(block.steps) for block in blocks),
-        max(of_rank.values()),
+        max(Counter(block.rank for block in blocks).values()),
         int(root.attrib["nchannels"]),
         sum(step["type"] in (*_SENDS, *FUSED) for block in blocks for step in block.steps),
     )
@@ -260,7 +254,7 @@ class _Machine:
     def _step(self, block: _Block) -> list[_Block]:
         """Do the next step of a thread block, with that of its peer; return those that went on."""
         step = block.steps[block.done]
-        if not self._may(block):
+        if not _may_go_on(block, self.by_number, self.waiting):
             return []
         kind = step["type"]
         if kind in ("nop", "cpy"):  # a rank's own part is where it should be in our buffers
@@ -275,7 +269,7 @@ class _Machine:
                 f"msccl: {key[0]} sends {key[1]} on channel {key[2]} what nobody takes, or the reverse"
             )
         other = receiver if block is sender else sender
-        if other.done == len(other.steps) or not self._may(other):
+        if other.done == len(other.steps) or not _may_go_on(other, self.by_number, self.waiting):
             return []
         sends, takes = sender.steps[sender.done], receiver.steps[receiver.done]
         if sends["type"] not in _SENDS or takes["type"] not in _RECEIVES:
@@ -284,18 +278,6 @@ class _Machine:
         sender.done += 1
         receiver.done += 1
         return [sender, receiver]
-
-    def _may(self, block: _Block) -> bool:
-        """Whether what the next step waits for is done; if not, the thread block hears of it then."""
-        step = block.steps[block.done]
-        writer = int(step["depid"])
-        if writer < 0:
-            return True
-        other = self.by_number[block.rank, writer]
-        if other.done > int(step["deps"]):
-            return True
-        self.waiting[other.rank, other.number].append(block)
-        return False
 
     def _move(self, src: int, dst: int, sends: Mapping[str, str], takes: Mapping[str, str]) -> None:
         count = int(sends["cnt"])
@@ -324,7 +306,7 @@ class _Machine:
         return int(sends["srcoff"])
 
 
-def run_fused(blocks: Sequence[Block], buffers: Buffers) -> None:
+def run_fused(blocks: Sequence[_Block], buffers: Buffers) -> None:
     """Run the thread blocks of an AllReduce in place until none can go on.
 
     Raises

@@ -83,7 +83,10 @@ def _disjoint_cycles(size: int, tails: bytes, heads: bytes, most: int, seed: int
         if len(best) == sets:
             break
         cycles = np.empty((sets, size), np.int64)
-        count = hamiltonian_cycles(cables, _room(size, len(tail), sets), seed, _budget(size, sets), cycles)
+        # Several times the cables that are walked in tori, which take the most: a set of n servers needs at most about
+        # n changes of sides there, and each is 3 n steps.
+        budget = (2000 + 4 * size) * size * sets
+        count = hamiltonian_cycles(cables, _room(size, len(tail), sets), seed, budget, cycles)
         best = max(best, tuple(map(tuple, cycles[:count].tolist())), key=len)
     return best
 
@@ -94,14 +97,6 @@ def _room(size: int, cables: int, sets: int) -> Room:
     left, left_by = np.empty((2, size, 2), np.int64)
     state, has, label = np.empty(1, np.int64), np.empty(size, np.int64), np.zeros((sets + 3, size), np.int64)
     return Room(state, walked, trail, has, label, row_of, count, left, left_by)
-
-
-def _budget(size: int, sets: int) -> int:
-    """Return how many cables may be walked: several times what tori take, which take the most.
-
-    A set of n servers needs at most about n changes of sides there, and each is 3 n steps.
-    """
-    return (2000 + 4 * size) * size * sets
 
 
 def one_way_rings(topology: Topology, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:

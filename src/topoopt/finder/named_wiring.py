@@ -74,10 +74,7 @@ class RingNetwork:
     def to_json(self) -> dict[str, Any]:
         """Return the network as a mapping."""
         return {
-            "servers": self.servers,
-            "degree": self.degree,
-            "links": self.links,
-            "rule": self.rule,
+            **{name: getattr(self, name) for name in ("servers", "degree", "links", "rule")},
             "strides": list(self.strides),
             "diameter": self.table.diameter,
             "average_hops": self.table.average_hops,

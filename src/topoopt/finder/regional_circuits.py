@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, diags_array, eye_array, hstack, kron, vstack
 
-from topoopt.base.arrays import Flags, Floats, Ints, first_least
+from topoopt.base.arrays import Floats, Ints, first_least
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
 from topoopt.catalog import NETWORKS
 from topoopt.finder.fabric_request import FabricRequest
@@ -65,7 +65,12 @@ def regional_circuits(demand_bytes: Demand, ports: int, saturated: str = "break"
     free = np.full(len(demand), ports)
     waiting = np.ones(len(both), np.bool_)
     while waiting.any():
-        pair = _longest(both, count, waiting, free[first] + free[second])
+        # The pair that waits longest; of equal ones that of most bytes, then of most free ports, then the first.
+        with np.errstate(divide="ignore"):
+            wait = np.where(waiting, both / count, -1.0)
+        tied = np.flatnonzero(wait == wait.max())
+        tied = tied[both[tied] == both[tied].max()]
+        pair = int(tied[np.argmax((free[first] + free[second])[tied])])
         if free[first[pair]] and free[second[pair]]:
             count[pair] += 1
             free[[first[pair], second[pair]]] -= 1
@@ -125,15 +130,6 @@ def checked_demand(demand_bytes: Demand, ports: int) -> Demand:
     if ports < 1:
         raise InvalidInput(f"circuits: a server needs at least 1 optical port, got {ports}")
     return np.where(np.eye(servers, dtype=bool), 0.0, demand_bytes.astype(np.float64))
-
-
-def _longest(demand: Demand, count: Circuits, waiting: Flags, free: Circuits) -> int:
-    """Return the pair that waits longest; of equal ones that of most bytes, then of most free ports, then the first."""
-    with np.errstate(divide="ignore"):
-        wait = np.where(waiting, demand / count, -1.0)
-    tied = np.flatnonzero(wait == wait.max())
-    tied = tied[demand[tied] == demand[tied].max()]
-    return int(tied[np.argmax(free[tied])])
 
 
 NORM = 12

@@ -19,14 +19,7 @@ from topoopt.finder.select_permutations import STRIDE_RULES, demand_by_distance,
 from topoopt.finder.topology_finder_kernel import anneal_places
 from topoopt.finder.wiring import DAMPING, GROUP_RINGS, LARGEST_EXACT, LIFTED, MATCHINGS, Wiring, wire_groups
 from topoopt.routing import ROUTING, CoinChangeRoutes, Fabric, Routes, turned_routes
-from topoopt.topologies import (
-    LINK_MODELS,
-    DirectWiring,
-    Topology,
-    WiredRing,
-    hops_from,
-    wiring_of_arcs,
-)
+from topoopt.topologies import LINK_MODELS, DirectWiring, Topology, WiredRing, hops_from, wiring_of_arcs
 from topoopt.workloads import Traffic
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from topoopt.base.errors import check_known
 from topoopt.schema.files import packaged_rows
@@ -53,14 +54,8 @@ class MeasuredTransfer:
 @cache
 def measured_transfers() -> tuple[MeasuredTransfer, ...]:
     """Return the transfers that Mooncake has published."""
-    return tuple(
-        MeasuredTransfer(
-            row["engine"],
-            row["model"],
-            int(row["prompt_tokens"]),
-            *(float(row[name]) for name in ("kv_bytes", "transfer_s", "nominal_bytes_per_s")),
-        )
-        for row in packaged_rows("inference", "kv_transfers")
+    return TypeAdapter(tuple[MeasuredTransfer, ...]).validate_python(
+        packaged_rows("inference", "kv_transfers")
     )
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from topoopt.base.units import format_time
 from topoopt.pages.chart import LineChart, Series
-from topoopt.pages.cost_tables import counted_years
+from topoopt.pages.cost_tables import counted_years, of_many
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
 from topoopt.pages.tables import counted, dollars, duration, facts, facts_of, number, table, text, usd
 from topoopt.studies.choice import (
@@ -186,23 +186,15 @@ def _jobs(choice: Choice) -> Section:
         number(f"on {choice.reference.name}", "reference_time_s", format_time),
         *([number("an hour", "owned.usd_per_hour", dollars)] if priced else []),
         *(
-            [number("a million samples", lambda row: _times(1e6, row.owned.usd_per_sample), dollars)]
+            [number("a million samples", lambda row: of_many(1e6, row.owned.usd_per_sample))]
             if priced
             else []
         ),
-        *(
-            [number("a million tokens", lambda row: _times(1e6, row.owned.usd_per_token), dollars)]
-            if tokens
-            else []
-        ),
+        *([number("a million tokens", lambda row: of_many(1e6, row.owned.usd_per_token))] if tokens else []),
         *([number("the run", "owned.usd_per_run", usd)] if run else []),
         *([number("takes", "owned.run_hours", lambda hours: duration(hours * 3600))] if run else []),
     )
     return Section("jobs", "Jobs", "Iteration times on what is taken, and on the reference.", (times,))
-
-
-def _times(count: float, value: float | None) -> float | None:
-    return None if value is None else count * value
 
 
 def _all(choice: Choice) -> Section:

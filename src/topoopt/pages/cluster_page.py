@@ -56,6 +56,7 @@ def cluster_page(result: ClusterResult) -> Page:
                 f"for {counted(len(own.jobs), 'job')}",
             ),
         )
+    tables = tuple(map(job_table, result.fabrics))
     return Page(
         "cluster",
         result.trace,
@@ -66,7 +67,7 @@ def cluster_page(result: ClusterResult) -> Page:
             _iterations(result),
             _waiting(result),
             _occupancy(result),
-            _jobs(result),
+            Section("jobs", "Every job", "Times of every job on each fabric, in order of arrival.", tables),
             _trust(result),
         ),
         key_numbers=_key_numbers(result),
@@ -162,11 +163,6 @@ def _occupancy(result: ClusterResult) -> Section:
     caption = "Servers from top to bottom, time from left to right; every block is a job on its servers."
     charts = [occupancy(number, run, result.servers) for number, run in enumerate(result.fabrics, 1)]
     return Section("occupancy", "Occupancy over time", caption, (servers_busy(result), *charts))
-
-
-def _jobs(result: ClusterResult) -> Section:
-    tables = tuple(map(job_table, result.fabrics))
-    return Section("jobs", "Every job", "Times of every job on each fabric, in order of arrival.", tables)
 
 
 def _trust(result: ClusterResult) -> Section:

@@ -105,13 +105,16 @@ def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
         number("busy", "utilization", ".1%"),
         number("moved" if scheduled else "fibers", "moves", ","),
     )
+    models = sorted({job.model for job in result.fabrics[0].trained})
+    columns = [number(model, partial(_mean_ms, model), ".4g") for model in models]
+    name = text("iteration by model, ms", run_names_apart(result.fabrics))
     return (
         facts(_entries(result)),
         *times,
         counted,
         *skipped,
         waits,
-        _models(result),
+        table("Iteration time by model", result.fabrics, name, *columns),
         *served_blocks(result),
     )
 
@@ -151,14 +154,6 @@ def _times(result: ClusterResult) -> Table:
         *(money if _priced(result) else ()),
         text("what it is", "description"),
     )
-
-
-def _models(result: ClusterResult) -> Table:
-    """Return the mean iteration time of the jobs of each model, in milliseconds."""
-    models = sorted({job.model for job in result.fabrics[0].trained})
-    columns = [number(model, partial(_mean_ms, model), ".4g") for model in models]
-    name = text("iteration by model, ms", run_names_apart(result.fabrics))
-    return table("Iteration time by model", result.fabrics, name, *columns)
 
 
 def _mean_ms(model: str, run: FabricRun) -> float:

@@ -49,6 +49,15 @@ def comparison_page(comparison: Comparison) -> Page:
         ),
         detail=True,
     )
+    made = comparison.provenance
+    entries = {
+        "simulator": ", ".join(comparison.simulators),
+        "collective": comparison.collective,
+        "prices": comparison.prices,
+        "seed": str(comparison.seed),
+    }
+    if made is not None:
+        entries |= {"topoopt": made.version, **inputs(made)}
     return Page(
         "comparison",
         comparison.model,
@@ -59,7 +68,7 @@ def comparison_page(comparison: Comparison) -> Page:
             *ownership_sections(owned_rows(rows), comparison.terms, comparison.servers),
             *several,
             network,
-            _trust(comparison),
+            trust_section("comparison", facts(entries, "Made with")),
         ),
         key_numbers={**outcome_figures(own), "cost_usd": rows[0].cost_usd},
         remark=f"on {comparison.servers} servers, simulator {comparison.simulators[0]}",
@@ -167,16 +176,3 @@ def _tasks(comparison: Comparison) -> Section:
         (tasks,),
         "from when they may begin to their last byte",
     )
-
-
-def _trust(comparison: Comparison) -> Section:
-    made = comparison.provenance
-    entries = {
-        "simulator": ", ".join(comparison.simulators),
-        "collective": comparison.collective,
-        "prices": comparison.prices,
-        "seed": str(comparison.seed),
-    }
-    if made is not None:
-        entries |= {"topoopt": made.version, **inputs(made)}
-    return trust_section("comparison", facts(entries, "Made with"))

@@ -31,12 +31,7 @@ from topoopt.pages.tables import (
     usd,
     yes_or_no,
 )
-from topoopt.pricing import (
-    PUBLISHED_OCS_OVER_PANEL,
-    Bill,
-    CostComparison,
-    TechnologyRow,
-)
+from topoopt.pricing import PUBLISHED_OCS_OVER_PANEL, Bill, CostComparison, TechnologyRow
 
 
 def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:

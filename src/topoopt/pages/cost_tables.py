@@ -216,10 +216,10 @@ def _of_training(owned: Sequence[Ownership]) -> list[Column]:
     if any(one.run_hours is not None for one in owned):
         columns.append(number("the run", "owned.usd_per_run", dollars))
     if any(one.usd_per_token is not None for one in owned):
-        columns.append(number("1 M tokens", lambda row: _of_many(MILLION, row.owned.usd_per_token)))
+        columns.append(number("1 M tokens", lambda row: of_many(MILLION, row.owned.usd_per_token)))
     elif any(one.usd_per_sample is not None for one in owned):
         count, words = _samples(owned)
-        columns.append(number(words, lambda row: _of_many(count, row.owned.usd_per_sample)))
+        columns.append(number(words, lambda row: of_many(count, row.owned.usd_per_sample)))
     if any(one.network_saved_usd is not None or one.servers_lost_usd is not None for one in owned):
         columns += [
             number("network saves", "owned.network_saved_usd", dollars),
@@ -235,7 +235,8 @@ def _samples(owned: Sequence[Ownership]) -> tuple[float, str]:
     return next((one for one in SAMPLES if one[0] * least_usd >= 0.1), SAMPLES[-1])
 
 
-def _of_many(count: float, each_usd: float | None) -> str:
+def of_many(count: float, each_usd: float | None) -> str:
+    """Return what so many cost, a dash where it is not known."""
     return dollars(None if each_usd is None else count * each_usd)
 
 

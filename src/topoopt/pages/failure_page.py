@@ -41,12 +41,18 @@ def failure_page(answer: FailureAnswer) -> Page:
     size = (
         f"{row['model']} on {row['servers']} servers, {counted(row['panels'], 'panel')}, {row['simulator']}"
     )
+    entries = {
+        "dead": _dead(row),
+        "before": f"{_time(row['before'])} an iteration",
+        "during": _during(row["during"]),
+        "repaired": _repaired(row["repaired"], _thing(row["links"])),
+    }
     return Page(
         "failure",
         f"{row['failure']} fails",
         repaired[:1].upper() + repaired[1:] + ".",
         sections=(
-            _summary(row),
+            Section("failure", "The failure", "", (facts(entries),)),
             _repairs(row),
             *_moves(answer, row),
             *(_course(row) if "course" in row else ()),
@@ -57,16 +63,6 @@ def failure_page(answer: FailureAnswer) -> Page:
 
 def _thing(links: str) -> str:
     return "cable" if links == "duplex" else "fiber"
-
-
-def _summary(row: Row) -> Section:
-    entries = {
-        "dead": _dead(row),
-        "before": f"{_time(row['before'])} an iteration",
-        "during": _during(row["during"]),
-        "repaired": _repaired(row["repaired"], _thing(row["links"])),
-    }
-    return Section("failure", "The failure", "", (facts(entries),))
 
 
 def _repairs(row: Row) -> Section:

@@ -32,6 +32,14 @@ def interleaving_page(answer: Interleaving) -> Page:
         "its ring; where the outer ring reaches over the dashed circle, the link is asked for more than it has."
     )
     circles = Section("circles", "Circles", caption, circle_charts(answer))
+    mean_bps = sum(8 * profile.size_bytes / profile.iteration_time_s for profile in answer.profiles)
+    entries = {
+        "score": f"{answer.score:.4g} rotated, {answer.unrotated_score:.4g} as they come",
+        "together": f"{format_bandwidth(mean_bps)} on average, at most {format_bandwidth(float(answer.demand.max()))} "
+        f"rotated, {format_bandwidth(float(answer.unrotated_demand.max()))} as they come",
+        "circle": f"{format_time(answer.period_s)} around, an angle each {format_time(answer.circle.angle_s)}",
+        "solver": answer.solver,
+    }
     return Page(
         "shared link",
         f"{jobs} on a link of {link}",
@@ -42,7 +50,7 @@ def interleaving_page(answer: Interleaving) -> Page:
             Tile("Period", format_time(answer.period_s)),
         ),
         answer.advice.warnings,
-        (_link(answer), _jobs(answer), circles),
+        (Section("link", "The link", "What is asked of it.", (facts(entries),)), _jobs(answer), circles),
         key_numbers={
             "score": answer.score,
             "unrotated_score": answer.unrotated_score,
@@ -56,18 +64,6 @@ def _headline(answer: Interleaving) -> str:
     if over <= 1e-9:
         return f"Rotated, the link carries everything; as they come, {was:.1%} of its capacity is asked for in vain."
     return f"Rotated, {over:.1%} of the link's capacity is asked for in vain; as they come, {was:.1%}."
-
-
-def _link(answer: Interleaving) -> Section:
-    mean_bps = sum(8 * profile.size_bytes / profile.iteration_time_s for profile in answer.profiles)
-    entries = {
-        "score": f"{answer.score:.4g} rotated, {answer.unrotated_score:.4g} as they come",
-        "together": f"{format_bandwidth(mean_bps)} on average, at most {format_bandwidth(float(answer.demand.max()))} "
-        f"rotated, {format_bandwidth(float(answer.unrotated_demand.max()))} as they come",
-        "circle": f"{format_time(answer.period_s)} around, an angle each {format_time(answer.circle.angle_s)}",
-        "solver": answer.solver,
-    }
-    return Section("link", "The link", "What is asked of it.", (facts(entries),))
 
 
 def _jobs(answer: Interleaving) -> Section:

@@ -8,9 +8,9 @@ from topoopt.base.units import format_memory, format_time, interval_words
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT
 from topoopt.pages.chart import BarChart, Series
-from topoopt.pages.cost_tables import cluster_sections
+from topoopt.pages.cost_tables import cluster_sections, of_many
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
-from topoopt.pages.tables import Entries, dollars, facts, joined, number, table, text, yes_or_no
+from topoopt.pages.tables import Entries, facts, joined, number, table, text, yes_or_no
 from topoopt.pages.training_layout import memory_limit, published_sections, with_words
 from topoopt.transformers import (
     SPLIT,
@@ -220,7 +220,7 @@ def _fastest(search: ConfigurationSearch, rows: Sequence[Row]) -> tuple[Block, .
         number("iteration", "iteration_time_s"),
         number("MFU", "mfu", ".1%"),
         number("tokens/s", "tokens_per_s", ",.0f"),
-        *([number("$/1 M tokens", _usd_a_million)] if search.cluster else []),
+        *([number("$/1 M tokens", lambda row: of_many(1e6, row["usd_per_token"]))] if search.cluster else []),
         number("memory", "memory_bytes.total", format_memory),
     )
     full = TIGHT * search.memory.capacity_bytes
@@ -228,11 +228,6 @@ def _fastest(search: ConfigurationSearch, rows: Sequence[Row]) -> tuple[Block, .
     leave = "leaves" if tight == 1 else "leave"
     warning = f"{tight} of these {leave} less than {1 - TIGHT:.0%} of the memory free: try them first"
     return fastest, Notes((warning,) if tight else (), warn=True)
-
-
-def _usd_a_million(row: Row) -> str:
-    each = row["usd_per_token"]
-    return dollars(None if each is None else 1e6 * each)
 
 
 def _share(name: str, row: Row) -> float:

@@ -12,6 +12,7 @@ from topoopt.pages.chart import BarChart, CircleChart, RingLine, Route, Series
 from topoopt.pages.chart_layout import ring_cables
 from topoopt.pages.operators_page import OPERATORS_PAGE
 from topoopt.pages.page import Section, Tile
+from topoopt.pages.serving_network_page import SERVED_COLUMNS, time_or_dash, users_times
 from topoopt.pages.tables import (
     Entries,
     counted,
@@ -189,8 +190,8 @@ def served_tiles(served: ServedFigures) -> tuple[Tile, ...]:
     own = served.fabrics[0]
     return (
         Tile("Goodput", f"{own.goodput_per_s:.3g}/s", f"{served.slo_share:.0%} within both objectives"),
-        Tile("First token", _time(own.ttft_p50_s), f"p90 {_time(own.ttft_p90_s)}"),
-        Tile("Each other token", _time(own.tpot_p50_s), f"p90 {_time(own.tpot_p90_s)}"),
+        Tile("First token", time_or_dash(own.ttft_p50_s), f"p90 {time_or_dash(own.ttft_p90_s)}"),
+        Tile("Each other token", time_or_dash(own.tpot_p50_s), f"p90 {time_or_dash(own.tpot_p90_s)}"),
         Tile("A million tokens", dollars(own.usd_per_million_tokens), "of answers"),
         Tile("Price of the network", usd(own.cost_usd), own.wiring),
     )
@@ -213,26 +214,14 @@ def served_sections(plan: Plan) -> tuple[Section, ...]:
     fabrics = table(
         "",
         served.fabrics,
-        text("fabric", "fabric"),
-        number("goodput/s", "goodput_per_s", ".3g"),
-        number("met", "attainment", ".1%"),
-        number("TTFT p50", "ttft_p50_s", _time),
-        number("p90", "ttft_p90_s", _time),
-        number("TPOT p50", "tpot_p50_s", _time),
-        number("p90", "tpot_p90_s", _time),
+        *SERVED_COLUMNS,
         number("tax", "bandwidth_tax", ".2f"),
         number("network", "cost_usd", usd),
         number("$/1 M", "usd_per_million_tokens", dollars),
         text("binds", "binds"),
     )
-    parts = ("mean", "p50", "p90", "p99")
-    rows = [
-        {"what": what, **{part: getattr(own, f"{name}_{part}_s") for part in parts}}
-        for what, name in (("first token", "ttft"), ("each other token", "tpot"))
-    ]
-    times = table(
-        "On the plan's network", rows, text("time", "what"), *(number(part, part, _time) for part in parts)
-    )
+    kinds = {"first token": "ttft", "each other token": "tpot"}
+    times = users_times("On the plan's network", asdict(own), kinds)
     return (
         Section(
             "served",
@@ -242,10 +231,6 @@ def served_sections(plan: Plan) -> tuple[Section, ...]:
             "simulated",
         ),
     )
-
-
-def _time(seconds: float | None) -> str:
-    return "–" if seconds is None else format_time(seconds)
 
 
 def topology_circle(plan: Plan, result: SimResult) -> CircleChart:

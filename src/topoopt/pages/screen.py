@@ -251,11 +251,7 @@ def _stages(chart: StagesChart) -> dict[str, Any]:
 def _axis(axis: Axis) -> dict[str, Any]:
     return {
         "label": axis.words,
-        "unit": axis.unit,
-        "scale": axis.scale,
-        "low": axis.low,
-        "high": axis.high,
-        "log": axis.log,
+        **{name: getattr(axis, name) for name in ("unit", "scale", "low", "high", "log")},
     }
 
 

@@ -1,18 +1,41 @@
 """The network's part of a service's page: fabrics side by side, what the network takes, wiring and pairing, traffic."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.inference import OnOneFabric, ServingAnswer, kv_matrix, pool_servers
 from topoopt.pages.chart import BarChart, Series
 from topoopt.pages.fabric_tables import skipped_notes
-from topoopt.pages.page import Block, Notes, Section
+from topoopt.pages.page import Block, Notes, Section, Table
 from topoopt.pages.tables import dollars, facts, listed, number, runs, table, text, usd
 from topoopt.pages.work_page import heatmap
 
 WORDS = {"any": "anywhere", "network-aware": "where links are free", "neighbors": "to neighbors"}
 """Who sends keys and values to whom."""
+SERVED_COLUMNS = (
+    text("fabric", "fabric"),
+    number("goodput/s", "goodput_per_s", ".3g"),
+    number("met", "attainment", ".1%"),
+    number("TTFT p50", "ttft_p50_s"),
+    number("p90", "ttft_p90_s"),
+    number("TPOT p50", "tpot_p50_s"),
+    number("p90", "tpot_p90_s"),
+)
+"""What users meet on a fabric."""
+PARTS = ("mean", "p50", "p90", "p99")
+
+
+def users_times(title: str, row: Mapping[str, Any], kinds: Mapping[str, str]) -> Table:
+    """Return mean and percentiles of some times of a row, each called by its words and named in the row."""
+    rows = [{"what": what, **{key: row[f"{name}_{key}_s"] for key in PARTS}} for what, name in kinds.items()]
+    return table(title, rows, text("time", "what"), *(number(key, key, format_time) for key in PARTS))
+
+
+def time_or_dash(seconds: float | None) -> str:
+    """Return a time, a dash where it is not known."""
+    return "–" if seconds is None else format_time(seconds)
 
 
 def network_sections(answer: ServingAnswer) -> tuple[Section, ...]:
@@ -66,13 +89,7 @@ def _fabrics(answer: ServingAnswer, rows: list[dict[str, Any]], asked: bool) -> 
     beside = table(
         "",
         rows,
-        text("fabric", "fabric"),
-        number("goodput/s", "goodput_per_s", ".3g"),
-        number("met", "attainment", ".1%"),
-        number("TTFT p50", "ttft_p50_s", _time),
-        number("p90", "ttft_p90_s", _time),
-        number("TPOT p50", "tpot_p50_s", _time),
-        number("p90", "tpot_p90_s", _time),
+        *SERVED_COLUMNS,
         number("network", "cost_usd", usd),
         number("$/1 M", cost, dollars),
         *((number("at goodput", "usd_per_million_tokens_at_goodput", dollars),) if asked else ()),
@@ -103,9 +120,9 @@ def _network(rows: list[dict[str, Any]]) -> tuple[Block, ...]:
         text("fabric", "fabric"),
         number("tax", "bandwidth_tax", ".2f"),
         number("busiest link", "busiest_link", ".1%"),
-        *((number("KV in TTFT", "kv_share_of_ttft", _share),) if apart else ()),
-        number("network in TPOT", "network_share_of_tpot", _share),
-        number("hops in TPOT", "hops_share_of_tpot", _share),
+        *((number("KV in TTFT", "kv_share_of_ttft", ".1%"),) if apart else ()),
+        number("network in TPOT", "network_share_of_tpot", ".1%"),
+        number("hops in TPOT", "hops_share_of_tpot", ".1%"),
         *((number("KV needs", "kv_bandwidth_bps", _speed),) if apart else ()),
         number("tokens need", "token_bandwidth_bps", _speed),
     )
@@ -144,14 +161,6 @@ def _traffic(answer: ServingAnswer) -> tuple[Section, ...]:
         blocks.append(heatmap("fixed_traffic", "Experts and stages, bytes a second", others))
     caption = "Who sends keys and values to whom is chosen; what experts and stages send is not."
     return (Section("traffic", f"Traffic on {row.fabric}", caption, tuple(blocks)),)
-
-
-def _time(seconds: float | None) -> str:
-    return "–" if seconds is None else format_time(seconds)
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1%}"
 
 
 def _speed(value: float) -> str:

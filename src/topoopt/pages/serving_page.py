@@ -10,7 +10,7 @@ from topoopt.catalog import NETWORKS
 from topoopt.inference import ServingAnswer, ServingRun, split_words, user_tokens_per_s
 from topoopt.pages.chart import Bar, Chart, Limit, LineChart, Series, TimelineChart
 from topoopt.pages.page import Notes, Page, Section, Table, Tile
-from topoopt.pages.serving_network_page import mattering, network_sections
+from topoopt.pages.serving_network_page import mattering, network_sections, time_or_dash, users_times
 from topoopt.pages.tables import Entries, counted, dollars, facts, number, table, text
 
 SAMPLE = 24
@@ -24,6 +24,7 @@ def serving_page(answer: ServingAnswer) -> Page:
     """Return the answer, the deployments beside each other, and pictures of the best one at the rate asked for."""
     question, best = answer.question, answer.best
     run = best.run
+    times = users_times("", answer.row(best), TIMES)
     return Page(
         "serving",
         f"{question.machine.model.name} on {question.limits.accelerators:,} {answer.accelerator}",
@@ -40,11 +41,11 @@ def serving_page(answer: ServingAnswer) -> Page:
                     " on a network that takes no time, from which those of the fabrics are taken"
                     if answer.fabrics else ""
                 ) + "; the one of the highest goodput first.",
-                (_deployments(answer), _why(answer)),
+                (_deployments(answer), WHY),
                 "simulated",
             ),
             *_gains(answer),
-            Section("times", _times_title(answer), "", (_times(answer),), "seconds from mean to p99"),
+            Section("times", _times_title(answer), "", (times,), "seconds from mean to p99"),
             Section(
                 "distributions",
                 "How long requests wait",
@@ -119,7 +120,7 @@ def _tiles(answer: ServingAnswer) -> tuple[Tile, ...]:
             f"{row['goodput_per_accelerator_per_s']:.3g}/s an accelerator",
         ),
         Tile("First token", format_time(row["ttft_p50_s"]), f"p90 {format_time(row['ttft_p90_s'])}"),
-        Tile("Each other token", _time(row["tpot_p50_s"]), f"p90 {_time(row['tpot_p90_s'])}"),
+        Tile("Each other token", time_or_dash(row["tpot_p50_s"]), f"p90 {time_or_dash(row['tpot_p90_s'])}"),
         Tile(
             "A million tokens",
             dollars(row["usd_per_million_tokens_at_goodput"]),
@@ -194,14 +195,13 @@ def _deployments(answer: ServingAnswer) -> Table:
     )
 
 
-def _why(answer: ServingAnswer) -> Notes:
-    return Notes(
-        (
-            "goodput: the largest rate at which enough requests meet both objectives; stable: the largest at all; "
-            "met: at the rate asked for; at the goodput: tokens a second of an accelerator and of a user, dollars for "
-            "a million tokens of answers, and what binds",
-        )
+WHY = Notes(
+    (
+        "goodput: the largest rate at which enough requests meet both objectives; stable: the largest at all; "
+        "met: at the rate asked for; at the goodput: tokens a second of an accelerator and of a user, dollars for "
+        "a million tokens of answers, and what binds",
     )
+)
 
 
 def _gains(answer: ServingAnswer) -> tuple[Section, ...]:
@@ -235,18 +235,8 @@ def _gain(share: float) -> str:
     return f"{share:+z.0%}"
 
 
-def _times(answer: ServingAnswer) -> Table:
-    row = answer.row(answer.best)
-    kinds = {"first token": "ttft", "each other token": "tpot", "of that in queues": "queue"}
-    rows = [{"what": what, **{key: row[f"{name}_{key}_s"] for key in PARTS}} for what, name in kinds.items()]
-    return table("", rows, text("time", "what"), *(number(key, key, _time) for key in PARTS))
-
-
-PARTS = ("mean", "p50", "p90", "p99")
-
-
-def _time(seconds: float | None) -> str:
-    return "–" if seconds is None else format_time(seconds)
+TIMES = {"first token": "ttft", "each other token": "tpot", "of that in queues": "queue"}
+"""Whose mean and percentiles are shown."""
 
 
 def _distribution(name: str, title: str, values: Floats, goal_s: float) -> LineChart:

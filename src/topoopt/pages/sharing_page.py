@@ -187,15 +187,6 @@ def _theory(answer: SharingComparison, known: SharingPrediction) -> Section:
         "converges": ("never" if count is None else f"within {counted(count, 'iteration')}") if fits else
         "cannot: both do not fit into the period",
     }  # fmt: skip
-    return Section(
-        "theory",
-        "Theory of two jobs",
-        "Jobs descend the loss landscape; its least is where they take turns.",
-        (facts(entries), *_landscape(known)),
-    )
-
-
-def _landscape(known: SharingPrediction) -> tuple[LineChart, ...]:
     offset_ms = tuple((known.landscape_offset_s * 1e3).tolist())
     shift = Series("shift", offset_ms, tuple((known.landscape_shift_s * 1e3).tolist()), marked=False)
     charts = [
@@ -204,4 +195,9 @@ def _landscape(known: SharingPrediction) -> tuple[LineChart, ...]:
     if len(known.landscape_loss):
         row = Series("loss", offset_ms, tuple((known.landscape_loss * 1e6).tolist()), marked=False)
         charts.append(LineChart("loss", "Loss landscape", "offset (ms)", "loss (ms²)", (row,)))
-    return tuple(charts)
+    return Section(
+        "theory",
+        "Theory of two jobs",
+        "Jobs descend the loss landscape; its least is where they take turns.",
+        (facts(entries), *charts),
+    )

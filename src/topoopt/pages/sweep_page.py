@@ -116,6 +116,9 @@ def lines_chart(lines: Lines, columns: tuple[str, str], x_log: bool, y_log: bool
         for line in lines.lines
     )
     title = f"{_words(y)} over {_words(x)}"
+    parts = [", ".join(f"{_words(name)} {cell(name, value)}" for name, value in lines.fixed)]
+    if lines.averaged:
+        parts.append(f"mean over {', '.join(_words(name) for name in lines.averaged)}")
     return LineChart(
         "results",
         title[:1].upper() + title[1:],
@@ -124,15 +127,8 @@ def lines_chart(lines: Lines, columns: tuple[str, str], x_log: bool, y_log: bool
         series,
         x_log,
         y_log,
-        _note(lines),
+        "; ".join(part for part in parts if part),
     )
-
-
-def _note(lines: Lines) -> str:
-    parts = [", ".join(f"{_words(name)} {cell(name, value)}" for name, value in lines.fixed)]
-    if lines.averaged:
-        parts.append(f"mean over {', '.join(_words(name) for name in lines.averaged)}")
-    return "; ".join(part for part in parts if part)
 
 
 def _scale(column: str) -> tuple[str, float]:

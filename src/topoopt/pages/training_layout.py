@@ -69,7 +69,7 @@ def layout_table(plan: Plan) -> Table:
         _layouts_and_times(plan),
         text("configuration", "layout.name"),
         number("closed form", "layout.estimated_s"),
-        number("wired", lambda row: row["wired"]),
+        number("wired"),
         number("×", lambda row: f"{row['time_s'] / best_s:.2f}" if row["tried"] else ""),
         number("memory", "layout.total_memory_bytes", format_memory),
     )

@@ -1,7 +1,7 @@
 """Pages of a wiring: its rings and distances, and a collective on it by every schedule."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate, islice
 
 import numpy as np
@@ -12,7 +12,7 @@ from topoopt.finder import RingNetwork
 from topoopt.pages.chart import BarChart, CircleChart, LineChart, RingLine, Series
 from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.pages.screen import UNROLLED_FROM
-from topoopt.pages.tables import bars, counted, facts, joined, number, table, text
+from topoopt.pages.tables import Column, bars, counted, facts, joined, number, table, text
 from topoopt.topologies import DirectWiring, circulant_wiring, stride_offsets
 from topoopt.topologies.wirings import WiringAnswer
 
@@ -41,13 +41,7 @@ def topology_page(network: RingNetwork) -> Page:
         "average": average,
     }
     servers, pairs = network.servers, network.hop_histogram
-    distances = table(
-        "Distances",
-        joined(hops=pairs, pairs=pairs.values(), within=accumulate(pairs.values())),
-        number("hops"),
-        number("servers", lambda row: row["pairs"] // servers),
-        number("within", lambda row: row["within"] / servers / (servers - 1), ".3f"),
-    )
+    distances = _distances(servers, pairs, number("servers", lambda row: row["pairs"] // servers))
     blocks: tuple[Block, ...] = (facts(wiring), distances, *_coins(network), _chart(network))
     return Page(
         "topology",
@@ -90,10 +84,12 @@ def wiring_page(answer: WiringAnswer) -> Page:
     else:
         fuller = answer.chosen.balanced_hops / answer.chosen.hops.average_hops - 1
         all_to_all = f"fullest link {fuller:.1%} above the mean, over balanced shortest ways"
+    recipe = {name: value for name, value in wiring.recipe.items() if name not in _OF_FILES}
+    said = ", ".join(f"{name} {value}" for name, value in recipe.items())
     entries = {
         "wiring": family_words(wiring.family, wiring.group),
         "read from": _read_from(wiring),
-        "made by": _recipe(wiring),
+        "made by": said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…",
         "search": _search(answer),
         "diameter": counted(hops.diameter, "hop"),
         "average": f"{average}; Moore's bound {moore:.4f} (+{above:.1%})",
@@ -101,7 +97,9 @@ def wiring_page(answer: WiringAnswer) -> Page:
         "rings": _rings(wiring),
         "panels": _panels(answer),
     }
-    blocks: tuple[Block, ...] = (facts(entries), *_frontier(answer), _wiring_page_distances(answer))
+    there = number("servers, mean", lambda row: row["pairs"] / wiring.servers, ".2f")
+    distances = _distances(wiring.servers, answer.hop_histogram, there)
+    blocks: tuple[Block, ...] = (facts(entries), *_frontier(answer), distances)
     if wiring.servers <= MOST_SERVERS:
         blocks = (*blocks, topology_chart(answer))
     return Page(
@@ -146,12 +144,6 @@ def _panels(answer: WiringAnswer) -> str:
     return f"{counted(answer.panels, 'panel')} with {each} of every server{why.get(width, '')}"
 
 
-def _recipe(wiring: DirectWiring) -> str:
-    recipe = {name: value for name, value in wiring.recipe.items() if name not in _OF_FILES}
-    said = ", ".join(f"{name} {value}" for name, value in recipe.items())
-    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
-
-
 def _read_from(wiring: DirectWiring) -> str:
     """Return syntax, bandwidth, latency and names of a file that others wrote."""
     recipe, names = wiring.recipe, wiring.names
@@ -193,13 +185,13 @@ def _frontier(answer: WiringAnswer) -> tuple[Table, ...]:
     return (shown,)
 
 
-def _wiring_page_distances(answer: WiringAnswer) -> Table:
-    servers, pairs = answer.wiring.servers, answer.hop_histogram
+def _distances(servers: int, pairs: Mapping[int, int], there: Column) -> Table:
+    """Return by distance the servers that are there, and the share of all pairs that is within it."""
     return table(
         "Distances",
         joined(hops=pairs, pairs=pairs.values(), within=accumulate(pairs.values())),
         number("hops"),
-        number("servers, mean", lambda row: row["pairs"] / servers, ".2f"),
+        there,
         number("within", lambda row: row["within"] / servers / (servers - 1), ".3f"),
     )
 

@@ -274,6 +274,13 @@ def bill_of_materials(
     buying = Buying(interfaces, rule, chosen, prices, lengths_m, length_m)
     counted = price.count(buying)
     parts = sorted(counted.parts.items(), key=lambda one: _place(one[0]))
+    network = NETWORKS[fabric]
+    notes = [price.noted(rule, chosen, degree, counted.planes)]
+    if chosen.link_technology != PLUGGABLE and not network.switched:
+        if chosen.link_technology == CO_PACKAGED:
+            notes.append("no packet switches: modules at servers are pluggable")
+        elif chosen.link_technology == COPPER and not network.cabled:
+            notes.append("circuits are of light: no copper")
     return Bill(
         fabric,
         servers,
@@ -283,7 +290,7 @@ def bill_of_materials(
         watts.name,
         rule,
         tuple(_line(part, count, prices, watts) for part, count in parts if count),
-        _note(fabric, degree, rule, chosen, counted.planes),
+        "; ".join(note for note in notes if note),
         counted.planes,
         buying.length_m,
     )
@@ -332,19 +339,6 @@ def _watts(part: Part, power: PartTable) -> float | None:
         of_ports = ("electrical_port", "co_packaged_port")
     each_w = [power.known_value(item, switch.port_bandwidth_bps) for item in of_ports]
     return None if None in each_w else switch.ports * sum(watts or 0.0 for watts in each_w)
-
-
-def _note(
-    fabric: str, degree: int, rule: Accounting, options: FabricOptions, planes: tuple[Plane, ...]
-) -> str:
-    network = NETWORKS[fabric]
-    notes = [price_of_fabric(fabric).noted(rule, options, degree, planes)]
-    if options.link_technology != PLUGGABLE and not network.switched:
-        if options.link_technology == CO_PACKAGED:
-            notes.append("no packet switches: modules at servers are pluggable")
-        elif options.link_technology == COPPER and not network.cabled:
-            notes.append("circuits are of light: no copper")
-    return "; ".join(note for note in notes if note)
 
 
 def lengths_to_middle_m(servers: int, room: RoomLayout = USUAL_ROOM) -> Floats:

@@ -116,7 +116,18 @@ def equivalent_fat_tree(
         raise InvalidInput(prices.why_unknown(next(line.part for line in own.lines if line.unit_usd is None)))
 
     def listed(interfaces: int, most_usd: float = inf) -> list[tuple[float, float]]:
-        return _listed(servers, interfaces, prices, rule, chosen, most_usd)
+        rows = []
+        for speed_bps in prices.speeds_bps():
+            # the network cards alone may cost too much
+            if rule.nics and interfaces * prices.price_usd("nic", speed_bps) > most_usd:
+                continue
+            try:
+                bill = bill_of_materials("fat-tree", servers, interfaces, speed_bps, prices, rule, chosen)
+            except Infeasible:
+                continue
+            if bill.cost_per_server_usd is not None:
+                rows.append((speed_bps, bill.cost_per_server_usd))
+        return rows
 
     one = listed(1)
     if not one:
@@ -142,31 +153,6 @@ def equivalent_fat_tree(
     if any(speed_bps == listed_bps for listed_bps, _ in one):
         note = f"a listed speed of {prices.name}"
     return EquivalentFatTree(count, speed_bps, usd, budget_usd, note)
-
-
-def _listed(
-    servers: int,
-    interfaces: int,
-    prices: PartTable,
-    rule: Accounting,
-    options: FabricOptions,
-    most_usd: float,
-) -> list[tuple[float, float]]:
-    """Return (speed, price a server of so many interfaces with their share of the fat-tree), ascending in speed.
-
-    Speeds of which the network cards alone cost more than ``most_usd`` are left out.
-    """
-    rows = []
-    for speed_bps in prices.speeds_bps():
-        if rule.nics and interfaces * prices.price_usd("nic", speed_bps) > most_usd:
-            continue
-        try:
-            bill = bill_of_materials("fat-tree", servers, interfaces, speed_bps, prices, rule, options)
-        except Infeasible:
-            continue
-        if bill.cost_per_server_usd is not None:
-            rows.append((speed_bps, bill.cost_per_server_usd))
-    return rows
 
 
 def _fastest_between(listed: list[tuple[float, float]], usd: float) -> tuple[float, float]:

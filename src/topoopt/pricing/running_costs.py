@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from functools import cache
 from math import expm1, log1p
 
+from pydantic import TypeAdapter
+
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator, server_with
 from topoopt.schema.files import packaged_rows
@@ -156,19 +158,12 @@ def usual_figures() -> Mapping[str, UsualFigure]:
     >>> usual_figures()["power_usage_effectiveness"].usual
     1.58
     """
-    return {
-        row["name"]: UsualFigure(
-            row["name"],
-            _number(row["low"]),
-            _number(row["usual"]),
-            _number(row["high"]),
-            row["unit"],
-            row["confidence"],
-            row["date"],
-            row["source"],
-        )
+    # what no public figure is known of stands there as nothing
+    rows = [
+        {**row, **{name: row[name] or None for name in ("low", "usual", "high")}}
         for row in packaged_rows("pricing", "running")
-    }
+    ]
+    return {one.name: one for one in TypeAdapter(list[UsualFigure]).validate_python(rows)}
 
 
 def usual_running(given: Mapping[str, float]) -> Running:
@@ -186,10 +181,6 @@ def usual_running(given: Mapping[str, float]) -> Running:
     """
     usual = {field.name: usual_figures()[field.name].usual for field in fields(Running)}
     return Running(**{**usual, **given})  # type: ignore[arg-type]
-
-
-def _number(cell: str) -> float | None:
-    return float(cell) if cell else None
 
 
 RANGE = ("low", "typical", "high")

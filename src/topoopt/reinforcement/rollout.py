@@ -198,7 +198,14 @@ class _Play:
         until_end = self.ends[0][0] - self.step
         until_full = int(room // alive)
         steps = min(until_end, until_full)
-        self._decode(alive, steps)
+        # a step takes longer with every token before it
+        table, stages = self.replica.table, self.replica.table.stages
+        seen = self.own_tokens + alive * self.prompt_tokens
+        middle = seen + alive * (steps - 1) / 2
+        self.time_s += float(steps * (self.batch_s[alive] + table.decode_s_per_token * middle / stages))
+        self.step += steps
+        self.own_tokens += alive * steps
+        self.most = max(self.most, self.cached)
         if steps < until_end:
             self._put_back()
             return True
@@ -208,16 +215,6 @@ class _Play:
                 del self.begun[number]
                 self.own_tokens -= length
         return False
-
-    def _decode(self, alive: int, steps: int) -> None:
-        """Write ``steps`` tokens of every answer that is alive; a step takes longer with every token before it."""
-        table, stages = self.replica.table, self.replica.table.stages
-        seen = self.own_tokens + alive * self.prompt_tokens
-        middle = seen + alive * (steps - 1) / 2
-        self.time_s += float(steps * (self.batch_s[alive] + table.decode_s_per_token * middle / stages))
-        self.step += steps
-        self.own_tokens += alive * steps
-        self.most = max(self.most, self.cached)
 
     def _put_back(self) -> None:
         number = max(self.begun)

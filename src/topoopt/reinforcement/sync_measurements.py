@@ -18,7 +18,7 @@ from topoopt.reinforcement.weight_sync import (
     weight_traffic,
 )
 from topoopt.schema.files import packaged_rows
-from topoopt.transformers import System, usual_system
+from topoopt.transformers import usual_system
 from topoopt.workloads.transformer import TransformerModel, count_parameters, find_transformer
 
 TRANSPORTS = {
@@ -68,15 +68,8 @@ def sync_time(row: Row) -> SyncTime:
     if not word or not accelerators:
         return SyncTime(transport.software_s(size_bytes), None)
     system = usual_system(word, accelerators=accelerators)
-    network_s = _least_s(row, accelerators, size_bytes, system, memory_bytes)
-    return SyncTime(transport.sync_s(size_bytes, network_s), network_s)
-
-
-def _least_s(row: Row, accelerators: int, size_bytes: float, system: System, memory_bytes: float) -> float:
-    """Return the seconds of the busiest server, each piece from one that holds it, once into a server that needs it.
-
-    Senders hold equal shares: who trains with sharded weights, or the memory of all hosts.
-    """
+    # The least on the network: that of the busiest server, each piece from one that holds it, once into a server that
+    # needs it. Senders hold equal shares: who trains with sharded weights, or the memory of all hosts.
     training, rollout = whole(row, "n_train", 0), whole(row, "n_rollout", accelerators)
     senders = training or accelerators
     places = Places(senders, rollout, system.accelerators_per_server, training > 0)
@@ -91,7 +84,8 @@ def _least_s(row: Row, accelerators: int, size_bytes: float, system: System, mem
         places.servers,
     )
     per_server_bps = system.network_bandwidth_bps * system.accelerators_per_server
-    return least_network_s(weight_traffic(move, "shards"), per_server_bps, system.network_latency_s)
+    network_s = least_network_s(weight_traffic(move, "shards"), per_server_bps, system.network_latency_s)
+    return SyncTime(transport.sync_s(size_bytes, network_s), network_s)
 
 
 def _replica(size_bytes: float, memory_bytes: float) -> int:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import inf
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import check_known
@@ -267,12 +268,7 @@ class WeightTransport:
 def weight_transports() -> dict[str, WeightTransport]:
     """Return the known ones by name."""
     rows = packaged_rows("reinforcement", "weight_transports")
-    return {
-        row["name"]: WeightTransport(
-            row["name"], float(row["fixed_s"]), float(row["bytes_per_s"]), row["note"]
-        )
-        for row in rows
-    }
+    return {one.name: one for one in TypeAdapter(list[WeightTransport]).validate_python(rows)}
 
 
 def find_weight_transport(name: str) -> WeightTransport:

@@ -12,15 +12,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.routing.coin_change import ranges
 from topoopt.routing.pair_links import TurnedRoutes, steps_of_paths
 from topoopt.routing.path_weights_kernel import Options, shift_weights
-from topoopt.routing.routes import (
-    Path,
-    PathArrays,
-    Routes,
-    path_arrays,
-    paths_of_pair,
-    paths_of_rows,
-    used_paths,
-)
+from topoopt.routing.routes import PathArrays, Routes, path_arrays, paths_of_pair, paths_of_rows, used_paths
 from topoopt.topologies import LinkOrbits, Topology, places_of
 
 # HiGHS takes 0.5 s for 3,000 paths on 512 links; the kernel 0.02 s, for an answer at most 0.5 % worse.
@@ -66,13 +58,11 @@ class BalancedRoutes:
         if (np.diff(key) <= 0).any():
             raise InvalidInput("routes: balanced pairs must be in order of (src, dst), each once")
 
-    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
-        """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        return paths_of_pair(self, src, dst)
+    paths = paths_of_pair
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""
-        row = self._rows(src, dst)
+        row = places_of(self._key(src, dst), self._key(self.src, self.dst))
         if self.known is not None and (row >= 0).all():
             return paths_of_rows(self.known, row)
         paths = path_arrays(self.candidates, src, dst)
@@ -87,10 +77,6 @@ class BalancedRoutes:
         weight = paths.weight.copy()
         weight[ranges(paths.path_first[own], paths.path_first[own + 1])] = self.weight[ranges(begin, end)]
         return used_paths(replace(paths, weight=weight))
-
-    def _rows(self, src: Ints, dst: Ints) -> Ints:
-        """Return the row of each pair, -1 where it has no weights of its own."""
-        return places_of(self._key(src, dst), self._key(self.src, self.dst))
 
     def _key(self, src: Ints, dst: Ints) -> Ints:
         return src * self.topology.nodes + dst

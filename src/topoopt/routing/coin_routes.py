@@ -18,7 +18,7 @@ from topoopt.routing.coin_change import (
 )
 from topoopt.routing.coin_routes_kernel import circulant_loads
 from topoopt.routing.pair_links import LinkRows, merged_pair_links, turned_rows
-from topoopt.routing.routes import Path, PathArrays, paths_of_pair
+from topoopt.routing.routes import PathArrays, paths_of_pair
 from topoopt.schema.files import Count, Number
 from topoopt.topologies import Topology, link_orbits, links_along
 
@@ -91,9 +91,7 @@ class CoinChangeRoutes:
         capacity = self.topology.bandwidth_bps[self.link_of].min(axis=0)
         return balanced_options(self.table, capacity / capacity.max(), self.alternatives, self.seed)
 
-    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
-        """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        return paths_of_pair(self, src, dst)
+    paths = paths_of_pair
 
     @cached_property
     def links_alike(self) -> bool:

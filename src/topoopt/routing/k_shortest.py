@@ -8,14 +8,7 @@ import numpy as np
 from topoopt.base.arrays import Ints, Ints32
 from topoopt.base.errors import InvalidInput
 from topoopt.routing.k_shortest_kernel import fill_next_links, shortest_few
-from topoopt.routing.routes import (
-    Path,
-    PathArrays,
-    paths_of_pair,
-    paths_of_rows,
-    require_reached,
-    trees_of_pairs,
-)
+from topoopt.routing.routes import PathArrays, paths_of_pair, paths_of_rows, require_reached, trees_of_pairs
 from topoopt.schema.files import Count, Number
 from topoopt.topologies import Topology, trees_from, trees_to
 
@@ -29,9 +22,7 @@ class SingleShortestRoutes:
     topology: Topology
     method: ClassVar[str] = "single-shortest"
 
-    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
-        """Return the one path of a pair; see :class:`topoopt.routing.Routes`."""
-        return paths_of_pair(self, src, dst)
+    paths = paths_of_pair
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs, walked back from all destinations at once."""
@@ -91,9 +82,7 @@ class KShortestRoutes:
         if self.slack < 0:
             raise InvalidInput(f"routing k-shortest: slack must be at least 0, got {self.slack}")
 
-    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
-        """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        return paths_of_pair(self, src, dst)
+    paths = paths_of_pair
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""

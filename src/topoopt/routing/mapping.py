@@ -28,9 +28,7 @@ class DirectRoutes:
     topology: Topology
     method: ClassVar[str] = "direct"
 
-    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
-        """Return the link of a pair as its only path; see :class:`topoopt.routing.Routes`."""
-        return paths_of_pair(self, src, dst)
+    paths = paths_of_pair
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs; a pair of a server with itself has none."""

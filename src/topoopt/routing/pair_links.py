@@ -10,15 +10,7 @@ from topoopt.base.arrays import Floats, Ints, Ints32, numbered
 from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.routing.fabric import Fabric
 from topoopt.routing.pair_links_kernel import fill_steps, merge_links, turn_links
-from topoopt.routing.routes import (
-    Path,
-    PathArrays,
-    Routes,
-    path_arrays,
-    paths_of_pair,
-    paths_of_rows,
-    used_paths,
-)
+from topoopt.routing.routes import PathArrays, Routes, path_arrays, paths_of_pair, paths_of_rows, used_paths
 from topoopt.topologies import LinkOrbits, Topology, link_orbits, turn_of
 
 
@@ -171,9 +163,7 @@ class TurnedRoutes:
             )
         return found
 
-    def paths(self, src: int, dst: int) -> tuple[Path, ...]:
-        """Return the paths of a pair; see :class:`topoopt.routing.Routes`."""
-        return paths_of_pair(self, src, dst)
+    paths = paths_of_pair
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
         """Return the paths of many pairs."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from topoopt.topologies.broadcast import WiringInLinks as WiringInLinks
     from topoopt.topologies.broadcast import all_joined as all_joined
     from topoopt.topologies.broadcast import broadcast_steps as broadcast_steps
+    from topoopt.topologies.broadcast import links_among as links_among
     from topoopt.topologies.broadcast import ports_of_all as ports_of_all
     from topoopt.topologies.broadcast import reversed_links as reversed_links
     from topoopt.topologies.direct_wiring import DirectWiring as DirectWiring

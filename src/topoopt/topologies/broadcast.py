@@ -126,6 +126,25 @@ def reversed_links(topology: Topology) -> Topology:
     )
 
 
+def links_among(topology: Topology, members: tuple[int, ...]) -> Topology | None:
+    """Return the links with both ends in a group, whose members are numbered from 0; None where there are none."""
+    place = np.full(topology.nodes, -1)
+    place[list(members)] = np.arange(len(members))
+    src, dst = place[topology.src], place[topology.dst]
+    own = (src >= 0) & (dst >= 0)
+    if not own.any():
+        return None
+    ports = topology.ports[own]
+    return topology_from_arrays(
+        topology.family,
+        len(members),
+        np.repeat(src[own], ports),
+        np.repeat(dst[own], ports),
+        np.repeat(topology.bandwidth_bps[own] / ports, ports),
+        np.repeat(topology.latency_s[own], ports),
+    )
+
+
 def ports_of_all(topology: Topology, given: int | None = None) -> int:
     """Return the ports of a server, out and in, which must be those of all; of a given number some may be idle.
 

@@ -9,7 +9,7 @@ on a circle of that perimeter. For two that send at full rate this says: if what
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations, permutations, product
 from typing import Any
 
@@ -55,13 +55,7 @@ class NearestPeriod:
 
     def to_json(self) -> Mapping[str, Any]:
         """Return it as JSON has it."""
-        return {
-            "job": self.job,
-            "other": self.other,
-            "was_s": self.was_s,
-            "iteration_time_s": self.iteration_time_s,
-            "other_iteration_time_s": self.other_iteration_time_s,
-        }
+        return {name: value for name, value in asdict(self).items() if name != "numbers"}
 
 
 COMPATIBLE = 1 - 1e-9

@@ -90,7 +90,12 @@ class AffinityGraph:
         came_from: dict[str, tuple[str, str]] = {}
         for job, link, other in self.walk():
             if other in came_from:
-                return _around(came_from, job, link, other)
+                # the loop that a second way to a job closes
+                one, two = _back(came_from, job), _back(came_from, other)
+                up = next(k for k in range(len(one)) if one[k] in two[k % 2 :: 2])
+                down = 2 * two[up % 2 :: 2].index(one[up]) + up % 2
+                ring = (*reversed(one[: up + 1]), link, *two[:down])
+                return (*ring[1:], ring[0]) if up % 2 else ring
             came_from[other] = job, link
         return ()
 
@@ -357,15 +362,6 @@ def _judged(merged: MergedLink, rules: InterleavingRules) -> JudgedLink:
         scores = tuple(unaligned_score(link.profiles, link.capacity_bps) for link in links)
     names = tuple(link.link for link in links)
     return JudgedLink(decides.link, tuple(decides.jobs), names, scores, rotation)
-
-
-def _around(came_from: Mapping[str, tuple[str, str]], job: str, link: str, other: str) -> tuple[str, ...]:
-    """Return the loop that a second way to a job closes."""
-    one, two = _back(came_from, job), _back(came_from, other)
-    up = next(k for k in range(len(one)) if one[k] in two[k % 2 :: 2])
-    down = 2 * two[up % 2 :: 2].index(one[up]) + up % 2
-    ring = (*reversed(one[: up + 1]), link, *two[:down])
-    return (*ring[1:], ring[0]) if up % 2 else ring
 
 
 def _back(came_from: Mapping[str, tuple[str, str]], job: str) -> list[str]:

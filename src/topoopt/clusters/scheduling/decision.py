@@ -81,7 +81,15 @@ class Deciding:
             jobs, self.network.servers, renewed, SCHEDULERS[self.settings.scheduler].leases
         )
         renewed = renewed or services.ends_leases
-        counts = {**services.counts, **self._counts(jobs, now_s, renewed, services)}
+        claims = [job.claim(0 if renewed else len(job.servers)) for job in jobs if not job.job.serving]
+        taken = sum(claim.held for claim in claims) + sum(services.counts.values())
+        scheduler = SCHEDULERS[self.settings.scheduler]
+        given: Sequence[int] = [0] * len(claims)
+        # while a model waits to be served, who keeps workers keeps them, and nobody gets more
+        if scheduler.leases or not services.waiting:
+            given = scheduler.allocate(claims, self.network.servers - taken, now_s, self.settings.epoch_s)
+        counts = {claim.job: claim.held + more for claim, more in zip(claims, given, strict=True)}
+        counts = {**services.counts, **{job: count for job, count in counts.items() if count}}
         by_name = {job.job.job: job for job in jobs}
         candidates = self._candidates(by_name, counts, renewed)
         placements = [self._placement(by_name, servers) for servers in candidates]
@@ -99,22 +107,6 @@ class Deciding:
                 job.wait(start_s)
                 job.slot_s, job.group = chosen.periods_s[place], group_of.get(place)
         return tuple(choices)
-
-    def _counts(
-        self, jobs: Sequence[RunningJob], now_s: float, renewed: bool, services: ServingWorkers
-    ) -> dict[str, int]:
-        """Return how many workers each training job has from now on, of those that have any.
-
-        While a model waits to be served, who keeps workers keeps them, and nobody gets more.
-        """
-        claims = [job.claim(0 if renewed else len(job.servers)) for job in jobs if not job.job.serving]
-        taken = sum(claim.held for claim in claims) + sum(services.counts.values())
-        scheduler = SCHEDULERS[self.settings.scheduler]
-        given: Sequence[int] = [0] * len(claims)
-        if scheduler.leases or not services.waiting:
-            given = scheduler.allocate(claims, self.network.servers - taken, now_s, self.settings.epoch_s)
-        counts = {claim.job: claim.held + more for claim, more in zip(claims, given, strict=True)}
-        return {job: count for job, count in counts.items() if count}
 
     def _candidates(
         self, by_name: Mapping[str, RunningJob], counts: Mapping[str, int], renewed: bool

@@ -89,7 +89,10 @@ class _Course:
             while self.pending and self.pending[-1].job.arrival_s <= self.now_s:
                 self.here.append(self.pending.pop())
             if self.here:
-                self._decide(renewed=self.now_s >= epoch_s)
+                chosen = self.deciding.decide(self.here, self.now_s, self.now_s >= epoch_s)
+                self.scores += [choice.score for choice in chosen]
+                running = [job for job in self.here if job.placed]
+                self.changes.append((self.now_s, len(running), sum(len(job.servers) for job in running)))
             elif self.ended:
                 self.changes.append((self.now_s, 0, 0))
             on_progress(f"running the trace with {self.settings.name}", len(self.ended), total)
@@ -118,12 +121,6 @@ class _Course:
         for job in [job for job in self.here if job.end_s <= self.now_s]:
             self.here.remove(job)
             self.ended.append(job)
-
-    def _decide(self, renewed: bool) -> None:
-        chosen = self.deciding.decide(self.here, self.now_s, renewed)
-        self.scores += [choice.score for choice in chosen]
-        running = [job for job in self.here if job.placed]
-        self.changes.append((self.now_s, len(running), sum(len(job.servers) for job in running)))
 
 
 DEFAULT_RULES = InterleavingRules()
@@ -253,19 +250,13 @@ def _run(
     run = fabric_run(
         named, course.ended, course.changes, servers=network.servers, weighting=schedule.weighting
     )
-    return replace(run, schedule=_schedule(course, schedule))
-
-
-def _schedule(course: ScheduledCourse, schedule: ScheduleSettings) -> Schedule:
-    jobs = tuple(map(_scheduled_job, course.ended))
+    jobs = tuple(
+        ScheduledJob(job.alone_s / job.iterations, job.marks / job.iterations) for job in course.ended
+    )
     weights = [1.0 if schedule.weighting == "jobs" else job.iterations for job in course.ended]
     marks = float(np.average([job.ecn_marks_per_iteration for job in jobs], weights=weights))
     score = float(np.mean(course.scores)) if course.scores else None
-    return Schedule(schedule.name, marks, len(course.changes), score, jobs)
-
-
-def _scheduled_job(job: RunningJob) -> ScheduledJob:
-    return ScheduledJob(job.alone_s / job.iterations, job.marks / job.iterations)
+    return replace(run, schedule=Schedule(schedule.name, marks, len(course.changes), score, jobs))
 
 
 def cassini(network: WorkerNetwork, rules: InterleavingRules = DEFAULT_RULES) -> Cassini:

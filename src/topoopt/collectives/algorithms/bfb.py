@@ -29,8 +29,8 @@ from topoopt.topologies import (
     all_joined,
     broadcast_steps,
     lay_broadcast,
+    links_among,
     reversed_links,
-    topology_from_arrays,
 )
 
 PIPELINES = (1, 2, 4, 8)
@@ -59,27 +59,9 @@ ALGORITHM = Algorithm(collective="allreduce", on_links=broadcast_moves, order=80
 def broadcast_transfers(topology: Topology, members: tuple[int, ...]) -> Transfers | None:
     """Return the AllReduce chunk by chunk, rank r the r-th member; None where the group's own links do not join it."""
     if len(members) > MOST_RANKS:
-        inside = None
-    elif topology.nodes == topology.servers and members == tuple(range(topology.servers)):
-        inside = topology
-    else:
-        place = np.full(topology.nodes, -1)
-        place[list(members)] = np.arange(len(members))
-        src, dst = place[topology.src], place[topology.dst]
-        own = (src >= 0) & (dst >= 0)
-        if not own.any():
-            inside = None
-        else:
-            ports = topology.ports[own]
-
-            inside = topology_from_arrays(
-                topology.family,
-                len(members),
-                np.repeat(src[own], ports),
-                np.repeat(dst[own], ports),
-                np.repeat(topology.bandwidth_bps[own] / ports, ports),
-                np.repeat(topology.latency_s[own], ports),
-            )
+        return None
+    everyone = topology.nodes == topology.servers and members == tuple(range(topology.servers))
+    inside = topology if everyone else links_among(topology, members)
     if inside is None:
         return None
     try:

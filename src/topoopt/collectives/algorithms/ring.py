@@ -12,7 +12,7 @@ RING_MODELS = ("stepped", "bulk")
 def ring(ranks: int, name: str = "ring") -> Schedule:
     """Return the ring AllReduce: 2(n-1) steps of S/n bytes per rank."""
     # after the reduce-scatter below, rank r holds the sum of chunk r
-    return Schedule(name, "allreduce", ranks, ranks, _reduce_steps(ranks) + _gather_steps(ranks))
+    return Schedule(name, "allreduce", ranks, ranks, _steps_around(ranks, True) + _steps_around(ranks, False))
 
 
 ALGORITHM = Algorithm(collective="allreduce", schedules=(ring,), order=10)
@@ -20,24 +20,19 @@ ALGORITHM = Algorithm(collective="allreduce", schedules=(ring,), order=10)
 
 def reduce_scatter(ranks: int) -> Schedule:
     """Return the ring reduce-scatter: n-1 steps; rank r ends with the sum of chunk r."""
-    return Schedule("reduce-scatter", "reduce-scatter", ranks, ranks, _reduce_steps(ranks))
+    return Schedule("reduce-scatter", "reduce-scatter", ranks, ranks, _steps_around(ranks, True))
 
 
 def all_gather(ranks: int) -> Schedule:
     """Return the ring all-gather: n-1 steps; rank r starts with chunk r."""
-    return Schedule("all-gather", "all-gather", ranks, ranks, _gather_steps(ranks))
+    return Schedule("all-gather", "all-gather", ranks, ranks, _steps_around(ranks, False))
 
 
-def _reduce_steps(ranks: int) -> tuple[Step, ...]:
+def _steps_around(ranks: int, reduces: bool) -> tuple[Step, ...]:
+    """Return n-1 steps in which every rank passes on what came; where sums are passed on, a chunk earlier."""
+    earlier = int(reduces)
     return tuple(
-        tuple(Send(r, (r + 1) % ranks, (r - step - 1) % ranks, True) for r in range(ranks))
-        for step in range(ranks - 1)
-    )
-
-
-def _gather_steps(ranks: int) -> tuple[Step, ...]:
-    return tuple(
-        tuple(Send(r, (r + 1) % ranks, (r - step) % ranks, False) for r in range(ranks))
+        tuple(Send(r, (r + 1) % ranks, (r - step - earlier) % ranks, reduces) for r in range(ranks))
         for step in range(ranks - 1)
     )
 

@@ -183,10 +183,7 @@ class CollectiveAnswer:
     def _row(self, way: Way) -> dict[str, Any]:
         sizes = self.sizes(way)
         return {
-            "schedule": way.schedule,
-            "detail": way.detail,
-            "steps": way.steps,
-            "volume": way.volume,
+            **{name: getattr(way, name) for name in ("schedule", "detail", "steps", "volume")},
             "time_s": self.time_s(way),
             "over_bound": self.time_s(way) / self.time_s(self.bound) - 1,
             "quickest_from_bytes": None if sizes is None else sizes[0],
@@ -199,11 +196,18 @@ class CollectiveAnswer:
             "op": self.operation,
             "bytes": self.size_bytes,
             "alpha_s": self.alpha_s,
-            "wiring": self._wiring(),
-            "schedule": self.chosen.schedule,
-            "detail": self.chosen.detail,
-            "steps": self.chosen.steps,
-            "volume": self.chosen.volume,
+            "wiring": {
+                "name": self.wiring.name,
+                "servers": self.wiring.servers,
+                "degree": self.wiring.ports,
+                "links": self.wiring.links,
+                "idle_ports": self.wiring.idle_ports,
+                "bandwidth_bps": self.wiring.port_bps,
+                "server_bandwidth_bps": self.server_bps,
+                "diameter": self.hops.diameter,
+                "average_hops": self.hops.average_hops,
+            },
+            **{name: getattr(self.chosen, name) for name in ("schedule", "detail", "steps", "volume")},
             "time_s": self.time_s(self.chosen),
             "bound": {
                 "steps": self.bound.steps,
@@ -218,19 +222,6 @@ class CollectiveAnswer:
             ],
             "played": self._played(),
             "left_out": list(self.left_out),
-        }
-
-    def _wiring(self) -> Mapping[str, Any]:
-        return {
-            "name": self.wiring.name,
-            "servers": self.wiring.servers,
-            "degree": self.wiring.ports,
-            "links": self.wiring.links,
-            "idle_ports": self.wiring.idle_ports,
-            "bandwidth_bps": self.wiring.port_bps,
-            "server_bandwidth_bps": self.server_bps,
-            "diameter": self.hops.diameter,
-            "average_hops": self.hops.average_hops,
         }
 
     def _played(self) -> Mapping[str, Any] | None:

@@ -302,7 +302,8 @@ def orderly_relabelings(old: Floats, new: Floats) -> list[Ints]:
         maps = [(m * rank + t) % size for t in range(turns)]
         counts = [np.minimum(old[place[src], place[dst]], new[src, dst]).sum() for place in maps]
         places.append(maps[int(np.argmax(counts))])
-    return _best_first(old, new, places)[:_MOST_TURNED]
+    unique = {place.tobytes(): place for place in places}
+    return sorted(unique.values(), key=lambda place: -common_links(old, new, place))[:_MOST_TURNED]
 
 
 def most_common_links(old: Floats, new: Floats) -> int:
@@ -327,8 +328,3 @@ def _all_of(old: Floats, new: Floats, most: int) -> list[Ints]:
     orders = np.array(list(itertools.permutations(range(len(old)))), np.int64)
     common = np.minimum(old[orders[:, :, None], orders[:, None, :]], new).sum(axis=(1, 2))
     return [orders[row] for row in np.argsort(-common, kind="stable")[:most]]
-
-
-def _best_first(old: Floats, new: Floats, places: Sequence[Ints]) -> list[Ints]:
-    unique = {place.tobytes(): place for place in places}
-    return sorted(unique.values(), key=lambda place: -common_links(old, new, place))

@@ -1,7 +1,6 @@
 """``topoopt cluster``: many jobs over time, on shards of their own or on a fabric that they share."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
 from typer import Argument, Option
@@ -9,7 +8,7 @@ from typer import Argument, Option
 import topoopt
 from topoopt.base.workers import start_compiling_ahead
 from topoopt.frontends.cli.output import check_writable, progress, show
-from topoopt.frontends.cli.verbs import group
+from topoopt.frontends.cli.verbs import group, lines_of
 from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.words import ClusterWords, File, Word
 
@@ -55,11 +54,7 @@ def run(
     show(result, as_json)
 
 
-CLUSTER_VERBS: Mapping[str, str] = MappingProxyType(
-    {
-        "run": "Run a trace of jobs on a cluster, and say how long iterations, jobs and waiting take on each fabric.",
-    }
-)
+CLUSTER_VERBS = lines_of(run)
 """The verbs of the group."""
 cluster = group(
     "topoopt.frontends.cli.cluster:",

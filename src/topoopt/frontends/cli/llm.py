@@ -1,8 +1,7 @@
 """``topoopt llm``: transformers on accelerators: time and memory, traffic, the best split, and calibration."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from types import MappingProxyType
 from typing import Annotated, Any, TypedDict
 
 from typer import Argument, Option
@@ -10,8 +9,8 @@ from typer import Argument, Option
 import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.frontends.cli.output import check_table, check_writable, progress, show
-from topoopt.frontends.cli.verbs import group
-from topoopt.frontends.cli.word_flags import spread
+from topoopt.frontends.cli.verbs import group, lines_of
+from topoopt.frontends.cli.word_flags import TRANSFORMER, refuse_beside_runs, spread
 from topoopt.schema.files import write_table
 from topoopt.schema.words import (
     ConfigurationSearchWords,
@@ -53,14 +52,7 @@ class FitFiles(TypedDict, total=False):
     """Write the calibration, TOML."""
 
 
-TransformerArgument = Annotated[
-    str | None,
-    Argument(
-        metavar="MODEL|config.json",
-        show_default=False,
-        help="A transformer (topoopt models), or the config.json of Hugging Face.",
-    ),
-]
+TransformerArgument = Annotated[str | None, TRANSFORMER]
 OF_ONE = ("--estimator", "--uneven-stages", "--latency")
 """Flags that no column of a table of runs stands for."""
 
@@ -157,23 +149,13 @@ def estimate(
     """Estimate the time of one training iteration, where it goes, and the memory that it needs."""
     runs, out = files.get("runs"), files.get("out")
     if runs is not None:
-        _refuse_beside_runs(source, words)
+        usual = {"calibration": words.get("calibration"), **defaults(EstimateWords)}
+        refuse_beside_runs(source, words, usual, OF_ONE)
         _estimate_runs(runs, words.get("calibration"), out, as_json)
         return
     if out is not None:
         raise InvalidInput("--out: writes the table of --runs; give --runs FILE.csv, or leave it out")
     show(topoopt.llm.estimate(source, **words), as_json)
-
-
-def _refuse_beside_runs(source: str | None, words: Mapping[str, Any]) -> None:
-    """Refuse flags that the table of runs answers row by row."""
-    usual = {"calibration": words.get("calibration"), **defaults(EstimateWords)}
-    flags = ["MODEL"] if source is not None else []
-    flags += [f"--{word.replace('_', '-')}" for word, value in words.items() if value != usual.get(word)]
-    if flags and flags[0] in OF_ONE:
-        raise InvalidInput(f"{flags[0]}: is for one way of training, not for a table of runs; leave it out")
-    if flags:
-        raise InvalidInput(f"{flags[0]}: with --runs, every row of the table says its own; leave it out")
 
 
 def _estimate_runs(runs_file: str, calibration_file: Any, out: str | None, as_json: bool) -> None:
@@ -220,15 +202,7 @@ def _weights(pairs: Sequence[str]) -> dict[str, float]:
     return weights
 
 
-LLM_VERBS: Mapping[str, str] = MappingProxyType(
-    {
-        "estimate": "Estimate the time of one training iteration, where it goes, and the memory that it needs.",
-        "traffic": "Show what an iteration sends, exactly and without running it: by kind, by rank, between servers.",
-        "search": "Find the fastest ways to split a transformer: degrees, micro-batch, recomputation, ZeRO.",
-        "calibrate": "Fit a calibration to measured step times, and say how far it is off on runs that it has not "
-        "seen.",
-    }
-)
+LLM_VERBS = lines_of(estimate, traffic, search, calibrate)
 """The verbs of the group."""
 llm = group(
     "topoopt.frontends.cli.llm:",

@@ -1,14 +1,12 @@
 """``topoopt mltcp``: jobs on one link, iteration by iteration, under MLTCP and other ways of sharing it."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated, TypedDict
 
 from typer import Argument, Option
 
 import topoopt
 from topoopt.frontends.cli.output import check_writable, progress, show
-from topoopt.frontends.cli.verbs import group
+from topoopt.frontends.cli.verbs import group, lines_of
 from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.words import File, MltcpWords, panel
 
@@ -41,12 +39,7 @@ def simulate(
     show(answer, as_json, written=(out,))
 
 
-MLTCP_VERBS: Mapping[str, str] = MappingProxyType(
-    {
-        "simulate": "Let jobs share a link under MLTCP, fair sharing, CASSINI and on links of their own, iteration by "
-        "iteration.",
-    }
-)
+MLTCP_VERBS = lines_of(simulate)
 """The verbs of the group."""
 mltcp = group(
     "topoopt.frontends.cli.mltcp:",

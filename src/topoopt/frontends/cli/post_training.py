@@ -1,14 +1,13 @@
 """``topoopt rl`` and ``topoopt finetune``: a step of reinforcement learning, and ways of fine-tuning."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
-from typer import Argument, Option
+from typer import Option
 
 import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.frontends.cli.output import check_table, check_writable, progress, show
-from topoopt.frontends.cli.word_flags import spread
+from topoopt.frontends.cli.word_flags import TRANSFORMER, refuse_beside_runs, spread
 from topoopt.schema.files import write_table
 from topoopt.schema.words import FineTuneWords, RlWords, Word, defaults, panel
 
@@ -27,20 +26,13 @@ class RlRunsFiles(TypedDict, total=False):
 def rl(
     words: RlWords,
     files: RlRunsFiles,
-    model: Annotated[
-        str | None,
-        Argument(
-            metavar="MODEL|config.json",
-            show_default=False,
-            help="A transformer (topoopt models), or the config.json of Hugging Face.",
-        ),
-    ] = None,
+    model: Annotated[str | None, TRANSFORMER] = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
     """Say how long a step of reinforcement learning takes, phase by phase, and what it waits for."""
     runs, out = files.get("runs"), files.get("out")
     if runs is not None:
-        _refuse_beside_runs(model, words)
+        refuse_beside_runs(model, words, defaults(RlWords))
         _predict_runs(runs, out, as_json)
         return
     if out is not None:
@@ -50,15 +42,6 @@ def rl(
     with progress("planning the step"):
         answer = topoopt.rl(model, **words)
     show(answer, as_json)
-
-
-def _refuse_beside_runs(model: str | None, words: Mapping[str, Any]) -> None:
-    """Refuse flags that the table of runs answers row by row."""
-    usual = defaults(RlWords)
-    flags = ["MODEL"] if model is not None else []
-    flags += [f"--{word.replace('_', '-')}" for word, value in words.items() if value != usual.get(word)]
-    if flags:
-        raise InvalidInput(f"{flags[0]}: with --runs, every row of the table says its own; leave it out")
 
 
 def _predict_runs(runs_file: str, out: str | None, as_json: bool) -> None:
@@ -75,14 +58,7 @@ def _predict_runs(runs_file: str, out: str | None, as_json: bool) -> None:
 @spread
 def finetune(
     words: FineTuneWords,
-    model: Annotated[
-        str,
-        Argument(
-            metavar="MODEL|config.json",
-            show_default=False,
-            help="A transformer (topoopt models), or the config.json of Hugging Face.",
-        ),
-    ],
+    model: Annotated[str, TRANSFORMER],
     out: Annotated[
         str | None,
         Option(

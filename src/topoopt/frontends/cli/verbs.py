@@ -141,6 +141,11 @@ def group(package: str, table: Mapping[str, str], text: str, commands: Commands 
     return verbs
 
 
+def lines_of(*verbs: Callable[..., None]) -> Mapping[str, str]:
+    """Return the table of verbs that are all in one module: of each the first paragraph of its docstring."""
+    return MappingProxyType({verb.__name__: help_of(verb).partition("\n\n")[0] for verb in verbs})
+
+
 def completed(table: Mapping[str, str]) -> tuple[Mapping[str, str], Commands]:
     """Return a table with the verbs of plug-ins in their places, and where the commands of these are.
 

@@ -5,13 +5,42 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, get_origin, is_typeddict
 
-from typer import Option
+from typer import Argument, Option
 
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NETWORKS  # noqa: F401 - texts contain its lists
 from topoopt.schema.words import DescribedWord, described
 
 NONE = "none"
+TRANSFORMER = Argument(
+    metavar="MODEL|config.json",
+    show_default=False,
+    help="A transformer (topoopt models), or the config.json of Hugging Face.",
+)
+"""The first word of verbs about transformers."""
+
+
+def refuse_beside_runs(
+    model: str | None, words: Mapping[str, Any], usual: Mapping[str, Any], of_one: Sequence[str] = ()
+) -> None:
+    """Refuse what a table of runs answers row by row: a model, and flags with another value than the usual one.
+
+    Parameters
+    ----------
+    of_one
+        Flags that no column of the table stands for.
+
+    Raises
+    ------
+    InvalidInput
+        With the first of them.
+    """
+    flags = ["MODEL"] if model is not None else []
+    flags += [f"--{word.replace('_', '-')}" for word, value in words.items() if value != usual.get(word)]
+    if flags and flags[0] in of_one:
+        raise InvalidInput(f"{flags[0]}: is for one way of training, not for a table of runs; leave it out")
+    if flags:
+        raise InvalidInput(f"{flags[0]}: with --runs, every row of the table says its own; leave it out")
 
 
 def spread(verb: Callable[..., None]) -> Callable[..., None]:
@@ -49,11 +78,13 @@ def spread(verb: Callable[..., None]) -> Callable[..., None]:
 def _parameter(described_word: DescribedWord) -> inspect.Parameter:
     """Return a word as typer's parameter."""
     word = described_word.word
+    # ``words`` as flags, and no brackets that would be markup
+    with_flags = re.sub(r"``(\w+)``", lambda word: "--" + word[1].replace("_", "-"), described_word.text)
     option = Option(
         *_flags(described_word),
         metavar=word.form,
         rich_help_panel=described_word.panel,
-        help=_help(described_word.text),
+        help=re.sub(r"\[(?=[a-z])", r"\\[", with_flags),
     )
     # the type of a flag's value: a number, or text
     if described_word.kind in (int, float, bool):
@@ -66,12 +97,6 @@ def _parameter(described_word: DescribedWord) -> inspect.Parameter:
         default=word.default,
         annotation=Annotated[kind if word.default is not None else kind | None, option],
     )
-
-
-def _help(text: str) -> str:
-    """Return a text with ``words`` as flags, and without brackets that would be markup."""
-    with_flags = re.sub(r"``(\w+)``", lambda word: "--" + word[1].replace("_", "-"), text)
-    return re.sub(r"\[(?=[a-z])", r"\\[", with_flags)
 
 
 def _flags(described_word: DescribedWord) -> Sequence[str]:

@@ -146,7 +146,7 @@ def compare(
     levels = checked_simulators(simulator, simulators)
     names = checked_fabrics(fabrics, levels)
     priced = pricing(words)
-    plan, options = _planned(model, words, on_progress)
+    plan, options = plan_from_file(model, words) or plan_without_baselines(model, words, on_progress)  # type: ignore[arg-type]
     return compare_fabrics(
         plan,
         options,
@@ -156,13 +156,6 @@ def compare(
         collective=collective,
         on_progress=on_progress,
     )
-
-
-def _planned(
-    model: Source | Plan, words: Mapping[str, Any], on_progress: Progress
-) -> tuple[Plan, SearchOptions]:
-    """Return the plan and the options of its search, which words may change."""
-    return plan_from_file(model, words) or plan_without_baselines(model, words, on_progress)  # type: ignore[arg-type]
 
 
 @checked_arguments

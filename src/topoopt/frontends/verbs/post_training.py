@@ -10,7 +10,7 @@ from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.limits import whole
 from topoopt.catalog import compared_by, find_accelerator, reference_interfaces
 from topoopt.frontends.verbs.llm import search
-from topoopt.frontends.verbs.llm.words import Transformer, model_of, system_of
+from topoopt.frontends.verbs.llm.words import Transformer, calibration_of, model_of, system_of
 from topoopt.frontends.verbs.plan import planned
 from topoopt.frontends.verbs.pricing import cluster_of, ownership_terms, pricing
 from topoopt.inference import Parallelism
@@ -48,7 +48,7 @@ from topoopt.search import (
     way_of_plan,
     way_of_search,
 )
-from topoopt.transformers import System, named_calibration, usual_precision
+from topoopt.transformers import System, usual_precision
 from topoopt.workloads.transformer import TransformerModel
 
 _SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "recompute", "zero", "framework")
@@ -159,12 +159,9 @@ def _request(model: Transformer, words: Mapping[str, Any]) -> RlRequest:
         words["gen_precision"],
     )
     given = {field: words[word] for word, field in _ROLLOUT.items() if word in words}
-    calibration = words.get("calibration")
     return RlRequest(
         job,
-        named_calibration(
-            None if calibration is None else os.fspath(calibration), system.accelerator
-        ).with_one_attention(None),
+        calibration_of(words, system.accelerator),
         constants,
         words.get("rollout_accelerators"),
         Parallelism(**given) if given else None,

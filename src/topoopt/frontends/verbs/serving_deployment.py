@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
@@ -40,13 +40,7 @@ def given_deployment(words: Mapping[str, Any]) -> DeploymentPart | None:
 
 def _pool(text: str, word: str) -> PoolPart:
     replicas, split = parse_pool(text, word)
-    return PoolPart(
-        replicas=replicas,
-        tensor=split.tensor,
-        pipeline=split.pipeline,
-        expert=split.expert,
-        attention_data=split.attention_data,
-    )
+    return PoolPart(replicas=replicas, **asdict(split))
 
 
 def engine_settings(words: Mapping[str, Any]) -> EngineSettings:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from topoopt.base.errors import InvalidInput, TopoOptError, check_known
@@ -23,7 +23,6 @@ from topoopt.inference import (
     Machine,
     NetworkQuestion,
     Objectives,
-    Parallelism,
     Priced,
     Question,
     RoleRule,
@@ -155,8 +154,8 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
         objectives,
         _limits(words, accelerators, given, mode),
         _way(words, system, servers),
-        _degrees(given.decode.split) if given else {},
-        _degrees((given.prefill or given.decode).split) if given else {},
+        asdict(given.decode.split) if given else {},
+        asdict((given.prefill or given.decode).split) if given else {},
         words.get("router"),
         failures,
         _server_failures(words.get("server_failures"), servers),
@@ -308,10 +307,6 @@ def _limits(
         replicas=given.decode.replicas,
         prefill_replicas=given.prefill.replicas if given.prefill else None,
     )
-
-
-def _degrees(split: Parallelism) -> dict[str, int]:
-    return {column.name: getattr(split, column.name) for column in fields(Parallelism)}
 
 
 def _way(words: Mapping[str, Any], system: System, servers: int) -> Way:

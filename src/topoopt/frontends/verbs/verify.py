@@ -69,21 +69,17 @@ def _subject(source: PlanSource, degree: int | None) -> Subject | VerificationAn
         return subject_of_plan(source)
     path = os.fspath(source)
     with expecting(path, "plan", "wiring"):
-        return _subject_of_file(path, degree)
-
-
-def _subject_of_file(path: str, degree: int | None) -> Subject | VerificationAnswer:
-    text = read_text(path)
-    document = parse_json(text, path, foreign=True) if text.lstrip().startswith("{") else None
-    if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("topoopt-plan/"):
-        made, ports = read_wiring_file(path, degree=degree)
-        whole = with_rings(made)
-        return subject_of_wiring(whole, ports, path, rings_found=len(whole.rings) > len(made.rings))
-    _refuse_degree(path, degree)
-    try:
-        return subject_of_plan(plan_from_mapping(checked(document, path), path), path, document)
-    except InvalidInput as error:
-        return unread(path, str(error).removeprefix(f"{path}: "))
+        text = read_text(path)
+        document = parse_json(text, path, foreign=True) if text.lstrip().startswith("{") else None
+        if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("topoopt-plan/"):
+            made, ports = read_wiring_file(path, degree=degree)
+            whole = with_rings(made)
+            return subject_of_wiring(whole, ports, path, rings_found=len(whole.rings) > len(made.rings))
+        _refuse_degree(path, degree)
+        try:
+            return subject_of_plan(plan_from_mapping(checked(document, path), path), path, document)
+        except InvalidInput as error:
+            return unread(path, str(error).removeprefix(f"{path}: "))
 
 
 def _refuse_degree(name: str, degree: int | None) -> None:

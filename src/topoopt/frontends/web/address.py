@@ -1,7 +1,7 @@
 """The address of a studio: host, port and token, checked before the libraries of its server are imported."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -31,7 +31,7 @@ class StudioAddress:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return {"url": self.url, "host": self.host, "port": self.port, "token": self.token}
+        return asdict(self)
 
 
 def check_address(port: int, token: str | None, longest_s: float | None) -> None:

@@ -13,13 +13,7 @@ from topoopt.finder import check_degree, wired_interfaces
 from topoopt.frontends.web.question import Question, machines_of, request_of_question
 from topoopt.jobs import Job
 from topoopt.pricing import Pricing
-from topoopt.search import (
-    PortEstimate,
-    PortNetwork,
-    few_strategies,
-    job_of,
-    port_estimate,
-)
+from topoopt.search import PortEstimate, PortNetwork, few_strategies, job_of, port_estimate
 from topoopt.topologies import fat_tree_arity, moore_average_hops
 from topoopt.workloads import ParallelStrategy
 

@@ -122,22 +122,12 @@ class StudioAnswer:
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""
         shown = [row.fabric for row in self.front]
+        asked = ("kind", "job", "accelerators", "accelerator", "unit", "units")
+        found = ("bound_s", "bound_words", "prices", "terms", "best", "sentence", "reason")
         return {
             "question": self.question.words,
             "command": command_line(self.question),
-            "kind": self.kind,
-            "job": self.job,
-            "accelerators": self.accelerators,
-            "accelerator": self.accelerator,
-            "unit": self.unit,
-            "units": self.units,
-            "bound_s": self.bound_s,
-            "bound_words": self.bound_words,
-            "prices": self.prices,
-            "terms": self.terms,
-            "best": self.best,
-            "sentence": self.sentence,
-            "reason": self.reason,
+            **{name: getattr(self, name) for name in (*asked, *found)},
             "accuracy": ACCURACY,
             "fabrics": [
                 {

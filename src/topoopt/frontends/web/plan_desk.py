@@ -84,10 +84,7 @@ class PlanState:
         """Return it as plain values; ``ahead`` is how many plans come before it."""
         return {
             "id": self.key,
-            "status": self.status,
-            "stage": self.stage,
-            "done": self.done,
-            "total": self.total,
+            **{name: getattr(self, name) for name in ("status", "stage", "done", "total")},
             "ahead": ahead,
             "message": self.message,
             "question": self.question.words,

@@ -234,7 +234,11 @@ def pool_traffic(
         stages += _handed_on(pool, replica, rate * one.boundary_bytes, n)
         for group in _expert_groups(pool, replica) if one.expert_layers else ():
             passes = rate * one.expert_layers / pool.parallelism.pipeline / pool.parallelism.expert_tensor
-            experts += _exchanged(model, group, passes, one, n, relayed, sent.loads)
+            assert model.experts is not None
+            there = server_copies(model.experts, group, n, relayed, sent.loads)
+            from_server = np.bincount(group, minlength=n) / len(group)
+            copies = passes * np.outer(from_server, there)
+            experts += np.asarray(copies * one.dispatch_bytes + copies.T * one.combine_bytes)
     for matrix in (experts, stages):
         np.fill_diagonal(matrix, 0.0)
     return ServingTraffic(n, {"experts": experts, "stages": stages}, merged_traffic(n, reduces).allreduce)
@@ -263,31 +267,6 @@ def _expert_groups(pool: Pool, replica: Ints) -> Ints:
 
 def _group(ranks: Ints, size_bytes: float) -> AllReduceGroup:
     return AllReduceGroup(tuple(np.unique(ranks).tolist()), round(size_bytes))
-
-
-def _exchanged(
-    model: TransformerModel,
-    group: Ints,
-    passes_per_s: float,
-    one: PassBytes,
-    servers: int,
-    relayed: bool,
-    loads: ExpertLoads | None,
-) -> Floats:
-    """Return the bytes a second that tokens take to the experts of a group and back, by pair of servers.
-
-    Parameters
-    ----------
-    group : int64 array, shape (expert,)
-        The server of each rank.
-    passes_per_s : float
-        Tokens a second times layers.
-    """
-    assert model.experts is not None
-    there = server_copies(model.experts, group, servers, relayed, loads)
-    from_server = np.bincount(group, minlength=servers) / len(group)
-    copies = passes_per_s * np.outer(from_server, there)
-    return np.asarray(copies * one.dispatch_bytes + copies.T * one.combine_bytes)
 
 
 def server_copies(

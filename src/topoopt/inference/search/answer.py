@@ -186,9 +186,9 @@ class ServingAnswer:
             "transfer_mean_s": float(run.transfer_s.mean()),
             "output_tokens_per_s": run.output_tokens_per_s,
             "accelerator_tokens_per_s": one.accelerator_tokens_per_s(run),
-            "user_tokens_per_s": _finite(user_tokens_per_s(run)),
+            "user_tokens_per_s": finite_or_none(user_tokens_per_s(run)),
             "accelerator_tokens_per_s_at_goodput": one.accelerator_tokens_per_s(one.at_goodput),
-            "user_tokens_per_s_at_goodput": _finite(user_tokens_per_s(one.at_goodput)),
+            "user_tokens_per_s_at_goodput": finite_or_none(user_tokens_per_s(one.at_goodput)),
             "usd_per_million_tokens": usd_per_million(usd_per_hour, run.output_tokens_per_s),
             "usd_per_million_tokens_at_goodput": usd_per_million(usd_per_hour, goodput * answer),
             "preempted": int(run.preempted.sum()),
@@ -236,10 +236,7 @@ class ServingAnswer:
             "objectives": asdict(objectives),
             "router": question.router or USUAL_ROUTER,
             "settings": asdict(question.machine.settings),
-            "meets": self.meets,
-            "splits": self.splits,
-            "screened": self.screened,
-            "usd_per_hour": self.usd_per_hour,
+            **{name: getattr(self, name) for name in ("meets", "splits", "screened", "usd_per_hour")},
             "deployment": deployment_json(self.best.candidate.deployment),
             "best": self.row(self.best, self.usd_per_hour),
             **(network_json(network) if network else {}),
@@ -255,23 +252,15 @@ class ServingAnswer:
 
 def network_json(network: NetworkQuestion) -> dict[str, Any]:
     """Return what is asked of networks as plain values."""
-    cluster = network.cluster
+    names = ("servers", "accelerators_per_server", "degree", "link_bandwidth_bps", "link_latency_s")
     return {
-        "servers": cluster.servers,
-        "accelerators_per_server": cluster.accelerators_per_server,
-        "degree": cluster.degree,
-        "link_bandwidth_bps": cluster.link_bandwidth_bps,
-        "link_latency_s": cluster.link_latency_s,
+        **{name: getattr(network.cluster, name) for name in names},
         "prices": network.priced.pricing.name,
     }
 
 
 def _named(name: str, values: np.ndarray[Any, Any]) -> dict[str, float | None]:
     return {f"{name}_{key}": value for key, value in spread_of(values).to_json().items()}
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def fabric_row(row: ServedFabric, rate_per_s: float) -> dict[str, Any]:

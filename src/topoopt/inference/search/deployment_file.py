@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import Field
@@ -108,14 +109,7 @@ def deployment_json(one: Deployment) -> dict[str, Any]:
 
 
 def _pool_json(pool: Pool) -> dict[str, int]:
-    split = pool.parallelism
-    return {
-        "replicas": pool.replicas,
-        "tensor": split.tensor,
-        "pipeline": split.pipeline,
-        "expert": split.expert,
-        "attention_data": split.attention_data,
-    }
+    return {"replicas": pool.replicas, **asdict(pool.parallelism)}
 
 
 def words_of(deployment: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 
 from topoopt.base.answers import Progress
 from topoopt.base.errors import Infeasible
@@ -11,7 +10,7 @@ from topoopt.inference.requests import Objectives
 from topoopt.inference.search.answer import RELIEFS, Relief, ServingAnswer, faster_network, relieved
 from topoopt.inference.search.candidates import candidates, pareto_front
 from topoopt.inference.search.closed_form import splits_of
-from topoopt.inference.search.fabric_choice import OnOneFabric, on_fabric, on_fabrics
+from topoopt.inference.search.fabric_choice import OnOneFabric, fleet_on_fabric, on_fabrics
 from topoopt.inference.search.goodput import (
     EXACT,
     MOST_BISECTED,
@@ -127,11 +126,7 @@ def _fleet_at(question: Question, found: Evaluated, row: ServedFabric | None, re
     if row is None:
         return lambda rate_per_s: fleet
     way = faster_network(row) if relief.sent > 1 else row
-    return partial(_on, fleet, way, question)
-
-
-def _on(fleet: Fleet, row: ServedFabric, question: Question, rate_per_s: float) -> Fleet:
-    return on_fabric(fleet, row, rate_per_s, question.router, question.server_failures)
+    return fleet_on_fabric(fleet, way, question)
 
 
 def measured_binding(

@@ -128,7 +128,7 @@ def _best_on(
             break
         row = promises[best].row
         one = by_deployment[row.deployment]
-        fleet_at: Callable[[float], Fleet] = partial(_fleet, question.fleet(one), row, question)
+        fleet_at = fleet_on_fabric(question.fleet(one), row, question)
         found = evaluated(question.demand, question.objectives, one, fleet_at)
         done[best] = found if _computes(row) else _bound_by_network(found, row)
     best = max(done, key=lambda index: (done[index].goodput_per_s, done[index].run.output_tokens_per_s))
@@ -148,8 +148,9 @@ def _promised(found: Sequence[Candidate], simulated: Sequence[Evaluated]) -> Ite
             yield Contender(rate, deployment)
 
 
-def _fleet(fleet: Fleet, row: ServedFabric, question: Question, rate_per_s: float) -> Fleet:
-    return on_fabric(fleet, row, rate_per_s, question.router, question.server_failures)
+def fleet_on_fabric(fleet: Fleet, row: ServedFabric, question: Question) -> Callable[[float], Fleet]:
+    """Return a fleet on a fabric by the rate, with the router and the failures that are asked for."""
+    return partial(on_fabric, fleet, row, router=question.router, failures=question.server_failures)
 
 
 def _computes(row: ServedFabric) -> bool:

@@ -205,6 +205,8 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
     rows[:, Replica.UP] = 1
     if fleet.prefill:
         rows[fleet.prefill.pool.replicas :, Replica.POOL] = 1
+    clock = np.zeros((replicas, len(Clock)))
+    clock[:, Clock.END] = layout.NEVER
     return State(
         tally=_counts(fleet, requests, blocks),
         number=_numbers(fleet),
@@ -216,7 +218,7 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
         block_first=requests.block_first if keeps else np.zeros(len(requests) + 1, np.int64),
         block=block.astype(np.int64),
         replica=rows,
-        clock=_clocks(replicas),
+        clock=clock,
         running=np.zeros((replicas, max(width, 1)), np.int64),
         pool=_pools(fleet),
         law=np.array(
@@ -324,12 +326,6 @@ def _request_rows(fleet: Fleet, requests: Requests) -> NDArray[np.int64]:
     rows[:, Request.TOTAL] = np.ceil((requests.output_tokens - 1) / fleet.settings.accepted_tokens)
     rows[:, Request.REPLICA] = rows[:, Request.SOURCE] = -1
     return rows
-
-
-def _clocks(replicas: int) -> NDArray[np.float64]:
-    clock = np.zeros((replicas, len(Clock)))
-    clock[:, Clock.END] = layout.NEVER
-    return clock
 
 
 def _pools(fleet: Fleet) -> NDArray[np.int64]:

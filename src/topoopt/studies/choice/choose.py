@@ -170,6 +170,7 @@ class Choice:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as one mapping."""
+        rows = {"next_cheaper": self.decision.cheaper, "next_dearer": self.decision.dearer}
         return {
             "servers": self.owner.servers,
             "machines": self.machines,
@@ -179,7 +180,11 @@ class Choice:
             "deadline_years": self.limits.deadline_years,
             "reference": self.reference.name,
             "choice": self._row(self.decision.point, True),
-            "decision": self._decision(),
+            "decision": {
+                "rule": self.decision.rule,
+                "network": self.decision.point.network.name,
+                **{key: None if row is None else self._beside(row) for key, row in rows.items()},
+            },
             "front": [point.network.name for point in self.front],
             "what_would_change_it": [turn.to_json() for turn in self.turns],
             "networks": self.rows(),
@@ -187,15 +192,6 @@ class Choice:
             "dropped": self.count(DROPPED),
             "left_out": self.count(LEFT_OUT),
             "plans": self.plans,
-        }
-
-    def _decision(self) -> dict[str, Any]:
-        """Return the decision with its neighbors on the front, and what each saves and loses."""
-        rows = {"next_cheaper": self.decision.cheaper, "next_dearer": self.decision.dearer}
-        return {
-            "rule": self.decision.rule,
-            "network": self.decision.point.network.name,
-            **{key: None if row is None else self._beside(row) for key, row in rows.items()},
         }
 
     def _beside(self, other: Evaluated) -> dict[str, Any]:

@@ -207,10 +207,7 @@ class Turn:
     def to_json(self) -> dict[str, Any]:
         """Return the turn as a mapping."""
         return {
-            "kind": self.kind,
-            "name": self.name,
-            "was": self.was,
-            "value": self.value,
+            **{name: getattr(self, name) for name in ("kind", "name", "was", "value")},
             "network": None if self.network is None else self.network.network.name,
             "certain": self.certain,
         }

@@ -237,7 +237,12 @@ class SweptTimes:
                 on_progress=self.store.on_progress,
                 mix_versions=self.store.mix_versions,
             )
-        found = self._stored()
+        with open_results(self.store.file) as opened:
+            rows = select(opened, ("digest", "status", "error", "iteration_time_s")).rows
+        found = {
+            str(digest): float(time_s) if status == OK else str(error)
+            for digest, status, error, time_s in rows
+        }
         return {one: found[self.points[one].digest] if one in self.points else TOO_MANY for one in wanted}
 
     def sizes(self, mix: Mix) -> tuple[tuple[float, float | None], ...]:
@@ -251,14 +256,6 @@ class SweptTimes:
             batch, sequence = next(row for row in of_job if row is not None)
             found.append((float(batch), float(batch) * sequence if sequence else None))
         return tuple(found)
-
-    def _stored(self) -> dict[str, Timed]:
-        with open_results(self.store.file) as opened:
-            rows = select(opened, ("digest", "status", "error", "iteration_time_s")).rows
-        return {
-            str(digest): float(time_s) if status == OK else str(error)
-            for digest, status, error, time_s in rows
-        }
 
 
 def swept_times(

@@ -168,15 +168,10 @@ class Owner:
         }
         if not self.with_servers:
             return how
+        energy = ("electricity_usd_per_kwh", "power_usage_effectiveness", "utilization", "interest_rate")
+        others = ("colocation_usd_per_kw_month", "maintenance_rate", "staff_usd_per_year", "storage_usd")
         return how | {
-            "electricity_usd_per_kwh": running.electricity_usd_per_kwh,
-            "power_usage_effectiveness": running.power_usage_effectiveness,
-            "utilization": running.utilization,
-            "interest_rate": running.interest_rate,
-            "colocation_usd_per_kw_month": running.colocation_usd_per_kw_month,
-            "maintenance_rate": running.maintenance_rate,
-            "staff_usd_per_year": running.staff_usd_per_year,
-            "storage_usd": running.storage_usd,
+            **{name: getattr(running, name) for name in (*energy, *others)},
             "left_out": list(running.left_out),
             "server": server.basis,
             "server_usd": server.usd,

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import find_optical_switch
@@ -185,11 +185,8 @@ def repairers() -> Mapping[str, Repairer]:
     >>> repairers()["remote-hands"].repair_s("nic") / 3600
     9.5
     """
-    words = ("name", "confidence", "source")
-    return {
-        row["name"]: Repairer(**{key: text if key in words else float(text) for key, text in row.items()})  # type: ignore[arg-type]
-        for row in packaged_rows("studies.failure", "repairers")
-    }
+    rows = packaged_rows("studies.failure", "repairers")
+    return {one.name: one for one in TypeAdapter(list[Repairer]).validate_python(rows)}
 
 
 def repaired_by(name: str, rates: FailureRates, servers: int) -> FailureRates:

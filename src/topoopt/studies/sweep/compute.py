@@ -33,15 +33,7 @@ from topoopt.search import (
 )
 from topoopt.simulation import SimulationOptions, collective_options, simulate
 from topoopt.studies.sweep.axes import request_of
-from topoopt.studies.sweep.point import (
-    FAILED,
-    INFEASIBLE,
-    OK,
-    Answer,
-    Point,
-    Task,
-    layout_values,
-)
+from topoopt.studies.sweep.point import FAILED, INFEASIBLE, OK, Answer, Point, Task, layout_values
 from topoopt.workloads import OperatorSplit, ParallelStrategy
 
 MOST_KEPT = 48

@@ -22,7 +22,7 @@ from topoopt.routing.forwarding import Followed, ForwardingTables, follow, forwa
 from topoopt.search import task_graph_of
 from topoopt.simulation import TRANSFER
 from topoopt.studies.verification.subject import Check, Routed, Subject, checked, counted
-from topoopt.topologies import Topology, broadcast_steps, reversed_links, topology_from_arrays
+from topoopt.topologies import broadcast_steps, links_among, reversed_links
 
 MOST_STEPS = 10_000_000
 """Links of all paths together up to which tables are made and followed: half a minute, and four gigabytes."""
@@ -89,28 +89,13 @@ def _transfers(subject: Subject, case: _Case) -> Transfers:
     algorithm, members = case
     if algorithm not in ON_WIRINGS:
         return transfers_of(ALGORITHMS[algorithm].schedules[0](len(members)))
-    inside = _among(subject.topology, members)
+    inside = links_among(subject.topology, members)
+    assert inside is not None, "the group's own links join it"
     back = reversed_links(inside)
     ports = int(max(np.bincount(ends, inside.ports).max() for ends in (inside.src, inside.dst)))
     chunks = max(broadcast_steps(wiring, ports).chunks for wiring in (inside, back))
     return one_after_the_other(
         broadcast_schedule(back, chunks).backwards(), broadcast_schedule(inside, chunks)
-    )
-
-
-def _among(topology: Topology, members: tuple[int, ...]) -> Topology:
-    """Return the links with both ends in a group, whose members are numbered from 0."""
-    place = np.full(topology.nodes, -1)
-    place[list(members)] = np.arange(len(members))
-    own = (place[topology.src] >= 0) & (place[topology.dst] >= 0)
-    ports = topology.ports[own]
-    return topology_from_arrays(
-        topology.family,
-        len(members),
-        np.repeat(place[topology.src[own]], ports),
-        np.repeat(place[topology.dst[own]], ports),
-        np.repeat(topology.bandwidth_bps[own] / ports, ports),
-        np.repeat(topology.latency_s[own], ports),
     )
 
 

@@ -191,10 +191,7 @@ class VerificationAnswer:
         """Return everything as one mapping."""
         return {
             "source": self.name,
-            "kind": self.kind,
-            "servers": self.servers,
-            "degree": self.degree,
-            "passed": self.passed,
+            **{name: getattr(self, name) for name in ("kind", "servers", "degree", "passed")},
             "checks": self._rows(),
         }
 

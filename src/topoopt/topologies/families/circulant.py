@@ -195,7 +195,8 @@ class _Search:
         answer = np.array(self.steps[: self.count])
         self.better(answer[None, :])
         while self.visits > 0:
-            here, before = self._random(rng), self.best
+            here: Ints32 = rng.choice(self.steps, self.count, replace=False).astype(np.int32)
+            before = self.best
             self.best = (self.servers, self.servers * self.servers)
             self.better(here[None, :])
             position = in_vain = 0
@@ -227,7 +228,3 @@ class _Search:
 
     def found(self, strides: Ints32 | Ints) -> tuple[int, ...]:
         return (*sorted(strides.tolist()), *self.also)
-
-    def _random(self, rng: np.random.Generator) -> Ints32:
-        drawn: Ints32 = rng.choice(self.steps, self.count, replace=False).astype(np.int32)
-        return drawn

@@ -21,6 +21,7 @@ offsets : int32 (sets, steps)   candidate circulants: each row the steps, 0..siz
 met_by, queue : int32 (size,)   room to work in; ``met_by`` enters as -1
 """
 
+from math import gcd
 from typing import NamedTuple
 
 import numpy as np
@@ -363,17 +364,10 @@ def _redraw(lift: Lift, state: Words, begin: int, size: int, i: int, group: int)
         others += lift.voltage[begin + k]
     for _ in range(64):
         drawn = _below(group, state)
-        if _gcd((others + drawn) % group, group) == 1:
+        if gcd((others + drawn) % group, group) == 1:
             lift.voltage[begin + i] = drawn
             return True
     return False
-
-
-@compiled
-def _gcd(a: int, b: int) -> int:
-    while a:
-        a, b = b % a, a
-    return b
 
 
 @compiled

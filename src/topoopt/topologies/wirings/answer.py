@@ -171,10 +171,7 @@ class WiringAnswer:
         wiring, hops = self.wiring, self.chosen.hops
         strides = wiring.recipe.get("strides")  # of a file, anything
         return {
-            "servers": wiring.servers,
-            "degree": wiring.degree,
-            "links": wiring.links,
-            "family": wiring.family,
+            **{name: getattr(wiring, name) for name in ("servers", "degree", "links", "family")},
             "strides": strides if isinstance(strides, list) else [],
             "diameter": hops.diameter,
             "average_hops": hops.average_hops,

@@ -1,7 +1,7 @@
 """The noun JobPhases: what a job sends on links in one iteration, and where that is known from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
@@ -77,12 +77,4 @@ def _of_link(link: str, profile: CommunicationProfile, measured: MeasuredProfile
 
 
 def _phases(profile: CommunicationProfile) -> list[dict[str, float]]:
-    return [
-        {
-            "start_s": phase.start_s,
-            "duration_s": phase.duration_s,
-            "bandwidth_bps": phase.bandwidth_bps,
-            "size_bytes": phase.size_bytes,
-        }
-        for phase in profile.phases
-    ]
+    return [{**asdict(phase), "size_bytes": phase.size_bytes} for phase in profile.phases]

@@ -198,15 +198,7 @@ def milp(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
     known = descent(problem, seed)
     if problem.cannot_be_less(problem.excess(known)):
         return known
-    taken = _taken(problem, counts)
-    ends = np.cumsum(counts)
-    shifts = [int(np.argmax(taken[end - count : end])) for end, count in zip(ends, counts, strict=True)]
-    better = descend(problem, shifts)
-    return tuple(better) if problem.excess(better) < problem.excess(known) else known
-
-
-def _taken(problem: RotationProblem, counts: tuple[int, ...]) -> Floats:
-    """Return 1 for the shift of each job that is taken, job after job."""
+    # a variable for each shift of each job, job after job: 1 for the one that is taken
     choices, angles = sum(counts), problem.angles
     none = np.zeros(choices)
     rows = np.repeat(np.arange(len(counts)), counts)
@@ -223,7 +215,11 @@ def _taken(problem: RotationProblem, counts: tuple[int, ...]) -> Floats:
     )
     if result.x is None:
         raise Infeasible(f"solver milp: HiGHS gave up: {result.message}; take descent")
-    return np.asarray(result.x[:choices])
+    taken = np.asarray(result.x[:choices])
+    ends = np.cumsum(counts)
+    shifts = [int(np.argmax(taken[end - count : end])) for end, count in zip(ends, counts, strict=True)]
+    better = descend(problem, shifts)
+    return tuple(better) if problem.excess(better) < problem.excess(known) else known
 
 
 AUTO = "auto"
