@@ -112,7 +112,7 @@ def test_a_fabric_without_a_price_has_a_bar_and_no_point() -> None:
     assert len(time_by_fabric(rows).series[0].x) == 2
     chart = cost_against_time(rows)
     assert [one.name for one in chart.series] == ["Pareto front", rows[0].name]
-    assert fabric_table(rows).rows[1][-4] == "–"
+    assert fabric_table(rows).rows[1][-3] == "–"
     assert not cost_against_time(rows[1:]).series
 
 

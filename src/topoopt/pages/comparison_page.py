@@ -15,7 +15,7 @@ from topoopt.pages.fabric_tables import (
 )
 from topoopt.pages.page import Notes, Page, Section, Tile
 from topoopt.pages.tables import bars, facts, inputs, number, table, text, trust_section, usd
-from topoopt.plans import ComparedFabric, Comparison, front_of_fabrics
+from topoopt.plans import SURE, ComparedFabric, Comparison, front_of_fabrics, standings_of
 
 TASKS = 3
 """Tasks of each fabric that are shown; more are in JSON."""
@@ -93,11 +93,16 @@ def headline(rows: tuple[ComparedFabric, ...], share: float | None = None) -> st
     ]
     if others:
         fastest = min(others, key=lambda row: row.outcome.iteration_time_s)
-        slower = sum(row.outcome.iteration_time_s > own.outcome.iteration_time_s for row in others)
+        apart = [its.faster_share or 0.0 for its in standings_of(rows)[1:]]
+        slower, tied = (
+            sum(share <= 1 - SURE for share in apart),
+            sum(1 - SURE < share < SURE for share in apart),
+        )
         ratio = fastest.outcome.iteration_time_s / own.outcome.iteration_time_s
         verb = "is" if slower == 1 else "are"
+        ties = f", {tied} {'ties' if tied == 1 else 'tie'} with it" if tied else ""
         sentences.append(
-            f"{slower} of the {len(others)} other fabrics {verb} slower; the fastest of them, {fastest.name}, takes "
+            f"{slower} of the {len(others)} other fabrics {verb} slower{ties}; the fastest, {fastest.name}, takes "
             f"{format_time(fastest.outcome.iteration_time_s)}, {ratio:.2f} × as long"
             + (f", for {usd(fastest.cost_usd)}." if fastest.cost_usd is not None else ".")
         )

@@ -11,7 +11,7 @@ from topoopt.pages.page import Notes, Table, Tile
 from topoopt.pages.tables import Column, Source, bars, joined, listed, number, table, text, usd
 from topoopt.plans import ComparedFabric, Outcome, front_of_fabrics, price_range_usd, standings_of
 
-BEATS, TIES = "beats it", "ties for less"
+BEATS, TIES = "beats it", "cheaper"
 """What the table says of a fabric that is cheaper than that of its first row in nine draws of ten: one that is faster
 with the same certainty, and one that is as fast as far as can be told."""
 
@@ -80,7 +80,7 @@ def fabric_table(rows: Sequence[ComparedFabric]) -> Table:
         *_times(rows),
         EXPOSED,
         PRICE,
-        *([text("from – to", price_range), text("front", standing(rows))] if len(rows) > 1 else []),
+        *([text("front", standing(rows))] if len(rows) > 1 else []),
         text("configuration") if configured else WHAT_IT_IS,
     )
 
@@ -97,6 +97,7 @@ def figure_table(rows: Sequence[ComparedFabric]) -> Table:
         number("busiest link", "outcome.link_bytes_max"),
         number("tax", "outcome.bandwidth_tax", ".3f"),
         PRICE,
+        text("80 % of price draws", price_range),
         text("routes"),
         text("Pareto", lambda row: "front" if row in front else ""),
         WHAT_IT_IS,
@@ -141,7 +142,7 @@ def fabric_notes(
 
     Circuits that change are beyond the analytic simulator.
     """
-    notes = front_notes(rows) + skipped_notes(skipped)
+    notes = front_notes(rows) + price_range_notes(rows) + skipped_notes(skipped)
     methods = dict.fromkeys(row.routes for row in rows if row.routes)
     on_each = (
         f"{method} on {_names(rows, [row for row in rows if row.routes == method])}" for method in methods
@@ -206,7 +207,17 @@ def standing(rows: Sequence[ComparedFabric]) -> Callable[[ComparedFabric], str |
 def price_range(row: NetworkRow) -> str | None:
     """Return between what the price of a network lies in eight draws of ten."""
     low, high = price_range_usd(row)
-    return None if low is None else f"{usd(low)} – {usd(high)}"
+    return None if low is None else f"{usd(low)} to {usd(high)}"
+
+
+def price_range_notes(rows: Sequence[NetworkRow]) -> tuple[Notes, ...]:
+    """Return between what prices lie, those of one range together; nothing where none is known."""
+    ranges: dict[str, list[str]] = {}
+    for row in rows:
+        if words := price_range(row):
+            ranges.setdefault(words, []).append(name_apart(rows)(row))
+    each = "; ".join(f"{', '.join(names)} {words}" for words, names in ranges.items())
+    return (Notes((f"80 % of price draws: {each}",)),) if each else ()
 
 
 def front_notes(rows: Sequence[ComparedFabric]) -> tuple[Notes, ...]:

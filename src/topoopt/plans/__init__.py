@@ -28,6 +28,7 @@ from topoopt.plans.plan_file import plan_to_mapping as plan_to_mapping
 from topoopt.plans.plan_file import read_plan as read_plan
 from topoopt.plans.plan_file import write_plan as write_plan
 from topoopt.plans.plan_wiring import plan_wiring as plan_wiring
+from topoopt.plans.verdict import SURE as SURE
 from topoopt.plans.verdict import Standing as Standing
 from topoopt.plans.verdict import dominates as dominates
 from topoopt.plans.verdict import dominators as dominators
