@@ -36,7 +36,6 @@ def test_faster_links_and_switches_that_reduce_help() -> None:
     assert usual / seconds(accelerators=8, accelerator="h200", nvls=True) == pytest.approx(
         NVLS_GAIN, rel=0.05
     )
-    assert seconds("all-gather", accelerators=8) == seconds("all-gather", accelerators=8, nvls=True)
     slow, fast = (
         seconds("all-to-all", accelerators=64, network_bandwidth=rate) for rate in ("200Gbps", "400Gbps")
     )
@@ -78,6 +77,11 @@ def test_both_doors_say_the_same(printed: Printed) -> None:
 def test_words_that_make_no_sense_are_one_line(words: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{said}"):
         topoopt.collective("allreduce", "1GB", **words)  # type: ignore[arg-type]
+
+
+def test_switches_reduce_only_for_an_allreduce() -> None:
+    with pytest.raises(InvalidInput, match="^nvls: NVSwitches reduce for an allreduce, not for all-gather"):
+        topoopt.collective("all-gather", "1GB", accelerators=8, nvls=True)
 
 
 def test_an_operation_and_its_bytes_are_needed() -> None:

@@ -245,6 +245,8 @@ def _among_accelerators(
     if settings.get("accelerators") is None:
         raise InvalidInput("accelerators: missing; say among how many, such as accelerators=64")
     check_known("fabric", settings["fabric"], ("ideal-switch", "rail", "fat-tree"))
+    if settings.get("nvls") and op != "allreduce":
+        raise InvalidInput(f"nvls: NVSwitches reduce for an allreduce, not for {op}; leave it out")
     name = settings.get("accelerator") or DEFAULT_ACCELERATOR
     rate = settings.get("network_bandwidth")
     system = usual_system(

@@ -52,8 +52,9 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     law, attention = settings["estimator"], settings.get("attention")
     check_known("estimator", law, ESTIMATORS)
     check_attention(attention)
-    if law == "apnet24" and "calibration" in settings:
-        raise InvalidInput("calibration: the published formula apnet24 takes none; leave it out")
+    for word in ("calibration", "no_overlap"):
+        if law == "apnet24" and settings.get(word):
+            raise InvalidInput(f"{word}: the published formula apnet24 takes none; leave it out")
     if law == "apnet24" and "loads" in settings:
         raise InvalidInput("loads: the published formula apnet24 has no term for experts; leave it out")
     transformer, system = model_of(model, settings), system_of(settings)
