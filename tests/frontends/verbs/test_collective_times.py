@@ -80,7 +80,7 @@ def test_words_that_make_no_sense_are_one_line(words: dict[str, object], said: s
 
 
 def test_switches_reduce_only_for_an_allreduce() -> None:
-    with pytest.raises(InvalidInput, match="^nvls: NVSwitches reduce for an allreduce, not for all-gather"):
+    with pytest.raises(InvalidInput, match=r"^nvls: NVSwitches reduce for an allreduce, not for all-gather"):
         topoopt.collective("all-gather", "1GB", accelerators=8, nvls=True)
 
 
