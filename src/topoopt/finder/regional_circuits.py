@@ -219,10 +219,7 @@ TIME_LIMIT_S = 60.0
 
 
 def best_regional_circuits(
-    demand_bytes: Demand,
-    ports: int,
-    circuit_bps: float,
-    electrical_bps: float,
+    demand_bytes: Demand, ports: int, circuit_bps: float, electrical_bps: float
 ) -> Circuits:
     """Return the circuits on which an all-to-all is done first, as :func:`exchange_time_s` counts.
 
@@ -274,12 +271,7 @@ def best_regional_circuits(
 
 
 def _rows(
-    demand: Demand,
-    first: Circuits,
-    second: Circuits,
-    ports: int,
-    circuit_bps: float,
-    electrical_bps: float,
+    demand: Demand, first: Circuits, second: Circuits, ports: int, circuit_bps: float, electrical_bps: float
 ) -> tuple[csr_array, Demand, Demand]:
     """Return the rows of the program with their upper and lower ends; the last column is T.
 

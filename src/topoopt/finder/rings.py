@@ -197,13 +197,7 @@ def tours(topology: Topology, routes: Routes, members: Ints, limit: int, seed: i
     return tuple(rings)
 
 
-def _lay(
-    routes: Routes,
-    members: Ints,
-    order: Ints,
-    hops: Ints32,
-    loads: _Loads,
-) -> Ring:
+def _lay(routes: Routes, members: Ints, order: Ints, hops: Ints32, loads: _Loads) -> Ring:
     """Return the ring that visits the members in this order, over the least loaded of the shortest paths."""
     visited = members[order].tolist()
     direct = hops[order, np.roll(order, -1)] == 1

@@ -164,10 +164,7 @@ _BYTES_OF_A_PAIR = 48
 
 
 def make_job(
-    graph: OperatorGraph,
-    cluster: ClusterSpec,
-    settings: JobSettings,
-    profiles: tuple[Profile, ...] = (),
+    graph: OperatorGraph, cluster: ClusterSpec, settings: JobSettings, profiles: tuple[Profile, ...] = ()
 ) -> Job:
     """Return the job of training a model of operators; see :func:`topoopt.jobs.operators_work`."""
     return Job(operators_work(graph, cluster, settings, profiles), cluster, settings)

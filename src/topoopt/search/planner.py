@@ -220,8 +220,7 @@ def make_plan(
     )
     if options.any_wiring:
         answer = min(
-            (answer, *rivals(searched_for, asked, answer, looked_at, baselines, options)),
-            key=preference_s,
+            (answer, *rivals(searched_for, asked, answer, looked_at, baselines, options)), key=preference_s
         )
     job, best, gradients = answer.job, answer.candidate, answer.gradients
     least = iteration_bounds(job, best.strategy, best.result)

@@ -81,11 +81,7 @@ def expected_error(result: SimResult) -> ExpectedError:
     graph = result.graph
     away = (graph.kind == TRANSFER) & (graph.src != graph.dst)
     size = np.diff(graph.member_first)
-    exchanged = np.where(
-        graph.collective == ALL_TO_ALL,
-        graph.size_bytes * np.maximum(size - 1, 0),
-        0,
-    )
+    exchanged = np.where(graph.collective == ALL_TO_ALL, graph.size_bytes * np.maximum(size - 1, 0), 0)
     moved = float(graph.size_bytes[away].sum() + exchanged.sum())
     share = moved / result.demanded_bytes if result.demanded_bytes else 0.0
     known = ALLREDUCE_ALONE if share == 0 else MOSTLY_ALLREDUCE if share < MANY else MANY_TRANSFERS

@@ -108,10 +108,7 @@ def _profile(
     graph: OperatorGraph, global_batch: float, accelerators_per_server: int, roofline: RooflineTimer
 ) -> OperatorTimer:
     return published_profile_timer(
-        graph,
-        global_batch=global_batch,
-        fallback=roofline,
-        accelerators_per_server=accelerators_per_server,
+        graph, global_batch=global_batch, fallback=roofline, accelerators_per_server=accelerators_per_server
     )
 
 

@@ -152,12 +152,7 @@ Links = dict[Pair, int]
 """How many links go from the first to the second server; of cables the lower server is the first."""
 
 
-def wire(
-    topology: Topology,
-    degree: int,
-    links: str,
-    interfaces_per_panel: int | None = None,
-) -> Wiring:
+def wire(topology: Topology, degree: int, links: str, interfaces_per_panel: int | None = None) -> Wiring:
     """Return the patches of a topology in an empty room.
 
     Parameters

@@ -188,11 +188,7 @@ def _replicas(step: PipelinedStep, known: Operations) -> tuple[Played, ...]:
         sent_s.reshape(-1, step.replicas).T, axis=0, return_index=True, return_inverse=True
     )
     played = [
-        _play(
-            step,
-            _pass_times(step, known.inside_s, row.reshape(2, -1)),
-            _queues(step, known, replica),
-        )
+        _play(step, _pass_times(step, known.inside_s, row.reshape(2, -1)), _queues(step, known, replica))
         for row, replica in zip(kinds, first.tolist(), strict=True)
     ]
     return tuple(played[index] for index in kind.ravel().tolist())

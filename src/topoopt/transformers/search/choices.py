@@ -74,10 +74,7 @@ class Choices:
         others = {name: value for name, value in values.items() if name in RARE_COLUMNS}
         single: dict[str, Any] = {name: (value,) for name, value in values.items() if name not in others}
         return replace(
-            self,
-            **single,
-            zero_in_pipelines=self.zero_in_pipelines or both,
-            others={**self.others, **others},
+            self, **single, zero_in_pipelines=self.zero_in_pipelines or both, others={**self.others, **others}
         )
 
 
