@@ -30,10 +30,9 @@ Demand = Floats
 def regional_circuits(demand_bytes: Demand, ports: int, saturated: str = "break") -> Circuits:
     """Return the circuits that follow a demand: one after the other for the pair that waits longest.
 
-    A pair waits for D/C, the bytes of both directions over its circuits: infinitely long without a circuit. Of
-    pairs that wait equally long the one of more bytes is first, then the one whose servers have more free ports (as
-    many pairs are alike where the demand is even), then the one of lower numbers. A pair that sends nothing gets
-    nothing.
+    A pair waits for D/C, the bytes of both directions over its circuits: infinitely long without a circuit. Of pairs
+    that wait equally long the one of more bytes is first, then the one whose servers have more free ports (as many
+    pairs are alike where the demand is even), then the one of lower numbers. A pair that sends nothing gets nothing.
 
     Parameters
     ----------

@@ -2,9 +2,8 @@
 
 The protocol Work: what a job does in an iteration, and what everyone may ask of it, whatever it is.
 
-The work of operators and of transformers is in ``work.py``.
-Higher packages keep what they add to a kind of work (its task graph, its search, its part of a plan file, its words on
-a page) in tables of their own, keyed by ``kind``.
+The work of operators and of transformers is in ``work.py``. Higher packages keep what they add to a kind of work (its
+task graph, its search, its part of a plan file, its words on a page) in tables of their own, keyed by ``kind``.
 """
 
 from dataclasses import dataclass

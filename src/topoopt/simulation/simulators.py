@@ -176,10 +176,9 @@ def choose_and_simulate(
 ) -> Choice:
     """Simulate with the cheapest simulator that is as good as packets, or near.
 
-    The analytic simulator runs first, every transfer over all its paths. If no link ever serves two
-    transfers at once, its times are closed forms, and stand.
-    Otherwise the flow simulator shares the links, each transfer on one path drawn for it, as packets have it
-    (unless the options ask for something else than ``spread``, the default).
+    The analytic simulator runs first, every transfer over all its paths. If no link ever serves two transfers at once,
+    its times are closed forms, and stand. Otherwise the flow simulator shares the links, each transfer on one path
+    drawn for it, as packets have it (unless the options ask for something else than ``spread``, the default).
 
     Raises
     ------

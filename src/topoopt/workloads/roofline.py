@@ -112,15 +112,9 @@ def _profile(
     )
 
 
-def _roofline(
-    graph: OperatorGraph, global_batch: float, accelerators_per_server: int, roofline: RooflineTimer
-) -> OperatorTimer:
-    return roofline
-
-
 COMPUTE_MODES: Mapping[str, Callable[[OperatorGraph, float, int, RooflineTimer], OperatorTimer]] = {
     "profile": _profile,
-    "roofline": _roofline,
+    "roofline": lambda graph, global_batch, accelerators_per_server, roofline: roofline,
 }
 """Timer by mode. ``profile``: the authors' A100 measurements in FP32, the roofline where there is none."""
 

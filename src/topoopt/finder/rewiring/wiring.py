@@ -43,10 +43,9 @@ class Patch:
 class Wiring:
     """What is patched through the panels of a room; panels may be optical switches.
 
-    Panel k takes the interfaces ``k·w .. k·w + w - 1`` of every server, where w is ``interfaces_per_panel``, and
-    joins ports of its own only. The paper's fabric has w = 1: interface i of every server goes to switch i of d.
-    Where cables cannot be divided among panels like that, as around an odd number of servers, two interfaces
-    have to share a panel.
+    Panel k takes the interfaces ``k·w .. k·w + w - 1`` of every server, where w is ``interfaces_per_panel``, and joins
+    ports of its own only. The paper's fabric has w = 1: interface i of every server goes to switch i of d. Where cables
+    cannot be divided among panels like that, as around an odd number of servers, two interfaces have to share a panel.
 
     Attributes
     ----------
