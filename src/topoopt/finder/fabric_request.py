@@ -239,9 +239,7 @@ def wired_interfaces(size: int, interfaces: int, links: str) -> int:
 
 def _allreduce_degree(traffic: Traffic, degree: int) -> int:
     ring_bytes, mp_bytes = traffic.allreduce_wire_bytes, traffic.mp_bytes
-    if not ring_bytes:
-        return 1
-    return max(1, math.ceil(degree * ring_bytes / (ring_bytes + mp_bytes)))
+    return max(1, math.ceil(degree * ring_bytes / (ring_bytes + mp_bytes))) if ring_bytes else 1
 
 
 def _whole_rings(interfaces: int, most: int, ring: int) -> int:

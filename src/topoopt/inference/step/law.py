@@ -96,11 +96,11 @@ def step_table(
         float(cached) / parallelism.attention_data,
         float(pairs) / parallelism.attention_data,
         parallelism.pipeline,
-        _halves(rows, law, tokens, own) if settings.two_batch_overlap else None,
+        _halves(rows, law, tokens) if settings.two_batch_overlap else None,
     )
 
 
-def _halves(rows: Replica, law: Constants, tokens: Floats, own: Floats) -> Halves:
+def _halves(rows: Replica, law: Constants, tokens: Floats) -> Halves:
     works, sends = halves_s(rows, law, tokens, decoding=True)
     reads, brings = halves_s(rows, law, tokens, decoding=False)
     return Halves(
