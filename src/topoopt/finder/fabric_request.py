@@ -133,11 +133,10 @@ Shares = dict[tuple[int, ...], int]
 def proportional(traffic: Traffic, degree: int, links: str) -> Shares:
     """Divide the degree as AllReduce and model-parallel bytes on the wire stand to each other.
 
-    d_A = max(1, ceil(d · AllReduce / (AllReduce + MP))), rounded up to whole rings but not above the degree;
-    then group by group, the largest first: ceil(d_A · its share), until its members have none left;
-    what remains goes round by round to the groups that can still take a ring. If no group that got
-    interfaces spans all servers, one ring's worth is set aside first for a ring of all servers: it keeps
-    the fabric connected.
+    d_A = max(1, ceil(d · AllReduce / (AllReduce + MP))), rounded up to whole rings but not above the degree; then group
+    by group, the largest first: ceil(d_A · its share), until its members have none left; what remains goes round by
+    round to the groups that can still take a ring. If no group that got interfaces spans all servers, one ring's worth
+    is set aside first for a ring of all servers: it keeps the fabric connected.
 
     References
     ----------
@@ -240,9 +239,7 @@ def wired_interfaces(size: int, interfaces: int, links: str) -> int:
 
 def _allreduce_degree(traffic: Traffic, degree: int) -> int:
     ring_bytes, mp_bytes = traffic.allreduce_wire_bytes, traffic.mp_bytes
-    if not ring_bytes:
-        return 1
-    return max(1, math.ceil(degree * ring_bytes / (ring_bytes + mp_bytes)))
+    return max(1, math.ceil(degree * ring_bytes / (ring_bytes + mp_bytes))) if ring_bytes else 1
 
 
 def _whole_rings(interfaces: int, most: int, ring: int) -> int:

@@ -30,10 +30,9 @@ Demand = Floats
 def regional_circuits(demand_bytes: Demand, ports: int, saturated: str = "break") -> Circuits:
     """Return the circuits that follow a demand: one after the other for the pair that waits longest.
 
-    A pair waits for D/C, the bytes of both directions over its circuits: infinitely long without a circuit. Of
-    pairs that wait equally long the one of more bytes is first, then the one whose servers have more free ports (as
-    many pairs are alike where the demand is even), then the one of lower numbers. A pair that sends nothing gets
-    nothing.
+    A pair waits for D/C, the bytes of both directions over its circuits: infinitely long without a circuit. Of pairs
+    that wait equally long the one of more bytes is first, then the one whose servers have more free ports (as many
+    pairs are alike where the demand is even), then the one of lower numbers. A pair that sends nothing gets nothing.
 
     Parameters
     ----------
@@ -219,10 +218,7 @@ TIME_LIMIT_S = 60.0
 
 
 def best_regional_circuits(
-    demand_bytes: Demand,
-    ports: int,
-    circuit_bps: float,
-    electrical_bps: float,
+    demand_bytes: Demand, ports: int, circuit_bps: float, electrical_bps: float
 ) -> Circuits:
     """Return the circuits on which an all-to-all is done first, as :func:`exchange_time_s` counts.
 
@@ -274,12 +270,7 @@ def best_regional_circuits(
 
 
 def _rows(
-    demand: Demand,
-    first: Circuits,
-    second: Circuits,
-    ports: int,
-    circuit_bps: float,
-    electrical_bps: float,
+    demand: Demand, first: Circuits, second: Circuits, ports: int, circuit_bps: float, electrical_bps: float
 ) -> tuple[csr_array, Demand, Demand]:
     """Return the rows of the program with their upper and lower ends; the last column is T.
 

@@ -38,13 +38,12 @@ def lay_rings(
 ) -> tuple[Ring, ...]:
     """Return at least one and at most ``rings`` rings, over which the group's AllReduce is split equally.
 
-    Rings of all servers that the topology knows are taken as they are, all of them. On a fabric with switches it
-    is a ring in member order for each link of a server. On what TopologyFinder wired it is the stride rings over
-    direct links, as in the paper; a regular sub-group of a circulant gets rings over shortest coin sequences.
-    Everywhere else the busiest link carries as small a part as one of these can reach: stride rings over direct
-    links, both ways around edge-disjoint Hamiltonian cycles (where fibers have none back, one way), short tours, one
-    ring in member order. A sub-group that has stride rings gets no others with relays, for these load its neighbors'
-    links.
+    Rings of all servers that the topology knows are taken as they are, all of them. On a fabric with switches it is a
+    ring in member order for each link of a server. On what TopologyFinder wired it is the stride rings over direct
+    links, as in the paper; a regular sub-group of a circulant gets rings over shortest coin sequences. Everywhere else
+    the busiest link carries as small a part as one of these can reach: stride rings over direct links, both ways around
+    edge-disjoint Hamiltonian cycles (where fibers have none back, one way), short tours, one ring in member order. A
+    sub-group that has stride rings gets no others with relays, for these load its neighbors' links.
 
     Parameters
     ----------
@@ -197,13 +196,7 @@ def tours(topology: Topology, routes: Routes, members: Ints, limit: int, seed: i
     return tuple(rings)
 
 
-def _lay(
-    routes: Routes,
-    members: Ints,
-    order: Ints,
-    hops: Ints32,
-    loads: _Loads,
-) -> Ring:
+def _lay(routes: Routes, members: Ints, order: Ints, hops: Ints32, loads: _Loads) -> Ring:
     """Return the ring that visits the members in this order, over the least loaded of the shortest paths."""
     visited = members[order].tolist()
     direct = hops[order, np.roll(order, -1)] == 1
@@ -242,10 +235,9 @@ def is_regular(topology: Topology, members: Ints) -> bool:
 def coin_patterns(servers: int, offsets: tuple[int, ...], size: int, limit: int) -> tuple[Pattern, ...]:
     """Return how the rings of a sub-group of ``size`` are laid, most balanced first.
 
-    Of all strides those of fewest hops are kept, with all their shortest coin multisets. Picks are made
-    one by one, each with its negation (the same path walked backwards) where all of its coins can be
-    negated, such that the offsets are loaded as equally as possible; picks that would load some offset
-    more than fewer rings do are left out.
+    Of all strides those of fewest hops are kept, with all their shortest coin multisets. Picks are made one by one,
+    each with its negation (the same path walked backwards) where all of its coins can be negated, such that the offsets
+    are loaded as equally as possible; picks that would load some offset more than fewer rings do are left out.
 
     References
     ----------

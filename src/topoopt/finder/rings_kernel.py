@@ -193,15 +193,7 @@ def _merge_cycles(cables: Cables, room: Room, sets: int, budget: int) -> None:
 
 
 @compiled
-def _label_cycles(
-    first: Ints,
-    cable: Ints,
-    other: Ints,
-    color: Ints,
-    c: int,
-    label: Ints,
-    row: int,
-) -> int:
+def _label_cycles(first: Ints, cable: Ints, other: Ints, color: Ints, c: int, label: Ints, row: int) -> int:
     """Number the cycles of a set from 1 and label the members with them; return how many there are."""
     size = label.shape[1]
     for v in range(size):
@@ -229,14 +221,7 @@ def _next_on_cycle(first: Ints, cable: Ints, color: Ints, c: int, v: int, came: 
 
 @compiled
 def _any_cable(
-    first: Ints,
-    cable: Ints,
-    color: Ints,
-    c: int,
-    v: int,
-    walked: Ints,
-    trail: int,
-    state: Ints,
+    first: Ints, cable: Ints, color: Ints, c: int, v: int, walked: Ints, trail: int, state: Ints
 ) -> int:
     """Return where a cable of the set at v stands that this trail has not walked, -1 if there is none."""
     ports = first[v + 1] - first[v]

@@ -167,12 +167,7 @@ STRIDE_RULES: Mapping[str, StrideRule] = {"best": best, "nearest": nearest, "low
 
 
 def select_permutations(
-    size: int,
-    degree: int,
-    *,
-    links: str = "duplex",
-    rule: str = "best",
-    demand_bytes: Floats | None = None,
+    size: int, degree: int, *, links: str = "duplex", rule: str = "best", demand_bytes: Floats | None = None
 ) -> tuple[int, ...]:
     """Return the strides on which a group of ``size`` spends ``degree`` interfaces of every member.
 
@@ -256,11 +251,7 @@ def demand_by_distance(traffic: Traffic) -> Floats:
 
 
 def fit_demand(
-    size: int,
-    strides: tuple[int, ...],
-    links: str,
-    also: tuple[int, ...],
-    demand_bytes: Floats,
+    size: int, strides: tuple[int, ...], links: str, also: tuple[int, ...], demand_bytes: Floats
 ) -> tuple[int, ...]:
     """Return the strides times the unit u (mod size) that minimize bytes × hops; u = 1 if none is better.
 

@@ -73,13 +73,7 @@ def _moved(
 
 
 @entry
-def take_circuits(
-    demand: Floats,
-    src_free: Ints,
-    dst_free: Ints,
-    circuits: Ints,
-    best: Ints,
-) -> None:
+def take_circuits(demand: Floats, src_free: Ints, dst_free: Ints, circuits: Ints, best: Ints) -> None:
     """Give the pair of most demand a circuit and halve its demand, until ports or demand run out.
 
     Of equal pairs the first in order of (src, dst). One array for both ``free`` serves duplex circuits, with

@@ -12,10 +12,9 @@ from topoopt.base.errors import InvalidInput
 def totient_perms(size: int) -> Ints:
     """Return the strides that walk a ring through every member of a group, ascending, shape (φ(size),).
 
-    A ring of stride ``p`` joins member ``i`` to member ``(i + p) % size`` (positions in the sorted list of
-    members). It meets all of them exactly when ``p`` and ``size`` share no factor. The paper keeps only 1 and the
-    primes at large scale; here all stay, since the rules that choose among them are quick enough. The array is not
-    to be written to.
+    A ring of stride ``p`` joins member ``i`` to member ``(i + p) % size`` (positions in the sorted list of members). It
+    meets all of them exactly when ``p`` and ``size`` share no factor. The paper keeps only 1 and the primes at large
+    scale; here all stay, since the rules that choose among them are quick enough. The array is not to be written to.
 
     Raises
     ------

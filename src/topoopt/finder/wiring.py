@@ -73,10 +73,7 @@ def match_directed(demand_bytes: Floats) -> _Pairs:
     return src.astype(np.int64), dst.astype(np.int64)
 
 
-MATCHINGS: Mapping[str, Callable[[Floats], _Pairs]] = {
-    "duplex": match_duplex,
-    "directed": match_directed,
-}
+MATCHINGS: Mapping[str, Callable[[Floats], _Pairs]] = {"duplex": match_duplex, "directed": match_directed}
 
 
 def _blossom(weight: Floats) -> Ints:

@@ -273,7 +273,8 @@ def _answers(model: str, words: Mapping[str, Any], figure: DeploymentFigure) -> 
             for one, sent_s in zip(batches.tolist(), network, strict=True)
         ]
     )
-    in_time = np.flatnonzero(step_s <= (np.inf if figure.batch else _tpot_s(words)))
+    most_s = np.inf if figure.batch else float(words["slo_tpot"].removesuffix("ms")) / 1e3
+    in_time = np.flatnonzero(step_s <= most_s)
     at = int(in_time[-1]) if len(in_time) else 0
     table, one = row.laws.decode, float(batches[at])
     assert table.halves is not None
@@ -287,10 +288,6 @@ def _answers(model: str, words: Mapping[str, Any], figure: DeploymentFigure) -> 
         f"caches {1e3 * table.decode_s_per_token * one * cached:.1f} ms, all else that is computed "
         f"{1e3 * works:.1f} ms, dispatch and combine {1e3 * sends:.1f} ms behind these",
     )
-
-
-def _tpot_s(words: Mapping[str, Any]) -> float:
-    return float(words["slo_tpot"].removesuffix("ms")) / 1e3
 
 
 def _load(figure: DeploymentFigure) -> RequestLoad:

@@ -27,9 +27,10 @@ class Halves:
     prefill_sends_s: Floats
     layers: int
 
-    def together_s(self, works: Floats | float, sends: Floats | float) -> Floats:
-        """Return the longer of both, and of the shorter what no other half covers: that of one half in one layer."""
-        return np.asarray(np.maximum(works, sends) + np.minimum(works, sends) / (2 * self.layers))
+
+def overlapped_s(layers: Floats | int, works: Floats | float, sends: Floats | float) -> Floats:
+    """Return the longer of both, and of the shorter what no other half covers: that of one half in one layer."""
+    return np.asarray(np.maximum(works, sends) + np.minimum(works, sends) / (2 * layers))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +84,7 @@ class StepTable:
         if self.halves:
             works = self.at(batch, self.halves.decode_works_s) + caches_s
             sends = self.at(batch, self.halves.decode_sends_s) + network_s
-            alone = min(alone, self.halves.together_s(works, sends))
+            alone = min(alone, overlapped_s(self.halves.layers, works, sends))
         return float(alone + self.at(batch, self.head_s))
 
     def prefill_s(self, prompt_tokens: float, prompts: float = 1.0, network_s: float = 0.0) -> float:
@@ -93,7 +94,7 @@ class StepTable:
         if self.halves:
             works = self.at(prompt_tokens, self.halves.prefill_works_s) + pairs_s
             sends = self.at(prompt_tokens, self.halves.prefill_sends_s) + network_s
-            alone = min(alone, self.halves.together_s(works, sends))
+            alone = min(alone, overlapped_s(self.halves.layers, works, sends))
         return float(alone + self.at(prompts, self.head_s))
 
     def with_network(self, decode_s: Floats, prefill_s: Floats) -> StepTable:
@@ -105,9 +106,11 @@ class StepTable:
                 decode_sends_s=halves.decode_sends_s + decode_s,
                 prefill_sends_s=halves.prefill_sends_s + prefill_s,
             )
-            base_s = np.minimum(base_s, halves.together_s(halves.decode_works_s, halves.decode_sends_s))
+            base_s = np.minimum(
+                base_s, overlapped_s(halves.layers, halves.decode_works_s, halves.decode_sends_s)
+            )
             prefill_base_s = np.minimum(
-                prefill_base_s, halves.together_s(halves.prefill_works_s, halves.prefill_sends_s)
+                prefill_base_s, overlapped_s(halves.layers, halves.prefill_works_s, halves.prefill_sends_s)
             )
         return replace(self, base_s=base_s, prefill_base_s=prefill_base_s, halves=halves)
 

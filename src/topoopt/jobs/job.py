@@ -2,9 +2,8 @@
 
 The protocol Work: what a job does in an iteration, and what everyone may ask of it, whatever it is.
 
-The work of operators and of transformers is in ``work.py``.
-Higher packages keep what they add to a kind of work (its task graph, its search, its part of a plan file, its words on
-a page) in tables of their own, keyed by ``kind``.
+The work of operators and of transformers is in ``work.py``. Higher packages keep what they add to a kind of work (its
+task graph, its search, its part of a plan file, its words on a page) in tables of their own, keyed by ``kind``.
 """
 
 from dataclasses import dataclass
@@ -164,10 +163,7 @@ _BYTES_OF_A_PAIR = 48
 
 
 def make_job(
-    graph: OperatorGraph,
-    cluster: ClusterSpec,
-    settings: JobSettings,
-    profiles: tuple[Profile, ...] = (),
+    graph: OperatorGraph, cluster: ClusterSpec, settings: JobSettings, profiles: tuple[Profile, ...] = ()
 ) -> Job:
     """Return the job of training a model of operators; see :func:`topoopt.jobs.operators_work`."""
     return Job(operators_work(graph, cluster, settings, profiles), cluster, settings)

@@ -336,10 +336,7 @@ def layout_name(configuration: Words) -> str:
 
 
 def operators_work(
-    graph: OperatorGraph,
-    cluster: ClusterSpec,
-    settings: JobSettings,
-    profiles: tuple[Profile, ...] = (),
+    graph: OperatorGraph, cluster: ClusterSpec, settings: JobSettings, profiles: tuple[Profile, ...] = ()
 ) -> OperatorsWork:
     """Return the operators, timed as the settings say, or by the user's own ``profiles``.
 

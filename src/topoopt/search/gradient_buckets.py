@@ -94,13 +94,7 @@ def sizes_elsewhere(job: Job, gradients: GradientChoice) -> tuple[int, ...]:
     return own, DDP_BUCKET_BYTES if own <= small else small
 
 
-def settled(
-    job: Job,
-    row: Baseline,
-    fabric: Fabric,
-    seed: int,
-    fidelity: Fidelity,
-) -> Baseline:
+def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fidelity) -> Baseline:
     """Return a baseline with the fastest of some buckets, and an algorithm for each message where that is worth it.
 
     On circuits that change, both stay as they are.

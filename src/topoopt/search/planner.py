@@ -220,8 +220,7 @@ def make_plan(
     )
     if options.any_wiring:
         answer = min(
-            (answer, *rivals(searched_for, asked, answer, looked_at, baselines, options)),
-            key=preference_s,
+            (answer, *rivals(searched_for, asked, answer, looked_at, baselines, options)), key=preference_s
         )
     job, best, gradients = answer.job, answer.candidate, answer.gradients
     least = iteration_bounds(job, best.strategy, best.result)
@@ -262,9 +261,8 @@ def compare_job(
     """Return the job on each fabric, in the order asked for, each with a strategy searched for it.
 
     A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out, or an error
-    where it is ``required``.
-    For a transformer every layout is tried on every fabric. At the end other gradient
-    buckets are tried, and an algorithm for each message, where the fidelity says so.
+    where it is ``required``. For a transformer every layout is tried on every fabric. At the end other gradient buckets
+    are tried, and an algorithm for each message, where the fidelity says so.
     """
     layouts = job.work.choices(job.cluster.servers)
     built, skipped = compare(

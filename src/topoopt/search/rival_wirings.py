@@ -107,8 +107,7 @@ def _as_on_baseline(job: Job, row: Baseline, plugged_in: Candidate) -> SettledAn
     """Return a baseline as a plan, with the buckets and algorithms that it has itself.
 
     What chooses for itself leaves algorithms that save less than
-    :data:`~topoopt.search.gradient_buckets.WORTH_ALGORITHMS`
-    with the buckets that are the best for rings.
+    :data:`~topoopt.search.gradient_buckets.WORTH_ALGORITHMS` with the buckets that are the best for rings.
     """
     own = job_of_baseline(job, row)
     collective = QUICKEST if row.outcome.algorithms else "stepped"

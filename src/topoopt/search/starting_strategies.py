@@ -59,16 +59,9 @@ def tensor_parallel_starts(job: Job) -> tuple[ParallelStrategy, ...]:
     rows = []
     for dim in ("in", "out"):
         if any(dim in op.splits for op in operators_of(job).graph.operators):
-            rows += [_tensor_parallel(job, start, k, dim) for k in START_CHANNEL_DEGREES if servers % k == 0]
+            degrees = [k for k in START_CHANNEL_DEGREES if servers % k == 0]
+            rows += [split_layers(job, start, k, dim, range(len(start.splits))) for k in degrees]
     return tuple(rows)
-
-
-def _tensor_parallel(job: Job, start: ParallelStrategy, degree: int, dim: str) -> ParallelStrategy:
-    splits = [
-        OperatorSplit(max(split.batch_degree // degree, 1), 0, degree, dim) if dim in op.splits else split
-        for op, split in zip(operators_of(job).graph.operators, start.splits, strict=True)
-    ]
-    return ParallelStrategy(start.servers, tuple(splits))
 
 
 def fits(job: Job, strategy: ParallelStrategy) -> bool:

@@ -81,11 +81,7 @@ def expected_error(result: SimResult) -> ExpectedError:
     graph = result.graph
     away = (graph.kind == TRANSFER) & (graph.src != graph.dst)
     size = np.diff(graph.member_first)
-    exchanged = np.where(
-        graph.collective == ALL_TO_ALL,
-        graph.size_bytes * np.maximum(size - 1, 0),
-        0,
-    )
+    exchanged = np.where(graph.collective == ALL_TO_ALL, graph.size_bytes * np.maximum(size - 1, 0), 0)
     moved = float(graph.size_bytes[away].sum() + exchanged.sum())
     share = moved / result.demanded_bytes if result.demanded_bytes else 0.0
     known = ALLREDUCE_ALONE if share == 0 else MOSTLY_ALLREDUCE if share < MANY else MANY_TRANSFERS
@@ -180,10 +176,9 @@ def choose_and_simulate(
 ) -> Choice:
     """Simulate with the cheapest simulator that is as good as packets, or near.
 
-    The analytic simulator runs first, every transfer over all its paths. If no link ever serves two
-    transfers at once, its times are closed forms, and stand.
-    Otherwise the flow simulator shares the links, each transfer on one path drawn for it, as packets have it
-    (unless the options ask for something else than ``spread``, the default).
+    The analytic simulator runs first, every transfer over all its paths. If no link ever serves two transfers at once,
+    its times are closed forms, and stand. Otherwise the flow simulator shares the links, each transfer on one path
+    drawn for it, as packets have it (unless the options ask for something else than ``spread``, the default).
 
     Raises
     ------

@@ -321,9 +321,7 @@ def find_cycle(graph: TaskGraph) -> tuple[int, ...]:
 
 def start_order(tasks: int, seed: int) -> Ints:
     """Return the tasks in the order of a seed; seed 0 keeps that of their numbers, shape (tasks,)."""
-    if seed == 0:
-        return np.arange(tasks)
-    return np.random.default_rng(seed).permutation(tasks)
+    return np.arange(tasks) if seed == 0 else np.random.default_rng(seed).permutation(tasks)
 
 
 def renumbered(graph: TaskGraph, order: Ints) -> TaskGraph:

@@ -48,12 +48,10 @@ class ConfigurationTable:
     """Configurations by columns, each an array of shape (configurations,), or () where all of them are alike.
 
     ``recompute`` holds the bits of :func:`~topoopt.transformers.recomputation_bits`. ``precision``, ``context``,
-    ``schedule``,
-    ``exchange``, ``dispatch``, ``weights``, ``gradients``, ``moments``, ``activation_inputs`` and ``adapters`` hold
-    indices of their words in :data:`~topoopt.catalog.PRECISIONS`, ``CONTEXTS``, ``SCHEDULES``, ``EXCHANGES``,
-    ``STORED_PRECISIONS`` and ``ADAPTERS``; switches 0 or 1; the others as in
-    :class:`~topoopt.transformers.Configuration`.
-    ``tp`` to ``precision`` always have a row axis.
+    ``schedule``, ``exchange``, ``dispatch``, ``weights``, ``gradients``, ``moments``, ``activation_inputs`` and
+    ``adapters`` hold indices of their words in :data:`~topoopt.catalog.PRECISIONS`, ``CONTEXTS``, ``SCHEDULES``,
+    ``EXCHANGES``, ``STORED_PRECISIONS`` and ``ADAPTERS``; switches 0 or 1; the others as in
+    :class:`~topoopt.transformers.Configuration`. ``tp`` to ``precision`` always have a row axis.
     """
 
     tp: Ints
@@ -125,10 +123,6 @@ RARE_COLUMNS = tuple(_DEFAULTS)
 """Columns that a search does not vary, but takes as they are given."""
 
 
-def _word_of(words: Sequence[str]) -> Callable[[int], str]:
-    return words.__getitem__
-
-
 _TO_COLUMN: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(COLUMNS, int),
     **dict.fromkeys(FLOATS, float),
@@ -139,7 +133,7 @@ _FROM_COLUMN: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(COLUMNS, int),
     **dict.fromkeys(FLOATS, float),
     **dict.fromkeys(("sequence_parallel", "overlap_experts", "graphs"), bool),
-    **{name: _word_of(words) for name, words in _WORDS.items()},
+    **{name: words.__getitem__ for name, words in _WORDS.items()},
     "recompute": recomputation_word,
 }
 

@@ -180,10 +180,7 @@ LATEST = 100_000
 """The latest iteration that :func:`loads_at` goes to, step by step."""
 
 
-def loads_over_iterations(
-    first: ExpertLoads,
-    seed: int = 0,
-) -> Iterator[ExpertLoads]:
+def loads_over_iterations(first: ExpertLoads, seed: int = 0) -> Iterator[ExpertLoads]:
     """Yield loads of iteration 0, 1, 2 … without end; they wander, and grow more uniform.
 
     In each layer the logarithms of the shares are ``spread(i)·z(i)``. ``z`` is an autoregressive walk of unit

@@ -8,9 +8,7 @@ from topoopt.workloads.device_profile import MeasuredOperator as MeasuredOperato
 from topoopt.workloads.device_profile import OperatorSignature as OperatorSignature
 from topoopt.workloads.device_profile import PartSize as PartSize
 from topoopt.workloads.device_profile import PartTime as PartTime
-from topoopt.workloads.device_profile import (
-    device_profile_from_mapping as device_profile_from_mapping,
-)
+from topoopt.workloads.device_profile import device_profile_from_mapping as device_profile_from_mapping
 from topoopt.workloads.device_profile import device_profile_of as device_profile_of
 from topoopt.workloads.device_profile import device_profile_schema as device_profile_schema
 from topoopt.workloads.device_profile import device_profile_to_mapping as device_profile_to_mapping

@@ -41,8 +41,7 @@ class OperatorTimer(Protocol):
 def backward_factor(op: Operator) -> float:
     """Return how many times the forward operations a backward pass costs.
 
-    Twice where there are weights (a gradient for the input and one for the weights) or two inputs, else
-    once.
+    Twice where there are weights (a gradient for the input and one for the weights) or two inputs, else once.
     """
     return 2.0 if op.weights or op.kind in TWO_GRADIENTS else 1.0
 
@@ -129,8 +128,7 @@ def time_at(
 class ImportedTimer:
     """Times in proportion to samples, from the operator's own ``forward_time_s`` and ``timed_samples``.
 
-    A missing backward time is the forward time times :func:`backward_factor`. Channel parts share the time
-    equally.
+    A missing backward time is the forward time times :func:`backward_factor`. Channel parts share the time equally.
     """
 
     fallback: OperatorTimer

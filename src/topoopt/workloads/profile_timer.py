@@ -42,8 +42,7 @@ class Measurement:
 class ProfileTable:
     """Measurements by the operator's profile key, each in ascending order of samples.
 
-    ``model`` is the variant of the zoo whose operators have the measured shapes, as the keys alone do not
-    say them.
+    ``model`` is the variant of the zoo whose operators have the measured shapes, as the keys alone do not say them.
     """
 
     model: str

@@ -108,22 +108,13 @@ def _profile(
     graph: OperatorGraph, global_batch: float, accelerators_per_server: int, roofline: RooflineTimer
 ) -> OperatorTimer:
     return published_profile_timer(
-        graph,
-        global_batch=global_batch,
-        fallback=roofline,
-        accelerators_per_server=accelerators_per_server,
+        graph, global_batch=global_batch, fallback=roofline, accelerators_per_server=accelerators_per_server
     )
-
-
-def _roofline(
-    graph: OperatorGraph, global_batch: float, accelerators_per_server: int, roofline: RooflineTimer
-) -> OperatorTimer:
-    return roofline
 
 
 COMPUTE_MODES: Mapping[str, Callable[[OperatorGraph, float, int, RooflineTimer], OperatorTimer]] = {
     "profile": _profile,
-    "roofline": _roofline,
+    "roofline": lambda graph, global_batch, accelerators_per_server, roofline: roofline,
 }
 """Timer by mode. ``profile``: the authors' A100 measurements in FP32, the roofline where there is none."""
 

@@ -192,9 +192,8 @@ def traffic_from_matrix(matrix: NDArray[np.float64], place: str = "traffic matri
 def read_traffic_matrix(path: str | Path) -> NDArray[np.float64]:
     """Return bytes per ordered pair of servers; lines of a CSV that start with ``#`` are skipped.
 
-    What the numbers mean is checked where they become traffic:
-    ``traffic_from_matrix(read_traffic_matrix(path), str(path))`` refuses a matrix that is not square and
-    bytes that are negative or not finite.
+    What the numbers mean is checked where they become traffic: ``traffic_from_matrix(read_traffic_matrix(path),
+    str(path))`` refuses a matrix that is not square and bytes that are negative or not finite.
 
     Raises
     ------

@@ -79,11 +79,7 @@ class Rewiring:
 
 
 def rewire(
-    old: Wiring,
-    topology: Topology,
-    *,
-    servers: Sequence[int] | None = None,
-    relabel: bool = True,
+    old: Wiring, topology: Topology, *, servers: Sequence[int] | None = None, relabel: bool = True
 ) -> Rewiring:
     """Return how to patch a topology with the fewest moved fibers.
 

@@ -43,10 +43,9 @@ class Patch:
 class Wiring:
     """What is patched through the panels of a room; panels may be optical switches.
 
-    Panel k takes the interfaces ``k·w .. k·w + w - 1`` of every server, where w is ``interfaces_per_panel``, and
-    joins ports of its own only. The paper's fabric has w = 1: interface i of every server goes to switch i of d.
-    Where cables cannot be divided among panels like that, as around an odd number of servers, two interfaces
-    have to share a panel.
+    Panel k takes the interfaces ``k·w .. k·w + w - 1`` of every server, where w is ``interfaces_per_panel``, and joins
+    ports of its own only. The paper's fabric has w = 1: interface i of every server goes to switch i of d. Where cables
+    cannot be divided among panels like that, as around an odd number of servers, two interfaces have to share a panel.
 
     Attributes
     ----------
@@ -152,12 +151,7 @@ Links = dict[Pair, int]
 """How many links go from the first to the second server; of cables the lower server is the first."""
 
 
-def wire(
-    topology: Topology,
-    degree: int,
-    links: str,
-    interfaces_per_panel: int | None = None,
-) -> Wiring:
+def wire(topology: Topology, degree: int, links: str, interfaces_per_panel: int | None = None) -> Wiring:
     """Return the patches of a topology in an empty room.
 
     Parameters

@@ -166,10 +166,10 @@ def largest_rate(
         low, high = (middle, high) if fits(at(middle)) else (low, middle)
         if high - low <= 1e-4 * high:
             break
-    return low, _binding(at(low), at(high), ttft_s, tpot_s)
+    return low, _binding(at(low), at(high), tpot_s)
 
 
-def _binding(below: Expected, above: Expected, ttft_s: float, tpot_s: float) -> str:
+def _binding(below: Expected, above: Expected, tpot_s: float) -> str:
     """Return what is too much just above a rate, the cause before the symptom."""
     busy = {"network": below.network_busy, "prefill": below.prefill_busy, "decode": below.decode_busy}
     fullest = max(busy, key=lambda name: busy[name])

@@ -253,10 +253,7 @@ class ServingAnswer:
 def network_json(network: NetworkQuestion) -> dict[str, Any]:
     """Return what is asked of networks as plain values."""
     names = ("servers", "accelerators_per_server", "degree", "link_bandwidth_bps", "link_latency_s")
-    return {
-        **{name: getattr(network.cluster, name) for name in names},
-        "prices": network.priced.pricing.name,
-    }
+    return {**{name: getattr(network.cluster, name) for name in names}, "prices": network.priced.pricing.name}
 
 
 def _named(name: str, values: np.ndarray[Any, Any]) -> dict[str, float | None]:
@@ -361,9 +358,7 @@ def faster_network(row: ServedFabric) -> ServedFabric:
 
 def _faster(step: StepReach) -> StepReach:
     return replace(
-        step,
-        link_s_per_token=step.link_s_per_token / 2,
-        inside_s_per_token=step.inside_s_per_token / 2,
+        step, link_s_per_token=step.link_s_per_token / 2, inside_s_per_token=step.inside_s_per_token / 2
     )
 
 

@@ -151,13 +151,13 @@ def alone_s(table: StepTable, tokens: float, apart: bool) -> float:
     """
     parts = 1 if apart else table.stages
     pairs = tokens * tokens / 2 / parts
-    return _step_s(table, tokens / parts, 1 / parts, 0.0, pairs, prompts_only=True) * (2 - 1 / parts)
+    return _reading_s(table, tokens / parts, 1 / parts, pairs) * (2 - 1 / parts)
 
 
 def prompt_s(table: StepTable, demand: Demand) -> float:
     """Return the seconds for which a mean prompt keeps a replica from anything else: one stage of its pipeline."""
     stages = table.stages
-    return _step_s(table, demand.prompt, 1.0, 0.0, demand.pairs, prompts_only=True) / stages
+    return _reading_s(table, demand.prompt, 1.0, demand.pairs) / stages
 
 
 def answering(
@@ -197,16 +197,9 @@ def fastest_token_s(split: Split, demand: Demand, settings: EngineSettings) -> f
     return float(answering(split, demand, settings, "disaggregated", 1).tpot_s[0])
 
 
-def _step_s(
-    table: StepTable, tokens: float, sampled: float, cached: float, pairs: float, prompts_only: bool
-) -> float:
-    base = table.prefill_base_s if prompts_only else table.base_s
-    return float(
-        table.at(tokens, base)
-        + table.at(sampled, table.head_s)
-        + table.decode_s_per_token * cached
-        + table.prefill_s_per_pair * pairs
-    )
+def _reading_s(table: StepTable, tokens: float, sampled: float, pairs: float) -> float:
+    base_s, head_s = table.at(tokens, table.prefill_base_s), table.at(sampled, table.head_s)
+    return float(base_s + head_s + table.prefill_s_per_pair * pairs)
 
 
 def splits_of(machine: Machine, fixed: Mapping[str, int], most_tokens: int) -> list[Split]:

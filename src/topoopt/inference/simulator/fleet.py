@@ -12,9 +12,8 @@ from topoopt.inference.requests import BLOCK_TOKENS
 from topoopt.inference.step_table import StepTable
 
 ROUTERS = ("round-robin", "least-loaded", "prefix-aware", "network-aware")
-"""Who gets a request: the next one; who has the fewest tokens in its caches and its queue; who has the fewest tokens
-to read, less those of the prompt that it has cached; and of those that answer and have room, who gets the cache
-first."""
+"""Who gets a request: the next one; who has the fewest tokens in its caches and its queue; who has the fewest tokens to
+read, less those of the prompt that it has cached; and of those that answer and have room, who gets the cache first."""
 
 
 SHORTEST_LOOK_S = 0.1

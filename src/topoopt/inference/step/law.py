@@ -17,7 +17,7 @@ from topoopt.inference.deployment import EngineSettings, Parallelism
 from topoopt.inference.network.traffic import exchange_law
 from topoopt.inference.step.constants import Constants, Number, ServedStack, shipped_constants
 from topoopt.inference.step.replica import Degrees, Replica, replica
-from topoopt.inference.step_table import Halves, StepTable
+from topoopt.inference.step_table import Halves, StepTable, overlapped_s
 from topoopt.workloads import bus_bandwidth_factor
 from topoopt.workloads.transformer import TransformerModel
 
@@ -96,11 +96,11 @@ def step_table(
         float(cached) / parallelism.attention_data,
         float(pairs) / parallelism.attention_data,
         parallelism.pipeline,
-        _halves(rows, law, tokens, own) if settings.two_batch_overlap else None,
+        _halves(rows, law, tokens) if settings.two_batch_overlap else None,
     )
 
 
-def _halves(rows: Replica, law: Constants, tokens: Floats, own: Floats) -> Halves:
+def _halves(rows: Replica, law: Constants, tokens: Floats) -> Halves:
     works, sends = halves_s(rows, law, tokens, decoding=True)
     reads, brings = halves_s(rows, law, tokens, decoding=False)
     return Halves(
@@ -188,7 +188,9 @@ def token_s(
     if not np.any(one.overlaps):
         return np.asarray(alone)
     works, sends = halves_s(one, law, tokens, decoding)
-    return np.where(one.overlaps > 0, np.minimum(alone, overlapped_s(one, works + attention_s, sends)), alone)
+    return np.where(
+        one.overlaps > 0, np.minimum(alone, overlapped_s(one.layers, works + attention_s, sends)), alone
+    )
 
 
 def halves_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> tuple[Floats, Floats]:
@@ -198,11 +200,6 @@ def halves_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> tu
     """
     half = tokens / 2
     return 2 * layers_s(one, law, half, decoding), 2 * exchange_s(one, law, half, decoding)
-
-
-def overlapped_s(one: Replica, works: Floats, sends: Floats) -> Floats:
-    """Return the longer of both, and of the shorter what no other half covers: that of one half in one layer."""
-    return np.asarray(np.maximum(works, sends) + np.minimum(works, sends) / (2 * one.layers))
 
 
 def layers_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
@@ -234,9 +231,8 @@ def expert_s(one: Replica, law: Constants, tokens: Number) -> Floats:
 def adapters_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
     """Return the seconds of LoRA adapters, of which each request has one, all as often.
 
-    An adapter is read once for all requests of a step that have it (Chen et al., Punica, MLSys 2024);
-    tokens of prompts are those of one request. Shares of promised rates are those of weights, for no published run
-    has adapters.
+    An adapter is read once for all requests of a step that have it (Chen et al., Punica, MLSys 2024); tokens of prompts
+    are those of one request. Shares of promised rates are those of weights, for no published run has adapters.
     """
     own = tokens / one.attention_data
     count = np.maximum(one.adapters, 1.0)

@@ -283,11 +283,7 @@ def fit_serving(path: str) -> CalibrationFit[ServingCalibration]:
             kind: errors_by(zip(seen.quantities.tolist(), off.tolist(), strict=True)) if len(off) else {}
             for kind, off in kinds.items()
         },
-        {
-            "engines": list(engines),
-            "accelerators": list(parts),
-            "factors": factors,
-        },
+        {"engines": list(engines), "accelerators": list(parts), "factors": factors},
         table.not_scored,
     )
 

@@ -107,9 +107,7 @@ def _share(row: Row, column: str) -> float:
     cell = text(row, column).lower()
     if cell in WORDS["switch"]:
         return float(WORDS["switch"][cell] == "yes")
-    if cell.endswith("%"):
-        return number({column: cell[:-1]}, column) / 100
-    return number(row, column)
+    return number({column: cell[:-1]}, column) / 100 if cell.endswith("%") else number(row, column)
 
 
 _READ: Mapping[str, Callable[[Row, str], Any]] = {

@@ -13,15 +13,13 @@ The neutral patch list: which ports of which panel are joined, what is joined no
 In a step every row that disconnects comes before those that connect, so that no port is asked for twice.
 """
 
-import csv
-import io
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from topoopt.plans.inventory import Cable, Circuit, Inventory, Panel, circuits, moves
-from topoopt.plugins.exports.deployment import Contents, Deployment
+from topoopt.plugins.exports.deployment import Contents, Deployment, csv_text
 from topoopt.plugins.exports.graph import node_link
 
 _HEAD = """\
@@ -91,9 +89,8 @@ SHEETS = {
 def labels(deployment: Deployment) -> Contents:
     """Return the labels as CSV and as sheets, in walking order, the two of a cable side by side."""
     rows = label_rows(deployment)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([LABEL_COLUMNS, *rows])
-    return {"labels.csv": text.getvalue(), **{name: sheet_pdf(sheet, rows) for name, sheet in SHEETS.items()}}
+    sheets = {name: sheet_pdf(sheet, rows) for name, sheet in SHEETS.items()}
+    return {"labels.csv": csv_text([LABEL_COLUMNS, *rows]), **sheets}
 
 
 def label_rows(deployment: Deployment) -> list[Label]:
@@ -185,7 +182,8 @@ def patch_list(deployment: Deployment) -> Contents:
     the next time: a plan alone would be taken to be wired into an empty room, which is not how it got there.
     """
     rows = patch_list_rows(deployment)
-    return {"patch-list.csv": _csv(rows), "work-order.txt": work_order(deployment), **node_link(deployment)}
+    patches = csv_text([COLUMNS, *rows])
+    return {"patch-list.csv": patches, "work-order.txt": work_order(deployment), **node_link(deployment)}
 
 
 def patch_list_rows(deployment: Deployment) -> list[Row]:
@@ -218,14 +216,6 @@ def _row(circuit: Circuit, action: str, step: int) -> Row:
     a, b = circuit.cable_a, circuit.cable_b
     ends = (a.server, a.interface, b.server, b.interface)
     return (circuit.panel, a.port, b.port, *ends, circuit.id, action, step)
-
-
-def _csv(rows: list[Row]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def work_order(deployment: Deployment) -> str:

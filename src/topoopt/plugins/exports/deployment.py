@@ -1,7 +1,9 @@
 """The nouns Deployment, Format and ServerNetwork: what export formats are given, and what they give."""
 
+import csv
+import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -269,6 +271,13 @@ def _deployed(
     ):  # looked at here, where a mistake in the inventory has a line
         raise AssertionError
     return made
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as the text of a CSV file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def server_networks(

@@ -4,15 +4,13 @@ The columns are those of the import forms of NetBox 4.2 (netbox/dcim/forms/bulk_
 the page of its name, in the order of the numbers.
 """
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from topoopt.base.errors import Infeasible
 from topoopt.plans.inventory import Cable, Inventory, Panel, inventory_text
-from topoopt.plugins.exports.deployment import Contents, Deployment
+from topoopt.plugins.exports.deployment import Contents, Deployment, csv_text
 
 COLUMNS = (
     "server",
@@ -96,14 +94,8 @@ def netbox(deployment: Deployment) -> Contents:
             *_cables(deployment),
         ],
     }
-    files = {f"{name}.csv": _csv(rows) for name, rows in tables.items() if len(rows) > 1}
+    files = {f"{name}.csv": csv_text(rows) for name, rows in tables.items() if len(rows) > 1}
     return {"README.txt": _README, **files}
-
-
-def _csv(rows: Iterable[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 def _kind(panel: Panel) -> str:
@@ -175,19 +167,14 @@ def inventory_file(deployment: Deployment) -> Contents:
 
 def addressing_plan(deployment: Deployment) -> Contents:
     """Return ``addresses.csv``, a row for each address, and ``addresses.json``, with how forwarding goes."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
     addressing, count = deployment.addressing, deployment.tables.identities
     identity_rows = [
         (name, "lo", f"{addressing.identity(server, identity)}/32", "", "", "", "", "")
         for server, name in enumerate(addressing.server_names)
         for identity in range(count)
     ]
-    writer.writerows(identity_rows)
-    writer.writerows(_end_rows(deployment))
     return {
-        "addresses.csv": text.getvalue(),
+        "addresses.csv": csv_text([COLUMNS, *identity_rows, *_end_rows(deployment)]),
         "addresses.json": json.dumps(_document(deployment), indent=1) + "\n",
     }
 

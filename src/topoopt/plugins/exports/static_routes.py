@@ -8,8 +8,6 @@ References
    ``binds`` of folders beside the file, ``exec`` once all links are there.
 """
 
-import csv
-import io
 import itertools
 import json
 import re
@@ -18,7 +16,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from topoopt.base.errors import Infeasible
-from topoopt.plugins.exports.deployment import MTU_BYTES, Contents, Deployment, ServerNetwork, SourceTable
+from topoopt.plugins.exports.deployment import (
+    MTU_BYTES,
+    Contents,
+    Deployment,
+    ServerNetwork,
+    SourceTable,
+    csv_text,
+)
 from topoopt.plugins.exports.job_schedulers import hosts_of
 from topoopt.routing import PathTable, path_table
 from topoopt.routing.forwarding import Route, all_pairs, cables_in_turn
@@ -259,18 +264,13 @@ def kernel_settings(network: ServerNetwork) -> dict[str, int]:
         "net.ipv4.fib_multipath_hash_policy": 1,
         "net.ipv4.conf.all.send_redirects": 0,
         "net.ipv4.conf.default.send_redirects": 0,
-        **{f"net.ipv4.conf.{_escaped(name)}.rp_filter": 0 for name in interfaces},
+        **{f"net.ipv4.conf.{name.replace('.', '/')}.rp_filter": 0 for name in interfaces},
     }
 
 
 def sysctl_file(network: ServerNetwork) -> str:
     """Return the settings as a file of /etc/sysctl.d."""
     return "".join(f"{name} = {value}\n" for name, value in kernel_settings(network).items())
-
-
-def _escaped(name: str) -> str:
-    """Return an interface's name as a part of a setting's, where a dot in it is a slash."""
-    return name.replace(".", "/")
 
 
 def sonic_routes(deployment: Deployment) -> Contents:
@@ -307,9 +307,7 @@ def sonic_routes(deployment: Deployment) -> Contents:
         routes = {f"default|{route.address}/32": _sonic_routes_route(route, ports) for route in network.main}
         config = {"LOOPBACK_INTERFACE": loopback, "INTERFACE": interfaces, "STATIC_ROUTE": routes}
         files[f"{network.name}/config_db.json"] = json.dumps(config, indent=1) + "\n"
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return {"ports.csv": text.getvalue(), **files}
+    return {"ports.csv": csv_text(rows), **files}
 
 
 def _sonic_routes_route(route: Route, ports: dict[str, str]) -> dict[str, str]:
@@ -326,11 +324,7 @@ def pair_routes(deployment: Deployment) -> Contents:
     Where paths are hashed all of a pair have the one address of its destination. Where they are pinned each has its
     own, and over parallel cables several, which share its weight.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_rows(deployment))
-    return {"routes.csv": text.getvalue()}
+    return {"routes.csv": csv_text([COLUMNS, *_rows(deployment)])}
 
 
 def _rows(deployment: Deployment) -> Iterator[tuple[str, ...]]:

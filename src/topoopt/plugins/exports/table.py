@@ -102,11 +102,7 @@ GRAPH_FORMATS = (
         graphml,
     ),
     ExportFormat(
-        "node-link",
-        "the same as node-link JSON",
-        "wiring.json",
-        "topoopt, networkx, D3",
-        node_link,
+        "node-link", "the same as node-link JSON", "wiring.json", "topoopt, networkx, D3", node_link
     ),
     ExportFormat("dot", "the same as DOT, to be drawn", "wiring.dot", "topoopt, Graphviz", dot),
 )
@@ -213,11 +209,6 @@ CABLING_FORMATS = (
         calient,
     ),
 )
-_ROWS = (
-    *CABLING_FORMATS,
-    *GRAPH_FORMATS,
-    *FORWARDING_FORMATS,
-    *TRAINING_FORMATS,
-)
+_ROWS = (*CABLING_FORMATS, *GRAPH_FORMATS, *FORWARDING_FORMATS, *TRAINING_FORMATS)
 FORMATS: Mapping[str, ExportFormat] = MappingProxyType({row.name: row for row in _ROWS})
 """Every format by name, in the order of deploying a plan: fibers, graphs, servers, collectives, schedulers."""

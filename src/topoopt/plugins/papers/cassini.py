@@ -98,11 +98,7 @@ def cassini_on(grid: TraceGrid, settings: StudySettings, on_progress: Progress) 
     traces = list(trace_rows(grid, settings.seed, on_progress))
     return TEXT.figure(
         [*rows, *traces],
-        [
-            *snapshot_comparisons(TEXT, rows),
-            *pair_comparisons(TEXT, rows),
-            *trace_comparisons(TEXT, traces),
-        ],
+        [*snapshot_comparisons(TEXT, rows), *pair_comparisons(TEXT, rows), *trace_comparisons(TEXT, traces)],
         [*_charts(rows), TEXT.chart("traces", traces)],
         draws=DRAWS,
         iterations=ITERATIONS,
@@ -117,11 +113,7 @@ def cassini_on(grid: TraceGrid, settings: StudySettings, on_progress: Progress) 
 
 def _charts(rows: Sequence[Row]) -> Iterator[Chart]:
     shown = [
-        {
-            "way": way,
-            "job": f"{row['name']}: {row['job']}",
-            "time_s": row[f"{way}_communication_time_s"],
-        }
+        {"way": way, "job": f"{row['name']}: {row['job']}", "time_s": row[f"{way}_communication_time_s"]}
         for row in rows
         if row["what"] == "snapshot" and (row["workers"], row["periods"]) == SHOWN
         for way in TEXT.charts["snapshots"]["curves"]["names"]

@@ -22,14 +22,7 @@ from topoopt.plugins.papers.published_jobs import (
     times,
 )
 from topoopt.pricing import PAPER, Pricing, equivalent_fat_tree, find_prices, published_equivalent_bandwidth
-from topoopt.search import (
-    Fidelity,
-    compare_job,
-    make_plan,
-    outcome,
-    simulated,
-    starting_strategy,
-)
+from topoopt.search import Fidelity, compare_job, make_plan, outcome, simulated, starting_strategy
 
 PRICES = "2022"
 TOPOOPT, IDEAL, TREE, PRICED_TREE = "topoopt", "ideal-switch", "fat-tree", "fat-tree at list prices"

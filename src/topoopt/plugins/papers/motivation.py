@@ -182,11 +182,7 @@ def wiring_rows() -> Iterator[Row]:
         links="directed",
         rules=FinderRules("all-to-allreduce", "nearest"),
     )
-    for name, fabric in (
-        (ONE_RING, one_ring),
-        (SHORT_PATHS, _short_paths()),
-        (TOPOOPT, three_rings),
-    ):
+    for name, fabric in ((ONE_RING, one_ring), (SHORT_PATHS, _short_paths()), (TOPOOPT, three_rings)):
         hops = hop_metrics(fabric.topology)
         exchange = traffic_job(name, Traffic(SERVERS, transfers=traffic.transfers), job.cluster)
         nothing = ParallelStrategy(SERVERS, ())

@@ -68,7 +68,10 @@ def testbed_run_page(run: TestbedRun) -> Page:
         Section("cut", "A link cut", "", (_cut(row, row.cut),)) for row in run.fabrics if row.cut is not None
     ]
     return Page(
-        "testbed", f"{run.job} on {run.servers} servers of a testbed", _summary(run), sections=tuple(sections)
+        "testbed",
+        f"{run.job} on {run.servers} servers of a testbed",
+        " ".join(_sentences(run)),
+        sections=tuple(sections),
     )
 
 
@@ -88,10 +91,6 @@ def _simulated(name: str) -> Column:
         return row.prediction.iteration_times_s[name]
 
     return number(name, time_of, format_time)
-
-
-def _summary(run: TestbedRun) -> str:
-    return " ".join(_sentences(run))
 
 
 def _sentences(run: TestbedRun) -> Iterator[str]:

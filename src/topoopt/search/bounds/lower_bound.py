@@ -1,13 +1,11 @@
 """Lower bounds: iteration times that no degree-d topology can beat for a strategy, from its demands in their windows.
 
 Every byte has a *window* (:mod:`topoopt.search.bounds.transfer_windows`): the earliest moment at which it can exist,
-and what must
-follow it. Whatever is released at a or later and followed by b or more has moved between a and the end less b, so
-a + bytes ÷ bandwidth + b bounds the iteration (:mod:`topoopt.search.bounds.lower_bound`): for each server's own
-interfaces and
-those of each group that reduces together (injection bound), and for all links together, where a byte that must travel h
-hops counts h times. No graph of degree d has fewer hops than Moore's tree: d servers at one hop, d(d-1) at two
-(directed: d²), … The windows themselves give a bound, the longest chain (critical path).
+and what must follow it. Whatever is released at a or later and followed by b or more has moved between a and the end
+less b, so a + bytes ÷ bandwidth + b bounds the iteration: for each server's
+own interfaces and those of each group that reduces together (injection bound), and for all links together, where a byte
+that must travel h hops counts h times. No graph of degree d has fewer hops than Moore's tree: d servers at one hop,
+d(d-1) at two (directed: d²), … The windows themselves give a bound, the longest chain (critical path).
 
 The bounds hold for every network of these interfaces, every order of work and exchange, and every collective algorithm
 of a group's own members, with the buckets that the strategy's task graph has. They leave out packet headers.
@@ -19,10 +17,8 @@ of k destinations one is as far as the last of k in that tree, a latency for eac
 
 ``Demands`` are what a strategy's task graph must move, each with the window in which it can.
 
-The noun WindowGrid: bytes sorted by when they can leave and by what must follow them, and the bound of such sets.
-
-Whatever is released at a or later and has b or more after it moves between a and the end less b. So an iteration takes
-at least a + bytes ÷ bandwidth + b, for all a and b (the bound of one machine with heads and tails, Carlier 1982).
+A ``WindowGrid`` has bytes sorted by when they can leave and by what must follow them; its bound, over all a and b, is
+that of one machine with heads and tails (Carlier 1982).
 """
 
 from dataclasses import dataclass, replace

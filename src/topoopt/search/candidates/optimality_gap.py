@@ -6,11 +6,9 @@ busy from the moment on at which it has something to send (*schedule*), then the
 (*wiring*), until the bound of all wirings is left. So the parts add up to the gap. In another order they would be
 others: what a better routing gains under this schedule, say, is not what it gains where nothing waits.
 
-Bounds of an iteration on one wiring: whatever its routes, and with the routes that it has.
-
-They are those of :mod:`topoopt.search.bounds.lower_bound`, with what is known of the wiring in the place of what any
-could be: hops
-of its shortest paths, interfaces in use, the rings that its groups have, and of each link the bytes that cross it.
+The bounds of an iteration on one wiring, whatever its routes and with those that it has, are those of
+:mod:`topoopt.search.bounds.lower_bound`, with what is known of the wiring in the place of what any could be: hops of
+its shortest paths, interfaces in use, the rings that its groups have, and of each link the bytes that cross it.
 """
 
 from dataclasses import dataclass, replace

@@ -315,8 +315,7 @@ def route_tables(fabric: Fabric) -> dict[str, Any]:
 def fan_out_table(job: Job, fabric: Fabric, routes: Mapping[str, Any]) -> Floats:
     """Return the seconds on each link when a server sends one byte to every other one, and the reverse.
 
-    Shape (servers, 2, links); (1, 1, 1) for models without tables and where it would not fit
-    :data:`MAX_FAN_OUT_BYTES`.
+    Shape (servers, 2, links); (1, 1, 1) for models without tables and where it would not fit :data:`MAX_FAN_OUT_BYTES`.
     """
     topology, servers = fabric.topology, fabric.topology.servers
     has_tables = any(op.is_embedding for op in operators_of(job).graph.operators)

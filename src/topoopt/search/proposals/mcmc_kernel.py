@@ -342,13 +342,7 @@ def choice_like(operator: Ints, candidate: Ints, op: int, batch: int, channel: i
 
 @compiled
 def neighbor_of(
-    edge_ends: Ints,
-    first_in: Ints,
-    in_edge: Ints,
-    first_out: Ints,
-    out_edge: Ints,
-    op: int,
-    random: Random,
+    edge_ends: Ints, first_in: Ints, in_edge: Ints, first_out: Ints, out_edge: Ints, op: int, random: Random
 ) -> int:
     """Return a producer or consumer of an operator, -1 if it has none."""
     ins, outs = first_in[op + 1] - first_in[op], first_out[op + 1] - first_out[op]

@@ -4,13 +4,11 @@
 link does. Servers serve operators in the order in which they become ready, links serve exchanges first come, first
 served. Bytes on links, groups and memory are exact; transfers are not rounded to packets. Gradients of operators that
 are split alike go in buckets as :mod:`topoopt.simulation.tasks.build_task_graph` fills them, in the order in which the
-backward
-pass ends.
+backward pass ends.
 
 Against the simulator, data parallelism of the zoo's models takes 0 to 0.6 % longer; 1,200 random strategies of two
-small jobs on 4 to 16 servers take 5 % longer in the median and 0 to +20 % (5th to 95th percentile), and against
-max-min fair sharing 1.5 % and -8 to +14 %. Ranks agree: Spearman's coefficient is 0.88 to 1.00 by fabric, size and
-job.
+small jobs on 4 to 16 servers take 5 % longer in the median and 0 to +20 % (5th to 95th percentile), and against max-min
+fair sharing 1.5 % and -8 to +14 %. Ranks agree: Spearman's coefficient is 0.88 to 1.00 by fabric, size and job.
 
 What a split puts on the links: seconds of each edge's exchange and of each operator's AllReduces.
 
@@ -161,10 +159,8 @@ def _forward(p: Problem, state: State, op: int) -> None:
         else:
             ready = max(ready, last[a])
     local[locals_] = -1
-    parts, duration = (
-        divisors[config[op, 0]] * divisors[config[op, 1]],
-        costs[op, config[op, 0], config[op, 1], FORWARD_S],
-    )
+    parts = divisors[config[op, 0]] * divisors[config[op, 1]]
+    duration = costs[op, config[op, 0], config[op, 1], FORWARD_S]
     last[op] = run_parts(finish, device, local, op, parts, config[op, 3], ready, duration)
 
 
@@ -185,10 +181,8 @@ def _backward(p: Problem, state: State, op: int) -> float:
         else:
             ready = max(ready, arrived[edge])
     local[locals_] = -1
-    parts, duration = (
-        divisors[config[op, 0]] * divisors[config[op, 1]],
-        costs[op, config[op, 0], config[op, 1], BACKWARD_S],
-    )
+    parts = divisors[config[op, 0]] * divisors[config[op, 1]]
+    duration = costs[op, config[op, 0], config[op, 1], BACKWARD_S]
     return run_parts(finish, device, local, op, parts, config[op, 3], ready, duration)
 
 

@@ -1,16 +1,13 @@
-"""The analytic simulator, first come, first served: when tasks begin and end if each link serves a flow at a time,
-at full bandwidth.
+"""The analytic simulator: every link serves transfers first come, first served, one at a time, at full bandwidth.
+
+No rate is shared: a transfer holds each link of its route from when it is ready and the link free, for its
+bytes over the bandwidth (cut-through), and ends when the last link is done, plus the transfer law's overhead.
+Fast enough for searches; equal to the flow simulator wherever nothing contends.
 
 An iteration without what bandwidth cannot remove: no latency, no connections, no packets to be filled.
 
 What is left are the bytes that links really carry, first come, first served, in the same order of tasks. The difference
 to the analytic simulation is the price of many small messages: of each round of a ring, hop of a path, bias of a layer.
-
-The analytic simulator: every link serves transfers first come, first served, at full bandwidth.
-
-No rate is shared: a transfer holds each link of its route from when it is ready and the link free, for its
-bytes over the bandwidth (cut-through), and ends when the last link is done, plus the transfer law's overhead.
-Fast enough for searches; equal to the flow simulator wherever nothing contends.
 """
 
 from dataclasses import replace

@@ -11,23 +11,12 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput, check_known
 
-
-def _linear(ratio: Floats, slope: float, intercept: float) -> Floats:
-    return slope * ratio + intercept
-
-
-def _quadratic(ratio: Floats, slope: float, intercept: float) -> Floats:
-    return slope * ratio**2 + intercept
-
-
-def _reciprocal(ratio: Floats, slope: float, intercept: float) -> Floats:
-    return 1.0 / ((1.0 - ratio) / intercept + ratio / (intercept + slope))
-
-
 FORMS: Mapping[str, Callable[[Floats, float, float], Floats]] = {
-    "linear": _linear,
-    "quadratic": _quadratic,
-    "reciprocal": _reciprocal,
+    "linear": lambda ratio, slope, intercept: slope * ratio + intercept,
+    "quadratic": lambda ratio, slope, intercept: slope * ratio**2 + intercept,
+    "reciprocal": lambda ratio, slope, intercept: (
+        1.0 / ((1.0 - ratio) / intercept + ratio / (intercept + slope))
+    ),
 }
 """Curves from the intercept, where nothing is sent, to intercept + slope, where all is."""
 

@@ -259,11 +259,7 @@ def _wire_once(ports: Ports, graph: TaskGraph, exchanges: tuple[Exchange, ...]) 
 
 
 def _play(
-    exchanges: tuple[Exchange, ...],
-    run: Stretches,
-    ways: Ways,
-    ports: Ports,
-    on_progress: Report | None,
+    exchanges: tuple[Exchange, ...], run: Stretches, ways: Ways, ports: Ports, on_progress: Report | None
 ) -> None:
     """Run the graph to its end."""
     state, rounds, tasks = run.state, run.state.rounds, len(run.state.tasks.device)

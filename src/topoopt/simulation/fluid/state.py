@@ -1,7 +1,4 @@
-"""The nouns State, Sharing and Links: everything that the engine knows between two events, tasks, their streams and
-who shares links.
-
-The nouns Sharing and Links: who sends at the moment, over which links, and how far it has come.
+"""The nouns State, Sharing and Links: what the engine knows between two events of tasks, streams and shared links.
 
 A *connection* sends bytes. All connections of a *class* use the same links, each link with a coefficient (bytes on it
 per byte sent), and get the same rate for each unit of their weight. So a class keeps one virtual clock, the bytes

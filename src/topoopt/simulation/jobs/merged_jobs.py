@@ -14,10 +14,6 @@ Placement = tuple[tuple[int, ...], ...]
 """For each job the servers of the fabric, in the order of the job's own servers."""
 
 
-def _contiguous(sizes: Sequence[int], servers: int, seed: int) -> Placement:
-    return _cut(list(range(servers)), sizes)
-
-
 def _strided(sizes: Sequence[int], servers: int, seed: int) -> Placement:
     rows: list[list[int]] = [[] for _ in sizes]
     hungry = [job for job, _ in enumerate(sizes)]
@@ -30,19 +26,17 @@ def _strided(sizes: Sequence[int], servers: int, seed: int) -> Placement:
     return tuple(tuple(row) for row in rows)
 
 
-def _random(sizes: Sequence[int], servers: int, seed: int) -> Placement:
-    return _cut(np.random.default_rng(seed).permutation(servers).tolist(), sizes)
-
-
 def _cut(order: list[int], sizes: Sequence[int]) -> Placement:
     ends = np.cumsum(sizes).tolist()
     return tuple(tuple(order[end - size : end]) for end, size in zip(ends, sizes, strict=True))
 
 
 PLACEMENTS: Mapping[str, Callable[[Sequence[int], int, int], Placement]] = {
-    "contiguous": _contiguous,
+    "contiguous": lambda sizes, servers, seed: _cut(list(range(servers)), sizes),
     "strided": _strided,
-    "random": _random,
+    "random": lambda sizes, servers, seed: _cut(
+        np.random.default_rng(seed).permutation(servers).tolist(), sizes
+    ),
 }
 """Ways to place jobs, by name."""
 LARGEST_GRAPH_TASKS = 20_000_000

@@ -62,7 +62,10 @@ def first_state(
         packet=np.zeros((FIRST_SLOTS, 4), np.int64),
         flow=np.zeros((FIRST_FLOWS, len(layout.Flow)), np.int64),
         window=np.zeros((FIRST_FLOWS, layout.WINDOW_FIELDS)),
-        board=np.zeros(FIRST_BOARD if _has_board(packet_options) else 0, np.int8),
+        board=np.zeros(
+            FIRST_BOARD if _can_lose(packet_options) and packet_options.recovery == "selective" else 0,
+            np.int8,
+        ),
         constant=np.concatenate([_constants(transport, packet_options), accounts.ravel()]),
         path_start=path_start,
         path_link=path_link,
@@ -144,10 +147,6 @@ def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
     longer = np.zeros((size, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
-
-
-def _has_board(options: PacketOptions) -> bool:
-    return _can_lose(options) and options.recovery == "selective"
 
 
 def _can_lose(options: PacketOptions) -> bool:

@@ -99,7 +99,7 @@ class EdgeBook:
     def _enter_ring(self, ring: Ring) -> int:
         src = np.array(ring.members, np.int64)
         numbers = self.enter_pairs(src, np.roll(src, -1))
-        if self._is_listed(ring):
+        if ring in self.fabric.rings.get(tuple(sorted(ring.members)), ()):
             starts = edge_starts(ring)
             begin, end = ring.edges()
             link = links_of_steps(
@@ -108,9 +108,6 @@ class EdgeBook:
             for number, first, last in zip(numbers.tolist(), starts[:-1], starts[1:], strict=True):
                 self._fixed.append((number, link[first:last]))
         return int(numbers[0])
-
-    def _is_listed(self, ring: Ring) -> bool:
-        return ring in self.fabric.rings.get(tuple(sorted(ring.members)), ())
 
     def ends(self) -> tuple[Ints, Ints]:
         """Return source and destination of every edge so far, each of shape (edges,)."""

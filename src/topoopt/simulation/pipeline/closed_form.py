@@ -188,11 +188,7 @@ def _replicas(step: PipelinedStep, known: Operations) -> tuple[Played, ...]:
         sent_s.reshape(-1, step.replicas).T, axis=0, return_index=True, return_inverse=True
     )
     played = [
-        _play(
-            step,
-            _pass_times(step, known.inside_s, row.reshape(2, -1)),
-            _queues(step, known, replica),
-        )
+        _play(step, _pass_times(step, known.inside_s, row.reshape(2, -1)), _queues(step, known, replica))
         for row, replica in zip(kinds, first.tolist(), strict=True)
     ]
     return tuple(played[index] for index in kind.ravel().tolist())
@@ -279,9 +275,7 @@ def play_split(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]
                 arrived[direction][chunk][batch] = there_s
             waiting = 0
         stage = (stage + 1) % stages
-    assert all(place == len(order) for place, order in zip(at, orders, strict=True)), (
-        "a schedule never blocks"
-    )
+    assert at == [len(order) for order in orders], "a schedule never blocks"
     drained_s = [queue.drained_s() for queue in queues]
     return Played(free_s, drained_s, begin_s, end_s)
 
@@ -329,12 +323,11 @@ def wrap_up_s(step: PipelinedStep, known: Operations, played: Sequence[Played]) 
             (max(ready, float(done_s[_workers(step, sync)].max()) if turn else 0.0), index, bucket)
             for index, sync in enumerate(step.synchronizations)
             if sync.turn == turn
-            for bucket, ready in enumerate(_wrap_up_ready_s(step, sync, played))
+            for bucket, ready in enumerate(_wrap_up_ready_s(sync, played))
         ]
         delays_s = [one.delay_s for one in step.synchronizations]
-        ends = _served(
-            links, known.gradients, requests, delays_s, [one.buckets for one in step.synchronizations]
-        )
+        shares = [one.buckets for one in step.synchronizations]
+        ends = _served(links, known.gradients, requests, delays_s, shares)
         _note(step, ends, done_s)
     ready_s = np.maximum(ready_s, done_s) + step.optimizer_s
     done_s = ready_s.copy()
@@ -359,7 +352,7 @@ def _workers(step: PipelinedStep, sync: Synchronization) -> tuple[Ints, ...]:
     return np.ix_(sorted({int(step.chunk_stage[chunk]) for chunk in sync.chunks}), sync.replicas)
 
 
-def _wrap_up_ready_s(step: PipelinedStep, sync: Synchronization, played: Sequence[Played]) -> list[float]:
+def _wrap_up_ready_s(sync: Synchronization, played: Sequence[Played]) -> list[float]:
     """Return when each bucket of gradients is there on all workers that hold some."""
     workers = [(played[replica], chunk) for replica in sync.replicas for chunk in sync.chunks]
     return [

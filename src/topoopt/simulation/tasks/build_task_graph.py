@@ -185,8 +185,7 @@ def build_task_graph(
     2·S / accelerators / intra-server bandwidth; not for embedding tables, which live on one of them. A tensor
     without replicas on other servers has only that delay.
 
-    ``bucket_bytes`` above 0 joins gradients of equal replica groups into buckets, see
-    ``search/gradient_buckets.py``.
+    ``bucket_bytes`` above 0 joins gradients of equal replica groups into buckets, see ``search/gradient_buckets.py``.
 
     In iteration i+1 a forward part waits for its own backward part and its own AllReduces of iteration i: the
     next forward pass overlaps the tail of the AllReduces, layer by layer.

@@ -240,10 +240,7 @@ def _edges_of(first: int, task: int, moves: Moves) -> tuple[Ints, Ints]:
     opens = first + np.concatenate(([0], barrier))  # what the transfers of each step wait for
     closes = np.concatenate((first + barrier, [task]))
     sends = first + place
-    return (
-        np.concatenate((opens[moves.step], sends)),
-        np.concatenate((sends, closes[moves.step])),
-    )
+    return (np.concatenate((opens[moves.step], sends)), np.concatenate((sends, closes[moves.step])))
 
 
 def candidates(

@@ -207,11 +207,7 @@ class Choice:
         }
 
     def _row(self, point: Evaluated, on_front: bool) -> dict[str, Any]:
-        return {
-            **point.to_json(self.mix),
-            "on_front": on_front,
-            "chosen": point is self.decision.point,
-        }
+        return {**point.to_json(self.mix), "on_front": on_front, "chosen": point is self.decision.point}
 
 
 ANSWER, TABLE, PARQUET = "choice.json", "networks.csv", "networks.parquet"

@@ -86,11 +86,7 @@ class Effect:
 
 
 def effects(
-    plan: Plan,
-    rates: FailureRates,
-    *,
-    simulator: str = "analytic",
-    on_progress: Progress = silent,
+    plan: Plan, rates: FailureRates, *, simulator: str = "analytic", on_progress: Progress = silent
 ) -> dict[str, tuple[Effect, ...]]:
     """Return the effects of every kind of part that can fail.
 
@@ -127,13 +123,7 @@ def _effect(plan: Plan, failure: Failure, weight: float, rates: FailureRates, si
     # how long a repair takes from the failure on; 0 where no fiber is moved
     moved_s = rates.moves_begin_s + move_time_s(chosen.repair, rates.optics) if chosen.moved_fibers else 0.0
     return Effect(
-        failure,
-        weight,
-        prediction.meanwhile.speed,
-        chosen.speed,
-        moved_s,
-        chosen.way.name,
-        spare_time_s,
+        failure, weight, prediction.meanwhile.speed, chosen.speed, moved_s, chosen.way.name, spare_time_s
     )
 
 

@@ -130,9 +130,7 @@ def _plain(value: Any) -> Any:
         return None
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return str(value)
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else str(value)
 
 
 def summarized(results: Results) -> Summary:

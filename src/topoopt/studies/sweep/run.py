@@ -172,12 +172,7 @@ class SweepPreview:
 
 
 def run_sweep(
-    sweep: Sweep,
-    path: str | Path,
-    crew: Crew,
-    *,
-    on_progress: Progress = silent,
-    mix_versions: bool = False,
+    sweep: Sweep, path: str | Path, crew: Crew, *, on_progress: Progress = silent, mix_versions: bool = False
 ) -> SweepRun:
     """Compute what is missing, and write every answer before the next one is looked at.
 

@@ -90,12 +90,7 @@ def _ordered(value: Any) -> tuple[bool, Any]:
 
 
 def front_rows(
-    results: Results,
-    columns: Sequence[str],
-    per: Sequence[str],
-    *,
-    where: str | None = None,
-    limit: int = 0,
+    results: Results, columns: Sequence[str], per: Sequence[str], *, where: str | None = None, limit: int = 0
 ) -> Rows:
     """Return, of every combination of the columns ``per``, the points on the front, the cheapest first.
 

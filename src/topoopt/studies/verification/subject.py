@@ -174,10 +174,8 @@ class Subject:
 
     def pair(self, src: int, dst: int) -> str:
         """Return what a link or a pair is called in a message."""
-        return f"{self.names[src]}->{self.names[dst]}" if self._named(src, dst) else f"{src}->{dst}"
-
-    def _named(self, *nodes: int) -> bool:
-        return bool(self.names) and max(nodes) < len(self.names)
+        named = max(src, dst) < len(self.names)
+        return f"{self.names[src]}->{self.names[dst]}" if named else f"{src}->{dst}"
 
     @property
     def no_routes(self) -> str:

@@ -46,7 +46,7 @@ def check_schedules(subject: Subject) -> Check:
     )
     if not cases:
         return Check("schedules", "all collectives are rings, which are looked at above")
-    too_large = [case for case in cases if not _is_small(subject, case)]
+    too_large = [case for case in cases if not _is_small(case)]
     note = f"{counted(len(too_large), 'schedule')} too large to be played" if too_large else ""
     played = [(case, _transfers(subject, case)) for case in cases if case not in too_large]
     looked_at = (
@@ -79,7 +79,7 @@ def _off_links(subject: Subject, name: str, members: tuple[int, ...], transfers:
         yield f"{name}: sends over a link {subject.pair(a, b)} that there is not"
 
 
-def _is_small(subject: Subject, case: _Case) -> bool:
+def _is_small(case: _Case) -> bool:
     algorithm, members = case
     chunks = len(members) * (64 if algorithm in ON_WIRINGS else 1)
     return len(members) * chunks <= MOST_CELLS

@@ -307,7 +307,7 @@ def _exchanges(
 ) -> Iterator[tuple[str, str, int, Times]]:
     """Heads of keys and values are repeated where there are fewer than ranks."""
     keys, values = _key_widths(model, one, one.cp)
-    queries, output = (model.heads // one.tp * width for width in _head_widths(model))
+    queries, output = (model.heads // one.tp * width for width in model.head_widths)
     for part, width in (
         ("queries", queries),
         ("keys", keys),
@@ -334,15 +334,8 @@ def _key_widths(model: TransformerModel, one: Configuration, least: int = 1) -> 
     """Return the channels of keys and of values that a tensor parallel rank has; latent ones are expanded."""
     count = model.heads if model.latent is not None else model.kv_heads
     heads = max(count // one.tp, least)
-    of_key, of_value = _head_widths(model)
+    of_key, of_value = model.head_widths
     return heads * of_key, heads * of_value
-
-
-def _head_widths(model: TransformerModel) -> tuple[int, int]:
-    latent = model.latent
-    if latent is None:
-        return model.head_dim, model.head_dim
-    return latent.nope_head_dim + latent.rope_head_dim, latent.value_head_dim
 
 
 def sent_slices(

@@ -265,11 +265,8 @@ def communicator_bytes(table: ConfigurationTable, framework: Framework) -> Float
     """
     groups = np.asarray(table.tp > 1, np.float64)
     groups += table.pp > 1
-    groups += table.dp * table.cp > 1
-    if np.any(several := table.cp > 1):
-        groups += several
-    if np.any(several := table.ep > 1):
-        groups += several
+    for ranks in (table.dp * table.cp, table.cp, table.ep):
+        groups += ranks > 1
     return framework.group_bytes * groups
 
 

@@ -337,7 +337,7 @@ def context_buffers(model: TransformerModel, table: ConfigurationTable) -> Float
     """
     if not np.any(table.context > 0) or not np.any(table.cp > 1):
         return np.zeros(len(table))
-    query, value = _head_widths(model)
+    query, value = model.head_widths
     heads = model.heads if model.latent is not None else model.kv_heads
     of_keys = np.maximum(heads / table.tp, 1) * (query + value)
     exchanged = model.heads / table.tp * (query + value) + np.maximum(heads / table.tp, table.cp) * (
@@ -346,10 +346,3 @@ def context_buffers(model: TransformerModel, table: ConfigurationTable) -> Float
     added = np.where(table.has_word("context", "ulysses"), exchanged, 0.0)
     added = np.where(table.has_word("context", "all-gather"), 2 * of_keys * table.cp, added)
     return np.where(table.cp > 1, added, 0.0)
-
-
-def _head_widths(model: TransformerModel) -> tuple[int, int]:
-    latent = model.latent
-    if latent is None:
-        return model.head_dim, model.head_dim
-    return latent.nope_head_dim + latent.rope_head_dim, latent.value_head_dim

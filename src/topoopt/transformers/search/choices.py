@@ -31,9 +31,8 @@ MAX_MICRO_BATCH = 16
 class Choices:
     """The values that each column of a :class:`~topoopt.transformers.ConfigurationTable` may have.
 
-    ``recompute`` holds bits of :func:`~topoopt.transformers.recomputation_bits`, ``sequence_parallel`` 0 and 1;
-    ``dp`` is
-    what the other degrees leave, and an empty ``dp`` allows any.
+    ``recompute`` holds bits of :func:`~topoopt.transformers.recomputation_bits`, ``sequence_parallel`` 0 and 1; ``dp``
+    is what the other degrees leave, and an empty ``dp`` allows any.
 
     Attributes
     ----------
@@ -74,10 +73,7 @@ class Choices:
         others = {name: value for name, value in values.items() if name in RARE_COLUMNS}
         single: dict[str, Any] = {name: (value,) for name, value in values.items() if name not in others}
         return replace(
-            self,
-            **single,
-            zero_in_pipelines=self.zero_in_pipelines or both,
-            others={**self.others, **others},
+            self, **single, zero_in_pipelines=self.zero_in_pipelines or both, others={**self.others, **others}
         )
 
 
@@ -110,9 +106,8 @@ def usual_choices(
 ) -> Choices:
     """Return the choices of a search.
 
-    Without limits: tensor parallel groups within a server, stages as many as layers, parts of a sequence of
-    at least :data:`TOKENS_PER_CONTEXT_RANK` tokens, experts spread as far as there are some. Micro-batches are
-    powers of two.
+    Without limits: tensor parallel groups within a server, stages as many as layers, parts of a sequence of at least
+    :data:`TOKENS_PER_CONTEXT_RANK` tokens, experts spread as far as there are some. Micro-batches are powers of two.
     """
     parts = divisors(accelerators)
     experts = 1 if model.experts is None else model.experts.count

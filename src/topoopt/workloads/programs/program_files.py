@@ -1,6 +1,5 @@
-"""Readers of program files: archives of torch.export (.pt2) and models in ONNX, as tensor programs.
-
-A program of ``torch.export`` (``.pt2``): read from its archive, without PyTorch and without unpickling anything.
+"""Readers of program files as tensor programs: models in ONNX, and archives of torch.export (.pt2), which are read
+without PyTorch and without unpickling anything.
 
 References
 ----------

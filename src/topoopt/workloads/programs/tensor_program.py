@@ -160,18 +160,6 @@ def _view(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
     return 0.0
 
 
-def _pointwise(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
-    return float(outputs[0].elements)
-
-
-def _rowwise(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
-    return ROWWISE_FLOPS * inputs[0].elements
-
-
-def _reduction(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
-    return float(inputs[0].elements)
-
-
 def _pool(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
     """Return the window of each number; where it is not said all windows together are the map that goes in."""
     window = node.attributes.get("kernel_size") or node.attributes.get("kernel_shape")
@@ -210,10 +198,6 @@ def _attention(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
     return 2.0 * memory * (queries.elements + outputs[0].elements)
 
 
-def _table(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
-    return 0.0
-
-
 def _bag(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
     """Return one for each number that is summed."""
     table, rows = inputs[0], inputs[1]
@@ -244,16 +228,16 @@ def _einsum(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
 
 _RULES: Mapping[str, Callable[[ProgramNode, Tensors, Tensors], float]] = {
     VIEW: _view,
-    POINTWISE: _pointwise,
-    ROWWISE: _rowwise,
-    REDUCTION: _reduction,
+    POINTWISE: lambda node, inputs, outputs: float(outputs[0].elements),
+    ROWWISE: lambda node, inputs, outputs: ROWWISE_FLOPS * inputs[0].elements,
+    REDUCTION: lambda node, inputs, outputs: float(inputs[0].elements),
     POOL: _pool,
     CONCAT: _view,
     DENSE: _dense,
     CONV: _conv,
     CONV_TRANSPOSED: _conv_transposed,
     ATTENTION: _attention,
-    TABLE: _table,
+    TABLE: lambda node, inputs, outputs: 0.0,
     BAG: _bag,
     RECURRENT: _recurrent,
     EINSUM: _einsum,

@@ -1,7 +1,5 @@
 """NCCL's log of a training run (``NCCL_DEBUG=INFO``, ``NCCL_DEBUG_SUBSYS=INIT,COLL``) as a recording.
 
-The lines of NCCL's log that say who calls what: communicators as they are made, and calls on them.
-
 References
 ----------
 .. [1] github.com/NVIDIA/nccl, ``src/enqueue.cc`` (``ncclEnqueueCheck``) and ``src/init.cc`` (``Init START``): what a

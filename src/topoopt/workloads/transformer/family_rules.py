@@ -27,10 +27,6 @@ def _head_size(config: ConfigFields, shape: Shape) -> int:
     return config.integer_or("head_dim", hidden // heads)
 
 
-def _query_size(config: ConfigFields, shape: Shape) -> int:
-    return int(shape("latent").nope_head_dim + shape("latent").rope_head_dim)
-
-
 def _trained_length(config: ConfigFields, shape: Shape) -> int:
     """Return the sequence length of pre-training: before rotary positions were stretched, where they were."""
     key = "original_max_position_embeddings"
@@ -40,17 +36,9 @@ def _trained_length(config: ConfigFields, shape: Shape) -> int:
     return config.integer("max_position_embeddings")
 
 
-def _window(config: ConfigFields, shape: Shape) -> int:
-    return config.integer("sliding_window") if shape("window_layers") else 0
-
-
 def _with_window(config: ConfigFields, layers: int) -> int:
     """Return how many layers have a window: so many, if there is one at all."""
     return layers if config.integer_or("sliding_window", 0, least=0) else 0
-
-
-def _windows_in_all_layers(config: ConfigFields, shape: Shape) -> int:
-    return _with_window(config, shape("layers"))
 
 
 def _windows_in_late_layers(config: ConfigFields, shape: Shape) -> int:
@@ -63,10 +51,6 @@ def _windows_in_late_layers_if_any(config: ConfigFields, shape: Shape) -> int:
     """Return the layers from ``max_window_layers`` on (dots.llm1, whose published file has none)."""
     late = max(shape("layers") - config.integer_or("max_window_layers", shape("layers"), least=0), 0)
     return _with_window(config, _sliding_layers(config, shape, late))
-
-
-def _windows_in_every_other_layer(config: ConfigFields, shape: Shape) -> int:
-    return _with_window(config, _sliding_layers(config, shape, (shape("layers") + 1) // 2))
 
 
 def _windows_in_most_layers(config: ConfigFields, shape: Shape) -> int:
@@ -187,14 +171,6 @@ def _kimi_linear_number(key: str, own: str) -> Callable[[ConfigFields, Shape], i
     return rule
 
 
-def _has_expert_layers(config: ConfigFields, shape: Shape) -> int:
-    return int("E" in shape("feed_forwards"))
-
-
-def _has_recurrent_layers(config: ConfigFields, shape: Shape) -> int:
-    return int("M" in shape("mixers"))
-
-
 def _one_part_ffn(config: ConfigFields, shape: Shape) -> int:
     """Return the size of Nemotron-H's dense parts; files without any may say another size, which means nothing."""
     return config.integer("intermediate_size") if "-" in shape("feed_forwards") else 0
@@ -230,17 +206,9 @@ def _falcon_norms(config: ConfigFields, shape: Shape) -> int:
     return 1 if config.flag("parallel_attn", True) else 2
 
 
-def _mpt_heads_of_keys(config: ConfigFields, shape: Shape) -> int:
-    return config.mapping("attn_config").integer_or("kv_n_heads", shape("heads"))
-
-
 def _mpt_positions(config: ConfigFields, shape: Shape) -> int:
     attention = config.mapping("attn_config")
     return 0 if attention.flag("alibi", True) or attention.flag("rope", False) else int(shape("sequence"))
-
-
-def _mpt_norm(config: ConfigFields, shape: Shape) -> str:
-    return "layernorm" if shape("attention_bias") else "layernorm-without-bias"
 
 
 def _types_and_pooler(config: ConfigFields, shape: Shape) -> int:
@@ -250,12 +218,14 @@ def _types_and_pooler(config: ConfigFields, shape: Shape) -> int:
 
 RULES: Mapping[str, Callable[[ConfigFields, Shape], int | str]] = {
     "head_size": _head_size,
-    "query_size": _query_size,
+    "query_size": lambda config, shape: shape("latent").nope_head_dim + shape("latent").rope_head_dim,
     "trained_length": _trained_length,
-    "window": _window,
-    "windows_in_all_layers": _windows_in_all_layers,
+    "window": lambda config, shape: config.integer("sliding_window") if shape("window_layers") else 0,
+    "windows_in_all_layers": lambda config, shape: _with_window(config, shape("layers")),
     "windows_in_late_layers": _windows_in_late_layers,
-    "windows_in_every_other_layer": _windows_in_every_other_layer,
+    "windows_in_every_other_layer": lambda config, shape: _with_window(
+        config, _sliding_layers(config, shape, (shape("layers") + 1) // 2)
+    ),
     "windows_in_most_layers": _windows_in_most_layers,
     "windows_in_late_layers_if_any": _windows_in_late_layers_if_any,
     "windows_in_three_of_four_layers": _windows_in_three_of_four_layers,
@@ -269,8 +239,8 @@ RULES: Mapping[str, Callable[[ConfigFields, Shape], int | str]] = {
     "kimi_linear_heads": _kimi_linear_number("num_heads", "linear_num_heads"),
     "kimi_linear_head_size": _kimi_linear_number("head_dim", "linear_head_dim"),
     "kimi_linear_taps": _kimi_linear_number("short_conv_kernel_size", "linear_conv_kernel_dim"),
-    "has_expert_layers": _has_expert_layers,
-    "has_recurrent_layers": _has_recurrent_layers,
+    "has_expert_layers": lambda config, shape: int("E" in shape("feed_forwards")),
+    "has_recurrent_layers": lambda config, shape: int("M" in shape("mixers")),
     "one_part_ffn": _one_part_ffn,
     "one_part_layers": one_part_layers,
     "one_part_mixers": one_part_mixers,
@@ -286,9 +256,11 @@ RULES: Mapping[str, Callable[[ConfigFields, Shape], int | str]] = {
     "dense_layers_at_first": _dense_layers_at_first,
     "falcon_heads_of_keys": _falcon_heads_of_keys,
     "falcon_norms": _falcon_norms,
-    "mpt_heads_of_keys": _mpt_heads_of_keys,
+    "mpt_heads_of_keys": lambda config, shape: config.mapping("attn_config").integer_or(
+        "kv_n_heads", shape("heads")
+    ),
     "mpt_positions": _mpt_positions,
-    "mpt_norm": _mpt_norm,
+    "mpt_norm": lambda config, shape: "layernorm" if shape("attention_bias") else "layernorm-without-bias",
     "types_and_pooler": _types_and_pooler,
 }
 """By name, as ``data/families.toml`` asks for them."""

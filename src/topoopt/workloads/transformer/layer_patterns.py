@@ -105,11 +105,7 @@ FEED_FORWARDS = {"dense": "-", "sparse": "E"}
 """Words of ``mlp_layer_types``."""
 ONE_PART = {"M": "M.", "*": "*.", "-": ".-", "E": ".E"}
 """Characters of ``hybrid_override_pattern``: a layer has a mixer or a feed-forward part."""
-ONE_PART_WORDS = {
-    **{word: mixer + "." for word, mixer in MIXERS.items()},
-    "mlp": ".-",
-    "moe": ".E",
-}
+ONE_PART_WORDS = {**{word: mixer + "." for word, mixer in MIXERS.items()}, "mlp": ".-", "moe": ".E"}
 """Words of ``layers_block_type``."""
 
 

@@ -321,6 +321,14 @@ class TransformerModel:
         return self.hidden * (2 if self.norm == "layernorm" else 1)
 
     @property
+    def head_widths(self) -> tuple[int, int]:
+        """Channels of a head's keys and of its values; latent ones are expanded."""
+        latent = self.latent
+        if latent is None:
+            return self.head_dim, self.head_dim
+        return latent.nope_head_dim + latent.rope_head_dim, latent.value_head_dim
+
+    @property
     def is_uniform(self) -> bool:
         """Whether layers differ by their experts and windows only."""
         return len(set(self.mixers)) < 2 and len(set(self.feed_forwards)) < 2

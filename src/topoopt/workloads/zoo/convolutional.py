@@ -90,10 +90,7 @@ VGG11 = ModelEntry(
     "VGG-11", "vision: as VGG-16, of 8 convolutions", vgg, published_variants("vgg11", VggParameters)
 )
 VGG16 = ModelEntry(
-    "VGG-16",
-    "vision: convolutions and a wide dense head",
-    vgg,
-    published_variants("vgg16", VggParameters),
+    "VGG-16", "vision: convolutions and a wide dense head", vgg, published_variants("vgg16", VggParameters)
 )
 VGG19 = ModelEntry(
     "VGG-19", "vision: as VGG-16, of 16 convolutions", vgg, published_variants("vgg19", VggParameters)

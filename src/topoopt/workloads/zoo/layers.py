@@ -1,9 +1,8 @@
 """Operators from shapes: exact parameters, activations, floating-point operations and memory traffic.
 
-A multiplication and the addition that follows count as two operations; a bias is added on the way out of its
-matrix product and counts as none. Numbers are float32. Memory traffic is every input read once and every
-output written once, without the weights (a row of an embedding table is fetched for a sample, so it does
-count).
+A multiplication and the addition that follows count as two operations; a bias is added on the way out of its matrix
+product and counts as none. Numbers are float32. Memory traffic is every input read once and every output written once,
+without the weights (a row of an embedding table is fetched for a sample, so it does count).
 """
 
 from collections.abc import Sequence

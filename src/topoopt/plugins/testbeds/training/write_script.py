@@ -141,11 +141,7 @@ def _rings(fabric: Fabric, members: tuple[int, ...]) -> Rings:
 
 
 def _script(
-    graph: TaskGraph,
-    server: int,
-    draft: _Draft,
-    known: Sequence[Mapping[int, int]],
-    ready_s: Sequence[float],
+    graph: TaskGraph, server: int, draft: _Draft, known: Sequence[Mapping[int, int]], ready_s: Sequence[float]
 ) -> ServerScript:
     then: dict[int, list[int]] = defaultdict(list)
     counts = []

@@ -52,9 +52,5 @@ def dctcp_acked(s: State, flow: int, marked: bool, now: int) -> None:
 
 
 DCTCP = Law(
-    opened=dctcp_opened,
-    resumed=dctcp_resumed,
-    acked=dctcp_acked,
-    lost=reno_cut,
-    timed_out=reno_timed_out,
+    opened=dctcp_opened, resumed=dctcp_resumed, acked=dctcp_acked, lost=reno_cut, timed_out=reno_timed_out
 )

@@ -96,8 +96,7 @@ def advance(s: State, events: int, until: int, most_successors: int) -> int:
         if packet_at <= timer_at:
             link = s.due_link[0]
             depart = s.packet[
-                s.link[link, Link.BASE] + (s.link[link, Link.HEAD] & s.link[link, Link.MASK]),
-                Packet.DEPART,
+                s.link[link, Link.BASE] + (s.link[link, Link.HEAD] & s.link[link, Link.MASK]), Packet.DEPART
             ]
             if s.link[link, Link.HEAD] == s.link[link, Link.TAIL] or depart == NEVER:
                 s.link[link, Link.IN_HEAP] = 0

@@ -163,9 +163,5 @@ def cubic_timed_out(s: State, flow: int, now: int) -> None:
 
 
 CUBIC = Law(
-    opened=cubic_opened,
-    resumed=cubic_resumed,
-    acked=cubic_acked,
-    lost=cubic_cut,
-    timed_out=cubic_timed_out,
+    opened=cubic_opened, resumed=cubic_resumed, acked=cubic_acked, lost=cubic_cut, timed_out=cubic_timed_out
 )
