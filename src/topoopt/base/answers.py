@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from topoopt.base.errors import InvalidInput
 
@@ -46,6 +46,21 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> Frame:
     except ModuleNotFoundError:
         raise InvalidInput("to_frame: pandas is not installed; pip install pandas") from None
     return pandas.DataFrame([dict(row) for row in rows])
+
+
+class _HasRows(Protocol):
+    def rows(self) -> Iterable[Mapping[str, Any]]: ...
+
+
+def rows_to_frame(answer: _HasRows) -> Frame:
+    """Return the rows as a pandas table.
+
+    Raises
+    ------
+    InvalidInput
+        If pandas is not installed.
+    """
+    return frame(answer.rows())
 
 
 def ask(verb: str, *arguments: Any, **words: Any) -> Any:

@@ -28,8 +28,7 @@ class ClusterSpec:
     servers : int
         Number of servers, at least 2.
     degree : int
-        Interfaces per server, 1 .. :func:`largest_degree`. More than there are other servers gives parallel
-        links.
+        Interfaces per server, 1 .. :func:`largest_degree`. More than there are other servers gives parallel links.
     link_bandwidth_bps : float
         Bandwidth of one interface, each way.
     accelerator : str

@@ -178,9 +178,8 @@ def select_permutations(
     Parameters
     ----------
     demand_bytes : float64 array, shape (size,), optional
-        Model-parallel bytes over each distance, summed over the members. Rule ``best`` has many equally good
-        answers, which differ in who is whose neighbor; of these it then takes the one that moves the
-        bytes over the fewest hops.
+        Model-parallel bytes over each distance, summed over the members. Rule ``best`` has many equally good answers,
+        which differ in who is whose neighbor; of these it then takes the one that moves the bytes over the fewest hops.
 
     Raises
     ------

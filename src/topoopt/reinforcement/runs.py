@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import rows_to_frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.inference import Parallelism
 from topoopt.measurements import (
@@ -131,15 +131,7 @@ class RlRuns:
         """Return a row for each prediction."""
         return [one.cells() for one in self.predictions]
 
-    def to_frame(self) -> Frame:
-        """Return the predictions as a pandas table.
-
-        Raises
-        ------
-        InvalidInput
-            If pandas is not installed.
-        """
-        return frame(self.rows())
+    to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""

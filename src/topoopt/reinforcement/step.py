@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import rows_to_frame, shows_itself
 from topoopt.catalog import Skipped, find_accelerator
 from topoopt.pricing import Ownership
 from topoopt.reinforcement.fabrics import FabricRow, Rewiring
@@ -248,15 +248,7 @@ class RlStep:
         """Return every span of the step: pool, phase, when."""
         return [{**asdict(span), "time_s": span.time_s} for span in self.turns.spans]
 
-    def to_frame(self) -> Frame:
-        """Return the spans as a pandas table.
-
-        Raises
-        ------
-        InvalidInput
-            If pandas is not installed.
-        """
-        return frame(self.rows())
+    to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""

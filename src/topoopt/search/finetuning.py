@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import rows_to_frame, shows_itself
 from topoopt.catalog import BYTES_PER_ELEMENT
 from topoopt.jobs import transformer_of
 from topoopt.plans import ComparedFabric, Plan, compared_fabrics
@@ -279,15 +279,7 @@ class FineTuning:
                 rows.append({**shared, **alone, "cost_usd": 0.0, "hours": way.hours, "usd": way.usd})
         return rows
 
-    def to_frame(self) -> Frame:
-        """Return the rows as a pandas table.
-
-        Raises
-        ------
-        InvalidInput
-            If pandas is not installed.
-        """
-        return frame(self.rows())
+    to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""

@@ -64,8 +64,7 @@ class Transfer:
     Attributes
     ----------
     setup_s, bytes_per_s : array (replicas, replicas) of float
-        Of each ordered pair, those that read numbered before those that answer; the second of a transfer that is
-        alone.
+        Of each ordered pair, those that read numbered before those that answer; the second of a transfer that is alone.
     cache_bytes_per_token : float
         Of all layers.
     layers : int

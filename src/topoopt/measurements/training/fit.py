@@ -367,8 +367,7 @@ def calibrate(
     Parameters
     ----------
     strength
-        Of the priors; None for the one of ``STRENGTHS`` with the least
-        held-out error.
+        Of the priors; None for the one of ``STRENGTHS`` with the least held-out error.
 
     Raises
     ------

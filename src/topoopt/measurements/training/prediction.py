@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import rows_to_frame, shows_itself
 from topoopt.base.errors import TopoOptError
 from topoopt.measurements.fit import Errors, errors_by, percent_off
 from topoopt.measurements.run_table import NotScored, Row, text
@@ -152,15 +152,7 @@ class PredictedRuns:
             else:
                 yield {**own, **dict.fromkeys(PREDICTED), "not_scored": reasons.get(row, "")}
 
-    def to_frame(self) -> Frame:
-        """Return the table with predictions as a pandas table.
-
-        Raises
-        ------
-        InvalidInput
-            If pandas is not installed.
-        """
-        return frame(self.rows())
+    to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""

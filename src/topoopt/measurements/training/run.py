@@ -155,9 +155,8 @@ class Run:
     measured_s : float
         Time of an iteration; NaN where none was published, or where the run was out of memory.
     attention : str
-        How it ran, ``fused``, ``eager``, or by which fused kernel
-        (:data:`~topoopt.transformers.ATTENTIONS_OF_RUNS`); nothing
-        where the row does not say, and the calibration does.
+        How it ran, ``fused``, ``eager``, or by which fused kernel (:data:`~topoopt.transformers.ATTENTIONS_OF_RUNS`);
+        nothing where the row does not say, and the calibration does.
     time_from : str
         The column that the time comes from: as it stands there, or from tokens, a rate or a share of the peak.
     peak_memory_bytes : float

@@ -30,8 +30,7 @@ class Comparison:
     published_low, published_high : float
         The published value, or the ends of the published range.
     tolerance : float or None
-        Relative distance from the range at which the value still counts as met; None where it is only
-        reported.
+        Relative distance from the range at which the value still counts as met; None where it is only reported.
     origin : str
         Where the published value stands: a released file, a talk, memory of the paper.
     explanation : str

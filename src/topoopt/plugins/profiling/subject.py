@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import rows_to_frame, shows_itself
 from topoopt.base.errors import InvalidInput, unknown_name
 from topoopt.jobs import Job, operators_of
 from topoopt.plugins.profiling.shapes import (
@@ -95,15 +95,7 @@ class Subject:
             for op in self.operators
         ]
 
-    def to_frame(self) -> Frame:
-        """Return the rows as a pandas table.
-
-        Raises
-        ------
-        InvalidInput
-            If pandas is not installed.
-        """
-        return frame(self.rows())
+    to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""

@@ -7,6 +7,11 @@ from typing import Annotated, TypedDict
 from topoopt.schema.words.arguments import Amount, Rate, Switch, Word, panel
 from topoopt.schema.words.cost import OwnershipWords
 
+_FRAMEWORKS = (
+    "megatron|nemo|deepspeed|half-gradients|scaling|scaling-norm-kernel|fsdp|torchtitan|torchtitan-eager-loss"
+)
+Framework = Annotated[str, Word(_FRAMEWORKS, "megatron")]
+
 
 @panel("Shapes by hand, or changes to the model")
 class ShapeWords(TypedDict, total=False):
@@ -183,13 +188,7 @@ class SoftwareWords(TypedDict, total=False):
 
     estimator: Annotated[str, Word("calibrated|apnet24", "calibrated")]
     """As estimates count it, or as the published formula: stages send whole activations, not slices."""
-    framework: Annotated[
-        str,
-        Word(
-            "megatron|nemo|deepspeed|half-gradients|scaling|scaling-norm-kernel|fsdp|torchtitan|torchtitan-eager-loss",
-            "megatron",
-        ),
-    ]
+    framework: Framework
     """What it sends whole, or more often, and ZeRO as it has it."""
 
 
@@ -341,13 +340,7 @@ class MeasureWords(TypedDict, total=False):
     """Of the matrix products; bf16 where the accelerator has it."""
     attention: Annotated[str, Word("fused|eager")]
     """FlashAttention, or scores in memory; fused unless the calibration is eager."""
-    framework: Annotated[
-        str,
-        Word(
-            "megatron|nemo|deepspeed|half-gradients|scaling|scaling-norm-kernel|fsdp|torchtitan|torchtitan-eager-loss",
-            "megatron",
-        ),
-    ]
+    framework: Framework
     """Bytes per parameter, what is taken beside tensors, and what kernels are not fused."""
     calibration: Annotated[str | os.PathLike[str], Word("FILE")]
     """Of step times (topoopt llm calibrate, topoopt profile); the accelerator's if not given."""

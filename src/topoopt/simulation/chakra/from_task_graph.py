@@ -162,25 +162,15 @@ def _waits(graph: TaskGraph) -> dict[tuple[int, int], bytes]:
 def _nodes(graph: TaskGraph, names: dict[tuple[int, ...], str]) -> Iterator[tuple[_Node, ...]]:
     """Yield the nodes of each task; process groups get their names as they come."""
     micros, tags = _rounded_micros(graph).tolist(), _tags(graph).tolist()
-    columns = (
-        graph.kind,
-        graph.server,
-        graph.duration_s,
-        graph.src,
-        graph.dst,
-        graph.size_bytes,
-        graph.accelerator,
-    )
-    for task, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+    names_of_columns = ("kind", "server", "duration_s", "src", "dst", "size_bytes", "accelerator")
+    columns = [getattr(graph, name).tolist() for name in names_of_columns]
+    for task, row in enumerate(zip(*columns, strict=True)):
         kind, server, duration_s, src, dst, size, accelerator = row
         exact = exact_attribute(EXACT_DURATION, duration_s) if duration_s else b""
         if kind == COMPUTE:
             rest = (number_field(DURATION, micros[task]) if micros[task] else b"") + ON_ACCELERATOR + exact
-            yield (
-                _Node(
-                    server, COMP, rest + (whole_attribute(ACCELERATOR, accelerator) if accelerator else b"")
-                ),
-            )
+            rest += whole_attribute(ACCELERATOR, accelerator) if accelerator else b""
+            yield (_Node(server, COMP, rest),)
         elif kind == COLLECTIVE:
             yield _collective(graph, task, exact, names)
         elif src == dst:

@@ -50,9 +50,8 @@ class MergedJobs:
     Attributes
     ----------
     graph : TaskGraph
-        Job by job, repetition by repetition, in the order of the job's own tasks. Between two repetitions
-        stands a barrier: a transfer of nothing from a server to itself. ``iteration`` counts through the
-        repetitions of a job.
+        Job by job, repetition by repetition, in the order of the job's own tasks. Between two repetitions stands a
+        barrier: a transfer of nothing from a server to itself. ``iteration`` counts through the repetitions of a job.
     first_task : tuple of int
         Where each job begins.
     job_tasks, repetitions : tuple of int

@@ -106,9 +106,8 @@ class Framework:
     held : float
         Share of them that the allocator holds beyond need, and gives back when memory is short.
     unfused : str
-        Of time and traffic: what of :data:`~topoopt.transformers.UNFUSED_PARTS` runs operation by operation, or
-        whole where a
-        slice would do, joined by ``+``; empty where a calibration says it, or a row of a table of runs.
+        Of time and traffic: what of :data:`~topoopt.transformers.UNFUSED_PARTS` runs operation by operation, or whole
+        where a slice would do, joined by ``+``; empty where a calibration says it, or a row of a table of runs.
     """
 
     fp32: Recipe

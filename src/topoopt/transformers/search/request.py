@@ -70,9 +70,8 @@ class SearchRequest:
     global_batch, sequence : int
         Sequences of an iteration, and tokens of one.
     fixed : mapping
-        Fields of :class:`~topoopt.transformers.Configuration` that are not searched, such as ``tp`` or
-        ``recompute``; those that
-        no search varies, such as ``context``, are as usual where they are not here.
+        Fields of :class:`~topoopt.transformers.Configuration` that are not searched, such as ``tp`` or ``recompute``;
+        those that no search varies, such as ``context``, are as usual where they are not here.
     limits : Limits
     attention, framework : str
         For memory, see :func:`~topoopt.transformers.memory`.

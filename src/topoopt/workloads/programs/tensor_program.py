@@ -237,7 +237,7 @@ _RULES: Mapping[str, Callable[[ProgramNode, Tensors, Tensors], float]] = {
     CONV: _conv,
     CONV_TRANSPOSED: _conv_transposed,
     ATTENTION: _attention,
-    TABLE: lambda node, inputs, outputs: 0.0,
+    TABLE: _view,
     BAG: _bag,
     RECURRENT: _recurrent,
     EINSUM: _einsum,

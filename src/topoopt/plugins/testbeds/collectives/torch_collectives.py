@@ -184,8 +184,7 @@ class MultiRing:
         Parameters
         ----------
         collective : str
-            ``reduce-scatter`` or ``all-gather`` does half of it: see
-            ``COLLECTIVES`` of ``rings.py``.
+            ``reduce-scatter`` or ``all-gather`` does half of it: see ``COLLECTIVES`` of ``rings.py``.
         """
         check_known("collective", collective, COLLECTIVES)
         self._check(tensor, average)
