@@ -157,9 +157,7 @@ def cassini_trace_for(settings: CassiniTraceSettings, cluster: ClusterSettings) 
     """Return a trace whose load counts jobs as long as they take with an ideal switch to themselves, data parallel."""
     planning = cluster.planning
     return cassini_trace(
-        settings,
-        cluster.logical.servers,
-        lambda job: reference_time_s(shape_of(job, job.servers), planning),
+        settings, cluster.logical.servers, lambda job: reference_time_s(shape_of(job, job.servers), planning)
     )
 
 

@@ -72,9 +72,7 @@ class FabricSnapshot(NetworkRow):
 
 
 def snapshot(
-    jobs: Sequence[TraceJob],
-    settings: ClusterSettings,
-    fabrics: tuple[str, ...] | None = None,
+    jobs: Sequence[TraceJob], settings: ClusterSettings, fabrics: tuple[str, ...] | None = None
 ) -> tuple[FabricSnapshot, ...]:
     """Return iteration times of jobs that all run at once, on each fabric.
 
@@ -198,13 +196,7 @@ def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
     rules, cluster = switching(settings), settings.cluster
     price = network_price_of(name, settings, cluster.degree, cluster.link_bandwidth_bps)
     return CourseFabric(
-        name,
-        description,
-        settings.logical.server_bandwidth_bps,
-        plan,
-        pace,
-        (rules,),
-        **price.columns,
+        name, description, settings.logical.server_bandwidth_bps, plan, pace, (rules,), **price.columns
     )
 
 

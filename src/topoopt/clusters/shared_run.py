@@ -78,10 +78,7 @@ def run_alone(job: SharedJob, options: SharingOptions) -> IterationTimes:
 
 
 def run_together(
-    names: Sequence[str],
-    jobs: Sequence[SharedJob],
-    alone: Sequence[IterationTimes],
-    options: SharingOptions,
+    names: Sequence[str], jobs: Sequence[SharedJob], alone: Sequence[IterationTimes], options: SharingOptions
 ) -> tuple[IterationTimes, ...]:
     """Return the iteration times of jobs that run beside each other.
 

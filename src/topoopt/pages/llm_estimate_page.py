@@ -67,12 +67,7 @@ def llm_estimate_page(estimate: Estimate) -> Page:
             Section("answer", "Estimate", "", (facts(_entries(estimate)),)),
             Section("time", "Time", "Where an iteration's time goes.", (times,)),
             *_windows(estimate),
-            Section(
-                "memory",
-                "Memory of the fullest accelerator",
-                "",
-                (*_memory(estimate), memory_chart),
-            ),
+            Section("memory", "Memory of the fullest accelerator", "", (*_memory(estimate), memory_chart)),
             *cluster_sections(estimate.cluster, estimate.ownership),
         ),
         key_numbers={"iteration_time_s": seconds, "mfu": estimate.mfu, "memory_bytes": total},

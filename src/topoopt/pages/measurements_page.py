@@ -102,12 +102,7 @@ def collectives_page(answer: CollectiveTimes) -> Page:
     """Return the page of collectives among accelerators: times and bandwidths, beside what was measured."""
     measured = any(row.measured_s is not None for row in answer.rows)
     rows = [{"row": row, **row.to_json()} for row in answer.rows]
-    what = (
-        text("data set", "name"),
-        text("collective"),
-        text("accelerator"),
-        number("ranks", "ranks", ","),
-    )
+    what = (text("data set", "name"), text("collective"), text("accelerator"), number("ranks", "ranks", ","))
     columns = (
         *(what if measured else ()),
         number("size", "size_bytes", format_bytes),

@@ -138,10 +138,7 @@ def bounds_facts(plan: Plan) -> Entries:
             f"{format_time(bounds[name])}  {meaning}{'  ← binds' if name == binding else ''}"
             for name, meaning in meanings.items()
         ],
-        "gap": [
-            f"{plan.gap:.1%} above the bound, for this {plan.job.work.strategy_word}",
-            *part_lines,
-        ],
+        "gap": [f"{plan.gap:.1%} above the bound, for this {plan.job.work.strategy_word}", *part_lines],
         "routing": f"{best} ({routing.method})",
     }
 

@@ -93,10 +93,7 @@ def _time_or_bound(time_s: float, tried: bool) -> str:
 def layout_times(plan: Plan) -> BarChart:
     """Return the iteration time of each configuration, in closed form and on a network wired for it."""
     unit, scale = time_unit(max(plan.search.seed_times_s))
-    parts: dict[str, Source] = {
-        "closed form": "layout.estimated_s",
-        "wired and simulated": "time_s",
-    }
+    parts: dict[str, Source] = {"closed form": "layout.estimated_s", "wired and simulated": "time_s"}
     return BarChart(
         "configurations",
         "Iteration time of each configuration",

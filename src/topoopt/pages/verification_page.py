@@ -7,13 +7,7 @@ from topoopt.studies.verification import CHECKS, Check, VerificationAnswer
 
 def verification_page(answer: VerificationAnswer) -> Page:
     """Return all checks, and the places where they fail."""
-    rows = table(
-        "",
-        answer.checks,
-        text("check", "name"),
-        text("", _verdict),
-        text("looked at", _looked_at),
-    )
+    rows = table("", answer.checks, text("check", "name"), text("", _verdict), text("looked at", _looked_at))
     looked = [check for check in answer.checks if not check.skipped]
     proved = {check.name: CHECKS[check.name].text for check in looked if check.name in CHECKS}
     failed = len(answer.failed)

@@ -103,11 +103,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
             "left_out": plan.search.left_out,
         },
         "baselines": [
-            {
-                **_baseline_to_mapping(row, plan.outcome.iteration_time_s),
-                **asdict(its),
-                "ownership": owned,
-            }
+            {**_baseline_to_mapping(row, plan.outcome.iteration_time_s), **asdict(its), "ownership": owned}
             for row, its, owned in zip(plan.baselines, standings, others, strict=True)
         ],
         "skipped_fabrics": plan.skipped_fabrics,

@@ -202,8 +202,7 @@ def ownership(
         unknown=_unknown(one, network),
         interest_usd=_if_said(running.interest_rate, _times(running.interest_share, prices_usd)),
         colocation_usd=_if_said(
-            running.colocation_usd_per_kw_month,
-            None if power_w is None else running.colocation_usd(power_w),
+            running.colocation_usd_per_kw_month, None if power_w is None else running.colocation_usd(power_w)
         ),
         maintenance_usd=_if_said(running.maintenance_rate, _times(running.maintenance_share, prices_usd)),
         staff_usd=None if running.staff_usd_per_year is None else running.years * running.staff_usd_per_year,

@@ -137,10 +137,7 @@ def _give_leftover(
             return tuple(given)
         worst = max(
             fitting,
-            key=lambda index: (
-                finish_time_fairness(claims[index], given[index], now_s, epoch_s),
-                -index,
-            ),
+            key=lambda index: (finish_time_fairness(claims[index], given[index], now_s, epoch_s), -index),
         )
         given[worst] += steps[worst]
         over -= steps[worst]

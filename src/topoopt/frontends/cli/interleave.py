@@ -66,8 +66,7 @@ def interleave(
 @spread
 def phases(
     job: Annotated[
-        str,
-        Argument(metavar="JOB", help="A plan, a task graph, a CSV of counters or rates, or a job file."),
+        str, Argument(metavar="JOB", help="A plan, a task graph, a CSV of counters or rates, or a job file.")
     ],
     words: PhasesWords,
     files: PhasesFiles,

@@ -58,8 +58,7 @@ class SweepWords(TypedDict, total=False):
 @spread
 def sweep(
     file: Annotated[
-        str,
-        Argument(metavar="FILE.yaml", help="The sweep, such as examples/sweep.yaml.", show_default=False),
+        str, Argument(metavar="FILE.yaml", help="The sweep, such as examples/sweep.yaml.", show_default=False)
     ],
     words: SweepWords,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,

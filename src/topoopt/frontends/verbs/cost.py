@@ -208,10 +208,7 @@ def _count(value: Any) -> int:
 
 @checked_arguments
 def cost(
-    plan: PlanSource | None = None,
-    *,
-    ratios: bool = False,
-    **words: Unpack[CostWords],
+    plan: PlanSource | None = None, *, ratios: bool = False, **words: Unpack[CostWords]
 ) -> CostComparison:
     """Price the network on every fabric: bill of materials, watts, what it is built of, optical technologies.
 

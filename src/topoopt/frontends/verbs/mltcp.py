@@ -30,10 +30,7 @@ SIMULATORS = (FLUID, PACKETS)
 
 @checked_arguments
 def simulate(
-    jobs: Sequence[ProfileSource] = (),
-    *,
-    on_progress: Progress = silent,
-    **words: Unpack[MltcpWords],
+    jobs: Sequence[ProfileSource] = (), *, on_progress: Progress = silent, **words: Unpack[MltcpWords]
 ) -> SharingComparison:
     """Let jobs share a link under MLTCP, fair sharing, CASSINI and on links of their own, iteration by iteration.
 

@@ -22,10 +22,7 @@ from topoopt.topologies.wirings import read_wiring_file
 
 @checked_arguments
 def verify(
-    plan: PlanSource,
-    *,
-    degree: int | None = None,
-    on_progress: Progress = silent,
+    plan: PlanSource, *, degree: int | None = None, on_progress: Progress = silent
 ) -> VerificationAnswer:
     """Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails.
 

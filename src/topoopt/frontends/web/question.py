@@ -126,13 +126,7 @@ def known_models() -> tuple[str, ...]:
 def machines_of(question: Question) -> Question:
     """Return the question without money: what it says of model, machines and network."""
     no_money: Mapping[str, Any] = dict.fromkeys(RUNNING)
-    return replace(
-        question,
-        prices=None,
-        link_technology=None,
-        server_price=None,
-        **no_money,
-    )
+    return replace(question, prices=None, link_technology=None, server_price=None, **no_money)
 
 
 def request_of_question(question: Question) -> JobRequest:

@@ -180,10 +180,7 @@ class Inventory:
             if not 1 <= cable.port <= most:
                 raise InvalidInput(f"{key}.port: {cable.panel} has ports 1..{most}, got {cable.port}")
             for side in ("out", "in") if cable.side == "both" else (cable.side,):
-                at_server, at_panel = (
-                    (cable.server, cable.interface, side),
-                    (cable.panel, cable.port, side),
-                )
+                at_server, at_panel = ((cable.server, cable.interface, side), (cable.panel, cable.port, side))
                 if at_server in ends:
                     where = f"{cable.server} {cable.interface}"
                     raise InvalidInput(f"{key}.interface: {where} has cable {ends[at_server]} already")

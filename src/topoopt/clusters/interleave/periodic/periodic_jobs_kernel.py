@@ -49,15 +49,7 @@ SERVED = 1.0 - 1e-9
 
 @entry
 @stamped(PERIODIC_STAMP)
-def run_periodic(
-    p: Phases,
-    c: Course,
-    x: Sharing,
-    net: Links,
-    until: float,
-    seed: int,
-    changes: int,
-) -> bool:
+def run_periodic(p: Phases, c: Course, x: Sharing, net: Links, until: float, seed: int, changes: int) -> bool:
     """Serve events up to ``until``, or till all jobs have their iterations; return whether it is over.
 
     It is not over when the log has no room, or after so many changes of rates: then call it again.
