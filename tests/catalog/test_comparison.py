@@ -37,6 +37,7 @@ def test_every_verb_names_a_network_by_the_same_keys() -> None:
         "variant": "4 servers",
         "cost_usd": None,
         "power_w": None,
+        "cost_parts_usd": {},
         "label": "torus (4 servers)",
     }
 

@@ -22,7 +22,7 @@ def test_a_trace_on_two_fabrics_is_a_table(topoopt: Topoopt, trace: str) -> None
     done = topoopt("cluster", "run", trace, *QUICK, "--fabric", "topoopt,ideal-switch")
     assert done.code == 0, done.err
     for words in (
-        "2 jobs on 32 servers, 4 × 100 Gb/s",
+        "2 jobs on 32 servers of 4 × a100, 4 × 100 Gb/s",
         "topoopt",
         "ideal-switch",
         "rewiring",
