@@ -93,7 +93,7 @@ def test_a_row_that_cannot_be_predicted_is_listed_with_its_reason(
 
 def test_a_table_without_sizes_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "collectives.csv"
-    file.write_text("gpu,ranks,time_us\nH100,8,1\n", encoding="utf-8")
+    file.write_text("collective,gpu,gpus_per_node,ranks,time_us\nallreduce,H100,8,8,1\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match="there is no column size_bytes"):
         read_collectives(file)
 

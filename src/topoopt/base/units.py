@@ -141,10 +141,10 @@ def interval_words(time_s: float, share: float) -> str:
     Examples
     --------
     >>> interval_words(11.0, 0.1)
-    '80 %: 10 s to 12.2 s'
+    '80%: 10 s to 12.2 s'
     """
     low, high = (format_time(end_s, 3) for end_s in measured_within(time_s, share))
-    return f"80 %: {low} to {high}"
+    return f"80%: {low} to {high}"
 
 
 def _split(text: str, place: str, expected: str) -> tuple[float, str]:

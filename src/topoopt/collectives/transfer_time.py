@@ -61,10 +61,7 @@ def path_overhead(bandwidth_bps: ArrayLike, latency_s: ArrayLike) -> PathOverhea
 
 
 def path_overheads(
-    bandwidth_bps: Floats,
-    latency_s: Floats,
-    share: Floats,
-    first: Ints,
+    bandwidth_bps: Floats, latency_s: Floats, share: Floats, first: Ints
 ) -> tuple[Floats, Floats]:
     """Return seconds before and after the data of many paths, by rows of links.
 

@@ -1,5 +1,6 @@
 """Measured runs: reading them, predicting them, and fitting constants to them."""
 
+from topoopt.measurements.collectives import ACCURACY as ACCURACY
 from topoopt.measurements.collectives import CollectiveTimes as CollectiveTimes
 from topoopt.measurements.collectives import collective_sizes as collective_sizes
 from topoopt.measurements.collectives import collectives_of_table as collectives_of_table

@@ -10,6 +10,7 @@ from topoopt.pages.fabric_tables import (
     fabric_table,
     figure_table,
     outcome_figures,
+    tied_by,
     time_by_fabric,
     time_tiles,
 )
@@ -89,7 +90,8 @@ def headline(rows: tuple[ComparedFabric, ...], share: float | None = None) -> st
     sentences = [
         f"On {own.name} an iteration takes {format_time(own.outcome.iteration_time_s)}{within}"
         + (f" and the network costs {usd(own.cost_usd)}" if own.cost_usd is not None else "")
-        + f"{beaten_by(rows)}."
+        + f"{beaten_by(rows)}.",
+        *tied_by(rows),
     ]
     if others:
         fastest = min(others, key=lambda row: row.outcome.iteration_time_s)

@@ -9,11 +9,11 @@ from topoopt.catalog import NetworkRow
 from topoopt.pages.chart import BarChart, LineChart, Series
 from topoopt.pages.page import Notes, Table, Tile
 from topoopt.pages.tables import Column, Source, bars, joined, listed, number, table, text, usd
-from topoopt.plans import ComparedFabric, Outcome, front_of_fabrics, price_range_usd, standings_of
+from topoopt.plans import ComparedFabric, Outcome, Standing, front_of_fabrics, price_range_usd, standings_of
 
 BEATS, TIES = "beats it", "cheaper"
-"""What the table says of a fabric that is cheaper than that of its first row in nine draws of ten: one that is faster
-with the same certainty, and one that is as fast as far as can be told."""
+"""What the table says of a fabric that is cheaper than the first row's in nine draws of ten: one that is at least 90 %
+likely to be faster, and one that is as fast within the error and saves no less than its estimated time loses."""
 
 
 def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, float]] = ()) -> BarChart:
@@ -97,7 +97,7 @@ def figure_table(rows: Sequence[ComparedFabric]) -> Table:
         number("busiest link", "outcome.link_bytes_max"),
         number("tax", "outcome.bandwidth_tax", ".3f"),
         PRICE,
-        text("80 % of price draws", price_range),
+        text("80% of price draws", price_range),
         text("routes"),
         text("Pareto", lambda row: "front" if row in front else ""),
         WHAT_IT_IS,
@@ -174,21 +174,40 @@ def skipped_notes(skipped: Sequence[tuple[str, str]], warn: bool = False) -> tup
 
 
 def beaten_by(rows: Sequence[ComparedFabric]) -> str:
-    """Return which fabrics beat the first one or tie with it for less money; nothing where none does."""
+    """Return which fabrics beat the first one, for its sentence; nothing where none does."""
+    said = _said(rows, [pair for pair in _ranked(rows) if pair[1].beats])
+    return f", beaten in time and price by {said}" if said else ""
+
+
+def tied_by(rows: Sequence[ComparedFabric]) -> tuple[str, ...]:
+    """Return a sentence of the fabrics that cost less and are as fast within the error; nothing where none is."""
+    tied = [pair for pair in _ranked(rows) if _pays(*pair)]
+    tied.sort(key=lambda pair: -_net_usd(pair[0]))
+    return (f"As fast within the error, for less money: {_said(rows, tied)}.",) if tied else ()
+
+
+def _ranked(rows: Sequence[ComparedFabric]) -> list[tuple[ComparedFabric, Standing]]:
+    return list(zip(rows, standings_of(rows), strict=True))
+
+
+def _pays(row: ComparedFabric, its: Standing) -> bool:
+    """Return whether a fabric ties for less, and saves no less than its estimated time loses of the servers."""
+    return its.ties_for_less and _net_usd(row) >= 0
+
+
+def _net_usd(row: ComparedFabric) -> float:
+    return (row.ownership.net_usd or 0.0) if row.ownership else 0.0
+
+
+def _said(rows: Sequence[ComparedFabric], chosen: Sequence[tuple[ComparedFabric, Standing]]) -> str:
+    """Return time and price of fabrics, and how sure it is that they are cheaper."""
     name = name_apart(rows)
-    ranked = [(row, its) for row, its in zip(rows, standings_of(rows), strict=True) if its.cheaper_share]
-    said = ""
-    for relation, chosen in (
-        ("beaten in time and price by", [pair for pair in ranked if pair[1].beats]),
-        ("tied in time, for less money, by", [pair for pair in ranked if pair[1].ties_for_less]),
-    ):
-        each = [
-            f"{name(row)}, {format_time(row.outcome.iteration_time_s)} for {usd(row.cost_usd)} (cheaper in "
-            f"{its.cheaper_share:.0%} of price draws)"
-            for row, its in chosen
-        ]
-        said += f", {relation} {'; '.join(each)}" if each else ""
-    return said
+    return "; ".join(
+        f"{name(row)}, {format_time(row.outcome.iteration_time_s)} for {usd(row.cost_usd)} (cheaper in "
+        f"{'>99%' if its.cheaper_share > 0.99 else f'{its.cheaper_share:.0%}'} of price draws)"
+        for row, its in chosen
+        if its.cheaper_share is not None
+    )
 
 
 def standing(rows: Sequence[ComparedFabric]) -> Callable[[ComparedFabric], str | None]:
@@ -199,7 +218,7 @@ def standing(rows: Sequence[ComparedFabric]) -> Callable[[ComparedFabric], str |
         if row.cost_usd is None:
             return None
         its = places[id(row)]
-        return BEATS if its.beats else TIES if its.ties_for_less else "front" if its.on_front else ""
+        return BEATS if its.beats else TIES if _pays(row, its) else "front" if its.on_front else ""
 
     return words
 
@@ -217,7 +236,7 @@ def price_range_notes(rows: Sequence[NetworkRow]) -> tuple[Notes, ...]:
         if words := price_range(row):
             ranges.setdefault(words, []).append(name_apart(rows)(row))
     each = "; ".join(f"{', '.join(names)} {words}" for words, names in ranges.items())
-    return (Notes((f"80 % of price draws: {each}",)),) if each else ()
+    return (Notes((f"80% of price draws, made for all together: {each}",)),) if each else ()
 
 
 def front_notes(rows: Sequence[ComparedFabric]) -> tuple[Notes, ...]:

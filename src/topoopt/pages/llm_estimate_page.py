@@ -151,7 +151,9 @@ def _too_large(estimate: Estimate) -> str:
         f"{format_memory(estimate.memory_bytes[cause])} of {cause}."
     )
     if remedy is None:
-        return f"{text} No change of ZeRO, recomputation, micro-batch or split is enough; take more accelerators."
+        return (
+            f"{text} No single change of ZeRO, recomputation, micro-batch or split is enough: try llm search."
+        )
     more_s = remedy.iteration_time_s / estimate.iteration_time_s - 1
     return f"{text} Cheapest change that fits: {remedy} ({more_s:+z.1%} time)."
 
@@ -190,7 +192,7 @@ def _llm_search_page_entries(search: ConfigurationSearch) -> Entries:
         "fit": f"{search.feasible:,} into {format_memory(search.memory.capacity_bytes)}",
         "too large": ", ".join(over),
         "fixed": ", ".join(f"{name} {_word(value)}" for name, value in request.fixed.items()),
-        "times": f"calibration {search.calibration.name}{_of_another(search)}, {request.attention} attention; 80 % of "
+        "times": f"calibration {search.calibration.name}{_of_another(search)}, {request.attention} attention; 80% of "
         f"measured runs of other stacks are within {calibration_quality(search.calibration).interval_share:.0%}",
         "memory": f"{request.framework}, {request.attention} attention",
     }

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from topoopt.base.units import format_bytes, format_time
-from topoopt.measurements import ERROR_KINDS, CalibrationFit, CollectiveTimes, Errors, NotScored
+from topoopt.measurements import ACCURACY, ERROR_KINDS, CalibrationFit, CollectiveTimes, Errors, NotScored
 from topoopt.measurements.serving import PredictedServing
 from topoopt.measurements.training import PredictedRuns
 from topoopt.pages.page import Notes, Page, Section, Table
@@ -120,7 +120,7 @@ def collectives_page(answer: CollectiveTimes) -> Page:
     left = (
         [Section("not-scored", "Not scored", "", (_reasons(answer.not_scored),))] if answer.not_scored else []
     )
-    facts_of = facts({"assumed": answer.assumed}) if answer.assumed else None
+    facts_of = facts({"assumed": answer.assumed, "accuracy": ACCURACY}) if answer.assumed else None
     first = [Section("machines", "Machines", "", (facts_of,))] if facts_of else []
     return Page("collectives", f"Collectives: {answer.what}", sections=(*first, *errors, times, *left))
 

@@ -19,6 +19,7 @@ from topoopt.pages.fabric_tables import (
     figure_table,
     outcome_figures,
     price_notes,
+    tied_by,
     time_by_fabric,
     time_tiles,
 )
@@ -237,10 +238,12 @@ def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
     sentences = [f"One iteration takes {time}{network}: {best} with this {strategy}."]
     if beaten:
         sentences = [f"One iteration takes {time}{network}{beaten}.", f"It is {best} with this {strategy}."]
+    tied = tied_by(rows)
+    sentences[1:1] = tied
     others = [
         row for row in rows[1:] if cost is not None and row.cost_usd is not None and row.cost_usd <= cost
     ]
-    if others and not beaten:
+    if others and not beaten and not tied:
         rival = min(others, key=lambda row: row.outcome.iteration_time_s)
         ratio = rival.outcome.iteration_time_s / outcome.iteration_time_s
         longer = "just as long" if abs(ratio - 1) < 0.005 else f"{ratio:.2f} × as long"

@@ -1,4 +1,4 @@
-"""The front of price against time: what no other network beats in both, who beats the rest, and how sure that is.
+"""The front of price against time, which networks dominate others, and how sure a verdict about two of them is.
 
 Prices are drawn: every kind of part costs between the low and the high of its price list, most likely what is listed
 (triangular), and the same draw holds for all its speeds and in all networks that have such parts.
@@ -21,7 +21,7 @@ from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import NetworkRow
 
 SURE = 0.9
-"""Less is no verdict: neither in dollars nor in seconds."""
+"""Least probability of a verdict, in dollars and in seconds."""
 DRAWS = 1_000
 EQUAL_TIMES_SPREAD, RATIO_SPREAD = 0.027, 0.24
 Row = TypeVar("Row", bound=NetworkRow)
@@ -34,11 +34,12 @@ class Standing:
     Attributes
     ----------
     on_front : bool or None
-        Whether no other costs less and is faster, by listed prices; None where its own figures are not both known.
+        Whether no other dominates it by listed prices: is no worse in both, and better in one; None where its own
+        figures are not both known.
     dominated_by : tuple of str
         Labels of those that do, the fastest first.
     cost_low_usd, cost_high_usd : float or None
-        Between which 80 % of the drawn prices lie.
+        Ends of the range that holds 80 % of the drawn prices.
     cheaper_share, faster_share : float or None
         Share of the draws in which it is cheaper than the first network, and the probability that it is faster.
     """
@@ -52,12 +53,12 @@ class Standing:
 
     @property
     def beats(self) -> bool:
-        """Whether it is surely cheaper and surely faster than the first network."""
+        """Whether it is cheaper than the first network, and faster, each with a probability of 90 % at least."""
         return (self.cheaper_share or 0.0) >= SURE and (self.faster_share or 0.0) >= SURE
 
     @property
     def ties_for_less(self) -> bool:
-        """Whether it is surely cheaper than the first network, and neither is surely faster."""
+        """Whether it is cheaper than the first network with 90 % at least, and neither is faster with as much."""
         return (self.cheaper_share or 0.0) >= SURE and 1 - SURE < (self.faster_share or 0.0) < SURE
 
 
@@ -77,7 +78,7 @@ def standings(rows: Sequence[Row], time: Callable[[Row], float]) -> list[Standin
 
 
 def price_range_usd(row: NetworkRow) -> tuple[float | None, float | None]:
-    """Return between what 80 % of the drawn prices of a network lie."""
+    """Return the ends of the range that holds 80 % of the drawn prices of a network."""
     if row.cost_usd is None:
         return None, None
     low, high = np.quantile(drawn_usd(_parts(row)), (0.1, 0.9))

@@ -262,10 +262,7 @@ def training_phase(
     request = SearchRequest(
         job.model,
         accelerators,
-        replace(
-            job.system,
-            accelerators_per_server=min(job.system.accelerators_per_server, accelerators),
-        ),
+        replace(job.system, accelerators_per_server=min(job.system.accelerators_per_server, accelerators)),
         batch,
         job.max_tokens,
         {**fixed, **documents},

@@ -193,12 +193,7 @@ def _weight_traffics(
 
 
 def with_fabrics(
-    step: RlStep,
-    names: Sequence[str],
-    terms: OwnershipTerms,
-    prices: Pricing,
-    way: str = "",
-    seed: int = 0,
+    step: RlStep, names: Sequence[str], terms: OwnershipTerms, prices: Pricing, way: str = "", seed: int = 0
 ) -> RlStep:
     """Return the step with what it takes and costs on each of the named networks, and one wiring against several.
 

@@ -169,13 +169,7 @@ STAMP = stamp([])
 @entry
 @stamped(STAMP)
 def fill_next_links(
-    first_link: Ints,
-    link_dst: Ints32,
-    ports: Ints32,
-    hops: Ints32,
-    first: int,
-    seed: int,
-    table: Ints32,
+    first_link: Ints, link_dst: Ints32, ports: Ints32, hops: Ints32, first: int, seed: int, table: Ints32
 ) -> None:
     """Draw one of the ports that lead nearer, for every node and row."""
     for row in range(hops.shape[0]):

@@ -101,8 +101,7 @@ def _settings(routes: Any) -> list["dataclasses.Field[Any]"]:
 
 
 _Derived: Any = Annotated[
-    Union[(*map(_model, _BY_SETTINGS.values()), _ByName)],
-    Field(discriminator="method"),
+    Union[(*map(_model, _BY_SETTINGS.values()), _ByName)], Field(discriminator="method")
 ]
 
 

@@ -191,9 +191,7 @@ def demand_by_distance(topology: Topology, demand: Floats, background_s: Floats)
 
 
 def circulant_max_load(
-    topology: Topology,
-    by_distance: Floats,
-    background_bytes: Floats | None = None,
+    topology: Topology, by_distance: Floats, background_bytes: Floats | None = None
 ) -> LoadOptimum:
     """Return the least possible highest link load when every pair at distance D has ``by_distance[D]`` bytes.
 

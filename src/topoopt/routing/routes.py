@@ -183,13 +183,7 @@ def paths_of_rows(paths: PathArrays, rows: Ints) -> PathArrays:
     )
 
 
-def chosen_paths(
-    pair_first: Ints,
-    cumulative: Floats,
-    pair: Ints,
-    number: Ints,
-    seed: int,
-) -> Ints:
+def chosen_paths(pair_first: Ints, cumulative: Floats, pair: Ints, number: Ints, seed: int) -> Ints:
     """Return the index of the path that each connection takes, shape (connections,).
 
     Parameters

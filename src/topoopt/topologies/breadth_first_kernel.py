@@ -86,13 +86,7 @@ class Sent(NamedTuple):
 @entry
 @stamped(STAMP)
 def fullest_by_flow(
-    wiring: InLinks,
-    roots: Ints,
-    seen: Seen,
-    room: Flow,
-    most: Ints,
-    per: Ints,
-    reached: Ints,
+    wiring: InLinks, roots: Ints, seen: Seen, room: Flow, most: Ints, per: Ints, reached: Ints
 ) -> int:
     """Fill ``most`` and ``per``, which enter as 0 and 1, and return the steps; for any number of links up to 62."""
     first_in, in_src, _ = wiring
@@ -116,13 +110,7 @@ def fullest_by_flow(
 @entry
 @stamped(STAMP)
 def lay_broadcast(
-    wiring: InLinks,
-    begin_root: int,
-    chunks: int,
-    seen: Seen,
-    room: Flow,
-    rows: int,
-    sent: Sent,
+    wiring: InLinks, begin_root: int, chunks: int, seen: Seen, room: Flow, rows: int, sent: Sent
 ) -> tuple[int, int]:
     """Append what every server from ``begin_root`` on gets; return the server that finds no room, and the rows.
 
@@ -358,13 +346,7 @@ def ways_in(first_in: Ints, in_src: Ints32, u: int, distance: Ints32, mask: Ints
 
 @entry
 def breadth_first(
-    first_link: Ints,
-    link_dst: Ints32,
-    roots: Ints,
-    hops: Ints32,
-    parent: Ints32,
-    ways: Floats,
-    queue: Ints32,
+    first_link: Ints, link_dst: Ints32, roots: Ints, hops: Ints32, parent: Ints32, ways: Floats, queue: Ints32
 ) -> None:
     """Fill the trees; ``hops`` and ``parent`` enter as -1, ``ways`` as zeros."""
     for row in range(len(roots)):

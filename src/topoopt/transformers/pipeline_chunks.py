@@ -276,6 +276,7 @@ BEHIND: Mapping[str, str] = {
     "tensor parallel": "matrix products, cut into pieces",
     "context parallel": "attention to keys that are there",
     "experts": "the other micro-batch",
+    "gradients, every micro-batch": "the layers after, backward",
     "weights and gradients, every micro-batch": "the layers before and after, forward and backward",
     "weights, after the step": "the next forward pass",
     "gradients between shards": "the last backward pass",
@@ -308,10 +309,10 @@ def communication_windows(
     found = {name: (wait_s, wait_s / np.maximum(1 - share, 1e-30)) for name, (wait_s, share) in waits.items()}
     if configuration.dp > 1:
         of_replicas = replica_exchanges(case, stage.layers, one)
-        kinds = ("every", "gather", "reduce") if configuration.zero > 1 else ("once",)
-        for kind, name in zip(("every", "gather", "reduce", "once"), list(BEHIND)[3:], strict=True):
-            if kind in kinds and not (kind == "gather" and configuration.zero == 3):
-                found[name] = of_replicas[kind]
+        kinds = (("once",), ("once",), ("every", "gather", "reduce"), ("every", "reduce"))[configuration.zero]
+        every = list(BEHIND)[3 if configuration.zero == 2 else 4]
+        names = dict(zip(("every", "gather", "reduce", "once"), (every, *list(BEHIND)[5:]), strict=True))
+        found |= {names[kind]: of_replicas[kind] for kind in kinds}
     return tuple(
         {"communication": name, "alone_s": alone_s, "exposed_s": exposed_s, "behind": BEHIND[name]}
         for name, (exposed_s, alone_s) in (

@@ -66,12 +66,17 @@ def test_both_doors_say_the_same(printed: Printed) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"accelerators": 64, "servers": 8}, "servers: is of a wiring of servers; leave it out"),
-        ({"accelerators": 64, "schedule": "ring"}, "schedule: is of a wiring of servers"),
-        ({"accelerator": "h100"}, "accelerators: missing; say among how many"),
+        ({"accelerators": 64, "servers": 8}, "servers: describes a wiring of servers, which accelerators"),
+        ({"accelerators": 64, "schedule": "ring"}, "schedule: describes a wiring of servers"),
+        ({"accelerator": "h100"}, "accelerators: missing; give their number"),
         ({"accelerators": 1}, "accelerators: expected 2 or more, got 1"),
         ({"accelerators": 8, "fabric": "torus"}, 'fabric: unknown name "torus"'),
-        ({"runs": "t.csv"}, "op: the rows of runs say it"),
+        ({"runs": "t.csv"}, "op: runs=FILE takes no other words"),
+        ({"accelerators": 0}, "accelerators: expected 2 or more, got 0"),
+        (
+            {"accelerators": 8, "accelerator": "a100", "nvls": True},
+            "nvls: 8 × A100-SXM4-40GB a server have no",
+        ),
     ],
 )
 def test_words_that_make_no_sense_are_one_line(words: dict[str, object], said: str) -> None:

@@ -211,12 +211,17 @@ def collective(
     """
     settings = checked_words(words, CollectiveWords)
     ranks, fixed = pick(words, CollectiveRankWords), defaults(CollectiveWords)
-    asked = [word for word, value in ranks.items() if value not in (None, False, fixed.get(word))]
+    given = [
+        word
+        for word, value in {"op": op, "bytes": bytes, **words}.items()
+        if value is not None and value is not False and value != fixed.get(word)
+    ]
+    asked = [word for word in given if word in ranks]
     if "runs" in asked:
-        others = [word for word, value in (("op", op), ("bytes", bytes)) if value is not None]
-        others += [word for word in asked if word != "runs"]
-        if others:
-            raise InvalidInput(f"{others[0]}: the rows of runs say it; leave one of them out")
+        if others := [word for word in given if word != "runs"]:
+            raise InvalidInput(
+                f"{others[0]}: runs=FILE takes no other words, its rows have them; leave it out"
+            )
         return collectives_of_table(os.fspath(words["runs"]))
     if op is None or bytes is None:
         raise InvalidInput(f"{'op' if op is None else 'bytes'}: missing; such as op=allreduce and bytes=1GB")
@@ -225,7 +230,7 @@ def collective(
     if not 0 < size_bytes < 1e18:
         raise InvalidInput(f"bytes: expected more than 0 and less than 1e18, got {size_bytes:g}")
     if asked:
-        return _among_accelerators(op, size_bytes, {**settings, **ranks}, words)
+        return _among_accelerators(op, size_bytes, {**settings, **ranks}, given)
     alpha_s = amount(parse_time, settings["alpha"], "alpha")
     if not 0 <= alpha_s < 1e6:
         raise InvalidInput(f"alpha: expected a time from 0 to 1e6 s, got {alpha_s:g}")
@@ -233,17 +238,16 @@ def collective(
 
 
 def _among_accelerators(
-    op: str, size_bytes: float, settings: Mapping[str, Any], words: Mapping[str, Any]
+    op: str, size_bytes: float, settings: Mapping[str, Any], given: Sequence[str]
 ) -> CollectiveTimes:
     """Return how long a collective takes among accelerators behind switches."""
-    usual = defaults(CollectiveWords)
-    for word in (*CollectiveWiringWords.__annotations__, "schedule", "alpha"):
-        if words.get(word, usual.get(word)) != usual.get(word):
+    for word in given:
+        if word in (*CollectiveWiringWords.__annotations__, "schedule", "alpha"):
             raise InvalidInput(
-                f"{word}: is of a wiring of servers; leave it out, or accelerators and their words"
+                f"{word}: describes a wiring of servers, which accelerators do not have; leave it out"
             )
     if settings.get("accelerators") is None:
-        raise InvalidInput("accelerators: missing; say among how many, such as accelerators=64")
+        raise InvalidInput("accelerators: missing; give their number, such as accelerators=64")
     check_known("fabric", settings["fabric"], ("ideal-switch", "rail", "fat-tree"))
     if settings.get("nvls") and op != "allreduce":
         raise InvalidInput(f"nvls: NVSwitches reduce for an allreduce, not for {op}; leave it out")

@@ -21,10 +21,7 @@ _BYTES_A_PAIR = 4_000  # of what is held meanwhile: measured at 432 servers
 
 
 def forwarding_tables(
-    topology: Topology,
-    routes: Routes,
-    paths: Split = "hashed",
-    pairs: tuple[Ints, Ints] | None = None,
+    topology: Topology, routes: Routes, paths: Split = "hashed", pairs: tuple[Ints, Ints] | None = None
 ) -> ForwardingTables:
     """Return tables by which hop-by-hop forwarding puts on every link what the routes do.
 

@@ -159,19 +159,19 @@ class CollectiveRankWords(TypedDict, total=False):
     """Ranks on accelerators, as in nccl-tests, in place of a wiring of servers."""
 
     accelerators: int
-    """Ranks, one on each; servers are filled in order."""
+    """Number of accelerators, with one rank each; servers are filled in order."""
     accelerator: Annotated[str, Word("NAME")]
     """See topoopt hardware; h100."""
     accelerators_per_server: int
     """Accelerators of a server; as many as the catalogue says."""
     network_bandwidth: Rate
-    """Of the NIC of an accelerator, each way; that of the accelerator's reference system."""
+    """Rate of one accelerator's NIC, each way; by default that of the reference system."""
     fabric: Annotated[str, Word("ideal-switch|rail|fat-tree", "ideal-switch")]
-    """What joins the servers; each of them gives every accelerator all of its NIC."""
+    """What joins the servers. The time is the same: each gives every accelerator all of its NIC."""
     nvls: Switch
-    """AllReduce inside servers by NVSwitches (NVLink SHARP)."""
+    """NVSwitches reduce inside servers (NVLink SHARP)."""
     runs: Annotated[str | os.PathLike[str], Word("FILE.csv")]
-    """Measured collectives (nccl-tests), each with its prediction, in place of an operation and its bytes."""
+    """Measured collectives (nccl-tests), each with its prediction. Takes no other options."""
 
 
 class CollectiveWords(CollectiveWiringWords, CollectiveRankWords, total=False):

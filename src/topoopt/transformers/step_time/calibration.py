@@ -158,7 +158,7 @@ def without_overlap(calibration: Calibration, names: str | Sequence[str]) -> Cal
     InvalidInput
         For a name that is not in :data:`OVERLAPS`.
     """
-    listed = [name for name in (names.split(",") if isinstance(names, str) else names) if name]
+    listed = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
     for name in listed:
         check_known("no_overlap", name, OVERLAPS)
     return replace(calibration, **dict.fromkeys([OVERLAPS[name] for name in listed], 0.0))  # type: ignore[arg-type]

@@ -7,8 +7,8 @@ few members NCCL takes double binary trees, whose steps grow with the logarithm.
 
 Chunks of a pipeline cost latency and fill it at the rate of the links. With the best size of chunks a collective of
 latency L and wire time W takes ``L + W + 2·sqrt(L·W)`` (Johnsson and Ho 1989; from memory). NCCL's protocols pass on
-smaller slices: ``L + W + sqrt(L·W)`` meets 140 published rows of nccl-tests from 64 MiB with a mean error of 7.1 %
-(``benchmarks/data/collectives.csv``); 19 of them are off by more than 15 %.
+smaller slices: ``L + W + sqrt(L·W)`` predicts 140 published rows of nccl-tests from 64 MiB with a mean error of 7.1 %
+(``benchmarks/data/collectives.csv``); 20 of them are off by more than 15 %.
 """
 
 from collections.abc import Sequence

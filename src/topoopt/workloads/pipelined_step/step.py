@@ -95,7 +95,7 @@ MOST_BUCKETS = 8
 
 @dataclass(frozen=True, slots=True)
 class Synchronization:
-    """Gradients that workers have in common, summed once an iteration, with the last micro-batch.
+    """Gradients of a group of workers, summed once an iteration, during or after the last micro-batch.
 
     Attributes
     ----------
@@ -108,14 +108,15 @@ class Synchronization:
     size_bytes : int
         Buffer of one member.
     delay_s : float
-        What goes before inside the servers.
+        Time inside the servers before it.
     gather_bytes, gather_delay_s : int, float
-        Parameters that are gathered after the optimizer, buffer of one member; 0 where all have them.
+        Parameters that are gathered after the optimizer, buffer of one member; 0 where every worker has them.
     turn : int
-        A worker begins with those of the lowest turn; those of equal turns take place at once.
+        A worker begins with those of the lowest turn; those of equal turns run concurrently.
     overlap : float
-        Share of the gradients that leaves while the last backward pass of their chunks goes on, in equal buckets, and
-        share of the parameters that is gathered beside the next forward passes, up to the first backward pass.
+        Share of the gradients that leaves during the last backward pass of their chunks, in equal buckets; the rest
+        leaves after it. The same share of the parameters is gathered beside the next forward passes, up to the first
+        backward pass.
     """
 
     chunks: tuple[int, ...]
