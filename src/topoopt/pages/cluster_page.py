@@ -112,7 +112,7 @@ def _price(runs: Sequence[FabricRun]) -> str:
     beat = [run.label for run, its in ranked if its.beats]
     tie = [run.label for run, its in ranked if its.ties_for_less]
     said = f", beaten in price and mean time by {', '.join(beat)}" if beat else ""
-    said += f", tied in mean time, for less money, by {', '.join(tie)}" if tie else ""
+    said += f"; as fast within the error, for less money: {', '.join(tie)}" if tie else ""
     return f", on a network of {usd(runs[0].cost_usd)}{said}"
 
 
