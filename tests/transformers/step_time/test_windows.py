@@ -1,61 +1,59 @@
-"""What communication takes, what of it is waited for, and what hides nothing any more."""
+"""Windows shorten the core of attention, and layers with a recurrence have a time that is linear in the sequence."""
 
-from typing import Any
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-import topoopt
-from topoopt.base.errors import InvalidInput
-from topoopt.transformers import Estimate
-
-CASES: dict[str, dict[str, Any]] = {
-    "ZeRO 0": {"tp": 2, "dp": 32},
-    "ZeRO 1": {"tp": 4, "dp": 16, "zero": 1, "sequence_parallel": True},
-    "ZeRO 2": {"dp": 64, "zero": 2},
-    "ZeRO 3": {"dp": 64, "zero": 3},
-    "HSDP": {"dp": 64, "zero": 3, "shard": 8},
-    "stages": {"tp": 2, "pp": 4, "dp": 8, "zero": 1, "vpp": 2},
-}
+from topoopt.transformers import Configuration, configuration_table, estimate, find_calibration, usual_system
+from topoopt.transformers.step_time.attention_time import WINDOW_TILE, allowed_tokens, computed_share
+from topoopt.transformers.step_time.shapes import shapes_of
+from topoopt.workloads.transformer import TransformerModel, find_transformer
 
 
-def estimate(**words: Any) -> Estimate:
-    return topoopt.llm.estimate("llama3-8b", accelerators=64, accelerator="h100", **words)
+def seconds(model: TransformerModel, sequence: int, global_batch: int = 8) -> float:
+    one = Configuration(1, 1, 8, global_batch, sequence)
+    times = estimate(model, configuration_table([one]), usual_system("h100"), find_calibration("h100"))
+    return float(times.compute_s[0])
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_waits_are_those_of_the_time(name: str) -> None:
-    answer = estimate(**CASES[name])
-    exposed = {str(row["communication"]): float(row["exposed_s"]) for row in answer.communication}
-    tensor = exposed.pop("tensor parallel", 0.0)
-    assert tensor <= answer.parts_s["tp_s"] * (1 + 1e-9), "logits wait for tensor parallel ranks, too"
-    assert sum(exposed.values()) == pytest.approx(answer.parts_s["dp_s"])
-    for row in answer.communication:
-        assert 0 <= float(row["exposed_s"]) <= float(row["alone_s"]) * (1 + 1e-9)
+def test_a_window_computes_its_keys_and_those_of_a_tile() -> None:
+    model = replace(find_transformer("llama3-8b"), window=1024, window_layers=32)
+    ratio = (1024 + WINDOW_TILE) / 8192
+    assert computed_share(shapes_of(model), np.array(8192.0)) == pytest.approx(ratio * (2 - ratio))
+    half = replace(model, window_layers=16)
+    assert computed_share(shapes_of(half), np.array(8192.0)) == pytest.approx((1 + ratio * (2 - ratio)) / 2)
+    chunks = replace(model, chunked=True)
+    assert computed_share(shapes_of(chunks), np.array(8192.0)) == pytest.approx(ratio)
 
 
-@pytest.mark.parametrize(
-    ("name", "part", "word"),
-    [
-        ("ZeRO 1", "tensor parallel", "tensor"),
-        ("ZeRO 1", "gradients and weights, once", "gradients"),
-        ("ZeRO 3", "weights and gradients, every micro-batch", "gathers"),
-    ],
-)
-def test_what_does_not_hide_is_waited_for_whole(name: str, part: str, word: str) -> None:
-    usual, bare = (
-        {row["communication"]: row for row in one.communication}
-        for one in (estimate(**CASES[name]), estimate(**CASES[name], no_overlap=word))
-    )
-    assert float(usual[part]["exposed_s"]) < 0.95 * float(usual[part]["alone_s"])
-    assert bare[part]["exposed_s"] == pytest.approx(bare[part]["alone_s"])
-    assert bare[part]["alone_s"] == pytest.approx(usual[part]["alone_s"], rel=1e-6)
-    assert (
-        estimate(**CASES[name], no_overlap=[word]).iteration_time_s > estimate(**CASES[name]).iteration_time_s
-    )
+def test_a_window_as_long_as_the_sequence_saves_nothing() -> None:
+    model = find_transformer("llama3-8b")
+    wide = replace(model, window=8192, window_layers=32)
+    assert seconds(wide, 8192) == pytest.approx(seconds(model, 8192))
+    assert float(computed_share(shapes_of(model), np.array(8192.0))) == 1
 
 
-def test_an_unknown_overlap_is_one_line() -> None:
-    with pytest.raises(InvalidInput, match='no_overlap: unknown name "tensors"'):
-        estimate(**CASES["ZeRO 1"], no_overlap="tensors")
-    with pytest.raises(InvalidInput, match=r"^no_overlap: the published formula apnet24 takes none"):
-        estimate(**CASES["ZeRO 1"], no_overlap="tensor", estimator="apnet24")
+def test_windows_save_more_of_longer_sequences() -> None:
+    model = find_transformer("llama3-8b")
+    narrow = replace(model, window=1024, window_layers=32)
+    saved = [1 - seconds(narrow, length) / seconds(model, length) for length in (4096, 32768)]
+    assert 0 < saved[0] < saved[1]
+
+
+def test_a_recurrence_is_linear_in_the_sequence() -> None:
+    model = replace(find_transformer("qwen3-next-80b-a3b"), mixers="M", experts=None)
+    whole, halves = seconds(model, 65536), seconds(model, 32768, global_batch=16)
+    assert whole == pytest.approx(halves, rel=0.02)  # longer products are a little better
+    with_attention = replace(model, mixers="*")
+    assert seconds(with_attention, 65536) > 1.2 * seconds(with_attention, 32768, global_batch=16)
+
+
+def test_model_flops_count_what_a_window_lets_through() -> None:
+    tokens = np.array(8192.0)
+    oss = find_transformer("gpt-oss-120b")
+    assert allowed_tokens(shapes_of(oss), tokens) == pytest.approx((8192 + 128) / 2)
+    scout = find_transformer("llama4-scout")
+    assert allowed_tokens(shapes_of(scout), tokens) == pytest.approx(8192)
+    hybrid = find_transformer("nemotron-3-nano")
+    assert allowed_tokens(shapes_of(hybrid), tokens) == pytest.approx(8192 * 6 / 52)
