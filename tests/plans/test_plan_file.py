@@ -14,7 +14,7 @@ import pytest
 from tests.jobs.training_jobs import small_training_job
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.catalog import NETWORKS, ClusterSpec
-from topoopt.jobs import Job, JobSettings, make_job, traffic_job
+from topoopt.jobs import Job, JobSettings, make_job, traffic_job, transformer_of
 from topoopt.plans import Plan, plan_from_mapping, plan_schema, plan_to_mapping, read_plan, write_plan
 from topoopt.search import SearchOptions, make_plan, simulated
 from topoopt.workloads import Measurement, Operator, OperatorGraph, ProfileTable, Weight, load_model
@@ -316,3 +316,15 @@ def test_no_change_of_a_file_brings_the_program_down(name: str) -> None:
         refused += bool(message)
         taken += not message
     assert refused > taken > 0
+
+
+def test_equal_buckets_of_older_plans_are_read_as_an_overlap() -> None:
+    older = json.loads(json.dumps(plan_to_mapping(plan_of("transformer"))))
+    for layout in older["training"]["layouts"]:
+        layout["step"]["gradient_buckets"] = 4
+        for one in layout["step"]["synchronizations"]:
+            del one["overlap"]
+    work = transformer_of(plan_from_mapping(older).job)
+    read = [one for layout in work.layouts for one in layout.step.synchronizations]
+    assert read
+    assert {one.overlap for one in read} == {0.75}

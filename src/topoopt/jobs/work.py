@@ -242,7 +242,7 @@ class TransformerWork:
     published : tuple of PublishedLayout
         Ways of training that are known from publications, where there are some for this model or one like it.
     interval_share : float or None
-        Of an iteration time, within which 80 % of measured runs of other stacks are
+        Share of an iteration time by which 80 % of measured runs of other stacks are off at most
         (:attr:`topoopt.transformers.Quality.interval_share`); None in older files.
     """
 

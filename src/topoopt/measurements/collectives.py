@@ -45,7 +45,7 @@ and 838/682 GB/s (stas00/ml-engineering, network/README.md)."""
 WITH_NVLS = ("Hopper", "Blackwell")
 """Architectures with NVLink SHARP."""
 LARGEST_GAIN, LONGEST_S = 4.0, 100.0
-"""Of the rate of the scale-up links, the most that a measurement may say; and the longest time of one collective."""
+"""Highest rate of a plausible row, over that of the scale-up links, and its longest time."""
 ALGORITHMS = ("ring", "tree", "nvls")
 COLUMNS = RunColumns("measurements", ("collective", "gpu", "gpus_per_node", "ranks", "size_bytes", "time_us"))
 
@@ -228,7 +228,7 @@ class CollectiveTimes:
     Attributes
     ----------
     what : str
-        What was asked for.
+        Question or table that is answered.
     assumed : str
         The machines that were taken, where none are measured.
     """
@@ -267,7 +267,7 @@ ACCURACY = (
     "predictions of 140 published rows of nccl-tests from 64 MiB are 7.1% off on average, 20 of them by more than 15%; "
     "smaller messages and networks with SHARP are further off"
 )
-"""Of ``benchmarks/data/collectives.csv``."""
+"""Measured on ``benchmarks/data/collectives.csv``."""
 SIZES = tuple(2**20 * 4**step for step in range(7))
 """Bytes beside those that are asked for: 1 MiB to 4 GiB."""
 

@@ -83,7 +83,7 @@ def headline(rows: tuple[ComparedFabric, ...], share: float | None = None) -> st
     Parameters
     ----------
     share
-        Of an iteration time, within which 80 % of measured runs are.
+        Error of an iteration time that 80 % of measured runs stay within.
     """
     own, others = rows[0], rows[1:]
     within = f" ({interval_words(own.outcome.iteration_time_s, share)})" if share else ""

@@ -103,7 +103,7 @@ class Comparison:
     assumed : str
         The network that was taken because none was given; a comparison that is read from a file says nothing.
     interval_share : float or None
-        Of a transformer's iteration times, see :class:`topoopt.jobs.TransformerWork`.
+        Error of a transformer's iteration times, see :class:`topoopt.jobs.TransformerWork`.
     """
 
     model: str

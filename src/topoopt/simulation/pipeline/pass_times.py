@@ -220,7 +220,7 @@ class Operations:
     gradients, parameters : tuples of int64 arrays, one per synchronization
         Tasks of ``links``.
     beside_s : tuple of float, one per synchronization
-        Of the parameters that are gathered beside the next forward passes, all at once.
+        Seconds of the gathers beside the next forward passes, all at once.
     """
 
     sent_s: Floats

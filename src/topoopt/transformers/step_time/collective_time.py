@@ -249,7 +249,7 @@ class Links:
         Parameters
         ----------
         inside
-            Of an all-to-all: its ranks in a server.
+            Ranks of an all-to-all in a server.
         """
         return count * (self.start_s + SCALE_UP_STEP_S * (inside - 1) + NETWORK_STEP_S)
 
