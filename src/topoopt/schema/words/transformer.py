@@ -169,7 +169,7 @@ class EstimatorWords(TypedDict, total=False):
     calibration: Annotated[str | os.PathLike[str], Word("FILE")]
     """From topoopt llm calibrate, or a transformer's profile (topoopt profile); the accelerator's own."""
     no_overlap: Annotated[str | Sequence[str], Word("LIST")]
-    """What hides nothing, with commas: tensor (asynchronous tensor parallelism), gathers (ZeRO 2 and 3), gradients
+    """Communication that hides nothing, with commas: tensor (async TP), gathers (ZeRO 2 and 3), gradients
     (ZeRO 0 and 1), replicas (between shards); all of them hide what the calibration says."""
     attention: Annotated[str, Word("fused|eager")]
     """FlashAttention, or scores in memory; fused unless the calibration is eager."""
@@ -283,7 +283,7 @@ class TrainingWords(ScaleWords, DegreeWords, DetailWords, total=False):
     calibration: Annotated[str, Word("NAME|FILE")]
     """Of step times; the accelerator's if not given."""
     no_overlap: Annotated[str, Word("LIST")]
-    """What hides nothing, with commas: tensor (asynchronous tensor parallelism), gathers (ZeRO 2 and 3), gradients
+    """Communication that hides nothing, with commas: tensor (async TP), gathers (ZeRO 2 and 3), gradients
     (ZeRO 0 and 1), replicas (between shards); all of them hide what the calibration says."""
     loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]
     """Of experts, as topoopt llm traffic has them; even if not given."""
@@ -345,7 +345,7 @@ class MeasureWords(TypedDict, total=False):
     calibration: Annotated[str | os.PathLike[str], Word("FILE")]
     """Of step times (topoopt llm calibrate, topoopt profile); the accelerator's if not given."""
     no_overlap: Annotated[str | Sequence[str], Word("LIST")]
-    """What hides nothing, with commas: tensor (asynchronous tensor parallelism), gathers (ZeRO 2 and 3), gradients
+    """Communication that hides nothing, with commas: tensor (async TP), gathers (ZeRO 2 and 3), gradients
     (ZeRO 0 and 1), replicas (between shards); all of them hide what the calibration says."""
 
 
