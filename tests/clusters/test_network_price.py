@@ -17,7 +17,7 @@ from topoopt.clusters import (
     run_cluster,
 )
 from topoopt.pages import Notes, make_page
-from topoopt.pricing import Accounting, known_price, pricing_of
+from topoopt.pricing import Accounting, Pricing, find_prices, known_price, pricing_of
 from topoopt.search import SearchOptions
 
 FAST = ClusterSettings(ClusterSpec(32, 4, 400e9), search=SearchOptions(budget=0, balance=False))
@@ -38,9 +38,8 @@ def test_at_400_gbps_every_default_fabric_is_there_with_its_price(result: Cluste
     for run in result.fabrics:
         interfaces = 1 if run.fabric == "fat-tree" and run.variant != "priced" else 4
         if run.variant != "priced":
-            price = known_price(
-                run.fabric, 32, interfaces, run.server_bandwidth_bps / interfaces, pricing_of("2026")
-            )
+            look_ahead = Pricing(find_prices("2026"), Accounting(look_ahead=True))
+            price = known_price(run.fabric, 32, interfaces, run.server_bandwidth_bps / interfaces, look_ahead)
             assert price.usd is not None
             assert (run.cost_usd, run.power_w) == (price.usd, price.power_w)
     by_label = {run.label: run.cost_usd or 0.0 for run in result.fabrics}

@@ -64,8 +64,8 @@ def test_the_words_of_an_accounting_name_every_choice() -> None:
     words = replace(PAPER, nics=False, look_ahead=False, fiber_on="none", tiers=1).words
     assert words == "no NICs; one panel; no fiber; fat-trees of 1 tier"
     assert Accounting().words == (
-        "NICs; two panels and 1×2 switches; fiber by the layout of the room on every fabric, those of the second "
-        "panel too; whole switches in the fewest tiers that reach"
+        "NICs; one panel; fiber by the layout of the room on every fabric; whole switches in the fewest tiers that "
+        "reach"
     )
     different = {row.accounting.words for row in rows()}
     assert len(different) == len(rows())

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput
 from topoopt.pricing import (
+    PAPER,
     Iteration,
     NetworkPrice,
     OwnershipTerms,
@@ -28,7 +29,7 @@ TERMS = OwnershipTerms(Running(4, 0.10, 1.3, 0.8), SERVER)
 
 
 def test_the_electricity_of_a_bill_adds_up_by_hand() -> None:
-    bill = bill_of_materials("topoopt", 128, 4, 100e9, find_prices("2022"))
+    bill = bill_of_materials("topoopt", 128, 4, 100e9, find_prices("2022"), PAPER)
     network = network_price(bill)
     # 512 × 19.7 W are 10.0864 kW, 13.11232 kW with cooling, over 35,040 hours
     assert network.power_w == pytest.approx(10_086.4)

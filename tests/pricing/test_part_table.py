@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.pricing import PRICE_TABLES, Item, bill_of_materials, find_power, find_prices
+from topoopt.pricing import PAPER, PRICE_TABLES, Item, bill_of_materials, find_power, find_prices
 
 
 def test_every_figure_says_where_it_comes_from_and_how_sure_it_is() -> None:
@@ -53,10 +53,11 @@ def test_a_user_s_file_lies_over_the_typical_figures_and_behind_none_alone(tmp_p
     path.write_text(
         "item,bandwidth_gbps,watts\nnic,100,20\ntransceiver,100,4\npatch_panel_port,,0\nfiber_m,,0\n"
     )
-    over = bill_of_materials("topoopt", 16, 4, 100e9, find_prices("2022"), power=find_power(str(path)))
+    words = ("topoopt", 16, 4, 100e9, find_prices("2022"), PAPER)
+    over = bill_of_materials(*words, power=find_power(str(path)))
     assert over.power_w == pytest.approx(64 * 24)  # the 1×2 switches are those of the typical table
     alone = find_power(f"none,{path}")
-    bill = bill_of_materials("topoopt", 16, 4, 100e9, find_prices("2022"), power=alone)
+    bill = bill_of_materials(*words, power=alone)
     assert bill.power_w is None
     assert bill.power_missing == ("optical_switch_1x2",)
     assert bill.known_power_w == pytest.approx(64 * 24)

@@ -16,6 +16,7 @@ from topoopt.catalog import NETWORKS
 from topoopt.pricing import Bill, known_price, network_bill, pricing_of
 
 PRICING = pricing_of("2026", fiber_length_m=10.0)
+SOLD_GBPS = (10, 25, 40, 100, 200, 400, 800)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ CLUSTERS = (
         "Broadcom Tomahawk 2",
         0,
         (
-            ("nic", 100, 64, 659),
+            ("nic", 200, 32, 1079),  # of two ports
             ("transceiver", 100, 128, 99),
             ("electrical_port", 100, 64, 187),
             ("fiber_m", 0, 640, 0.30),
@@ -133,7 +134,7 @@ CLUSTERS = (
         "Broadcom Tomahawk 6 (100G)",
         8 * 80,
         (
-            ("nic", 200, 3456, 1079),
+            ("nic", 400, 1728, 1499),  # of two ports
             ("transceiver", 200, 3456, 239),
             ("transceiver", 800, 8 * 108, 1250),
             ("electrical_port", 800, 8 * 128, 1400),
@@ -180,15 +181,17 @@ def test_a_switched_network_is_what_is_worked_out_by_hand(cluster: Cluster) -> N
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda one: f"{one.servers}x{one.degree}x{one.gbps}")
 def test_panels_and_cables_are_what_is_worked_out_by_hand(cluster: Cluster) -> None:
     ports = cluster.servers * cluster.degree
-    nic_usd = cluster.lines[0][3]
+    nics_usd = cluster.lines[0][2] * cluster.lines[0][3]
     module_usd = {100: 99, 200: 239, 400: 659, 800: 1250, 1600: 2000}[int(cluster.gbps)]
-    # a port of a panel and of the spare one, a 1×2 switch, a fiber to each of the panels
-    by_hand = ports * (nic_usd + module_usd + 2 * 100 + 25 + 2 * 3)
+    # a port of a panel and a fiber to it
+    by_hand = nics_usd + ports * (module_usd + 100 + 3)
     assert bill_of(cluster, "topoopt").cost_usd == pytest.approx(by_hand, abs=0.005)
     assert bill_of(cluster, "topoopt-ocs").cost_usd == pytest.approx(
-        ports * (nic_usd + module_usd + 520 + 3), abs=0.005
+        nics_usd + ports * (module_usd + 520 + 3), abs=0.005
     )
-    assert bill_of(cluster, "torus").cost_usd == pytest.approx(ports * (nic_usd + module_usd + 3), abs=0.005)
+    # a fiber from server to server has an interface at both ends
+    by_hand = nics_usd + ports * module_usd + -(-ports // 2) * 3
+    assert bill_of(cluster, "torus").cost_usd == pytest.approx(by_hand, abs=0.005)
 
 
 def test_an_ideal_switch_is_no_dearer_than_the_rails_of_the_same_ports() -> None:
@@ -210,7 +213,7 @@ def test_fibers_of_two_planes_are_rounded_together() -> None:
 @given(
     servers=st.integers(2, 4096),
     degree=st.integers(1, 8),
-    gbps=st.sampled_from([10, 25, 100, 150, 200, 400, 800, 1600]),
+    gbps=st.sampled_from([*SOLD_GBPS, 1600]),
     technology=st.sampled_from(["pluggable", "linear", "co-packaged"]),
 )
 @settings(max_examples=60)
@@ -224,9 +227,11 @@ def test_an_ideal_switch_is_never_dearer_than_rails(
         network_bill(name, servers, degree, gbps * 1e9, pricing) for name in ("ideal-switch", "rail")
     )
     assert ideal.known_usd <= rail.known_usd * (1 + 1e-12)
-    assert network_bill("oversub-fat-tree", servers, degree, gbps * 1e9, pricing).known_usd <= (
-        ideal.known_usd * (1 + 1e-12)
-    )
+    thin = network_bill("oversub-fat-tree", servers, degree, gbps * 1e9, pricing)
+    if all(
+        plane.tree.tiers > 1 for plane in ideal.planes
+    ):  # where one switch joins all servers, that is cheaper
+        assert thin.known_usd <= ideal.known_usd * (1 + 1e-12)
 
 
 PRICED = tuple(name for name in NETWORKS if name not in ("full-mesh", "mixnet", "topoopt-hybrid"))
@@ -236,13 +241,12 @@ PRICED = tuple(name for name in NETWORKS if name not in ("full-mesh", "mixnet", 
     fabric=st.sampled_from(PRICED),
     servers=st.integers(2, 3000),
     degree=st.integers(1, 8),
-    gbps=st.sampled_from([10, 40, 100, 150, 200, 400, 800]),
-    more=st.sampled_from([1, 1.01, 1.5, 2]),
+    gbps=st.sampled_from(SOLD_GBPS),
     data=st.data(),
 )
 @settings(max_examples=120)
 def test_more_servers_ports_or_bandwidth_are_never_cheaper(
-    fabric: str, servers: int, degree: int, gbps: float, more: float, data: st.DataObject
+    fabric: str, servers: int, degree: int, gbps: float, data: st.DataObject
 ) -> None:
     pricing = pricing_of()
 
@@ -258,7 +262,7 @@ def test_more_servers_ports_or_bandwidth_are_never_cheaper(
     elif grown == "ports":
         larger = usd(servers, degree + 1, gbps)
     else:
-        larger = usd(servers, degree, gbps * more)
+        larger = usd(servers, degree, data.draw(st.sampled_from([one for one in SOLD_GBPS if one >= gbps])))
     assert larger >= first * (1 - 1e-12)
 
 

@@ -25,6 +25,7 @@ ADDED = ("rail", "sip-ml", "ocs-reconfig")
 
 def test_rails_are_among_the_default_baselines_of_every_job() -> None:
     assert compared_by("plan") == (
+        "direct",
         "ideal-switch",
         "fat-tree",
         "oversub-fat-tree",

@@ -108,7 +108,7 @@ def test_every_baseline_is_searched_and_priced(small_job: MakeJob) -> None:
         rule.fabric for name in compared_by("plan") for rule in NETWORKS[name].sizings
     ]
     for row in plan.baselines:
-        assert row.proposals == 40
+        assert row.proposals == (0 if row.fabric == "direct" else 40)
         assert row.outcome.iteration_time_s >= row.outcome.compute_time_s
         assert row.cost_usd is not None
         assert row.cost_usd > 0
@@ -217,3 +217,16 @@ def test_options_are_checked(bad: dict[str, Any]) -> None:
 def test_a_preset_that_does_not_exist_is_named_with_its_neighbors() -> None:
     with pytest.raises(InvalidInput, match="released"):
         preset("release")
+
+
+def test_direct_cables_take_the_time_of_the_plan_and_cost_less_by_its_panels(small_job: MakeJob) -> None:
+    """The same wiring without panels: the price differs by the ports of panels, and fibers that end at servers."""
+    plan = make_plan(small_job(16), SearchOptions(budget=20), fabrics=("direct",))
+    (direct,) = plan.baselines
+    assert direct.outcome == plan.outcome
+    assert direct.strategy == plan.strategy
+    parts, own = direct.cost_parts_usd, plan.price["cost_parts_usd"]
+    ports = 16 * plan.job.cluster.degree
+    fiber_usd = own["fiber_m"][1] - parts["fiber_m"][1]
+    assert plan.price["cost_usd"] - direct.cost_usd == pytest.approx(100 * ports + fiber_usd)
+    assert set(own) - set(parts) == {"patch_panel_port"}

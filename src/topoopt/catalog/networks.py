@@ -160,7 +160,7 @@ class Network:
     @property
     def switches_circuits(self) -> bool:
         """Whether it is TopoOpt with optical circuit switches alone, which can rewire between phases and jobs."""
-        return self.timed_as == OWN and not self.panels
+        return self.timed_as == OWN and not self.panels and not self.cabled
 
     @property
     def carried_as(self) -> str:
@@ -232,7 +232,7 @@ RULES: Mapping[str, Rule] = {
     "simulate": Rule(lambda one: one.is_built),
     "cost": Rule(lambda one: True),
     # a full mesh takes other ports than the plan's, and stands beside it only where it is named
-    "plan": Rule(lambda one: one.is_baseline, lambda one: not one.own_ports),
+    "plan": Rule(lambda one: one.is_baseline or one.cabled, lambda one: not one.own_ports),
     # a fabric that is sized by a price is no point of a grid, and no network of servers with all of their bandwidth
     "choose": Rule(lambda one: one.all_bandwidth, lambda one: not one.own_ports),
     "rl": Rule(

@@ -42,6 +42,12 @@ class Nic:
     source: str
     note: str = ""
 
+    @property
+    def host_bandwidth_bps(self) -> float:
+        """Bits per second, one way, that the host's PCIe moves for all of its ports together: 128 of 130 are data."""
+        generation, lanes = self.host_interface.removeprefix("PCIe ").split(" x")
+        return 8e9 * 2 ** (float(generation) - 3) * int(lanes) * 128 / 130
+
 
 @dataclass(frozen=True, slots=True)
 class Transceiver:

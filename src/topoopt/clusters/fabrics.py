@@ -18,7 +18,7 @@ from topoopt.clusters.shared_fabric import shared_fabric, shared_pace
 from topoopt.clusters.statistics import distribution
 from topoopt.clusters.trace import TraceJob
 from topoopt.finder import FabricRequest
-from topoopt.pricing import NetworkPrice, known_price, pricing_of
+from topoopt.pricing import NetworkPrice, Pricing, known_price, pricing_of
 from topoopt.simulation import TaskGraph
 
 DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
@@ -203,9 +203,7 @@ def _dedicated(name: str, settings: ClusterSettings) -> CourseFabric:
 def _sharing(rule: Sizing, settings: ClusterSettings) -> CourseFabric:
     cluster, planning = settings.logical, settings.planning
     # What the whole cluster's price gives, also where a strategy is searched on a fabric of the job's size.
-    interfaces, whole_bps = rule.interfaces(
-        settings.cluster, pricing_of(settings.prices, settings.accounting)
-    )
+    interfaces, whole_bps = rule.interfaces(settings.cluster, prices_of(settings))
     bandwidth_bps = whole_bps / settings.logical_servers
     request = FabricRequest(
         cluster.servers,
@@ -240,14 +238,16 @@ def network_price_of(
 ) -> NetworkPrice:
     """Return the price and the watts of a fabric that joins all servers of a cluster.
 
-    Panels are counted once where the next job is not wired ahead.
-
     Parameters
     ----------
     interfaces, bandwidth_bps : int, float
         Of a server, and of one interface.
     """
+    return known_price(fabric, settings.cluster.servers, interfaces, bandwidth_bps, prices_of(settings))
+
+
+def prices_of(settings: ClusterSettings) -> Pricing:
+    """Return how networks of a cluster are priced: panels twice where the next job is wired ahead."""
     ahead, prices = settings.panels.look_ahead, pricing_of(settings.prices, settings.accounting)
     rule = replace(prices.accounting, look_ahead=ahead, look_ahead_fiber=ahead)
-    counted = replace(prices, accounting=rule)
-    return known_price(fabric, settings.cluster.servers, interfaces, bandwidth_bps, counted)
+    return replace(prices, accounting=rule)

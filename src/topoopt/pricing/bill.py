@@ -13,7 +13,7 @@ from topoopt.pricing.fabric_options import CO_PACKAGED, COPPER, PLUGGABLE, Accou
 from topoopt.pricing.fabric_price import price_of_fabric
 from topoopt.pricing.part_counts import Buying, Interfaces
 from topoopt.pricing.price_lists import Item, Part, PartTable, find_power
-from topoopt.pricing.switch_choice import Plane, price_of
+from topoopt.pricing.switch_choice import Plane
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,8 @@ def bill_of_materials(
     fabric
         A name of :data:`topoopt.catalog.NETWORKS`.
     bandwidth_bps
-        Bandwidth of one interface; prices between listed speeds are interpolated, and the line says so.
+        Bandwidth of one interface. Where ports are counted, prices between listed speeds are interpolated; else the
+        next faster part is bought. The line says so.
     accounting
         What is counted; everything by default. Power is that of the parts counted.
     options
@@ -289,7 +290,7 @@ def bill_of_materials(
         prices.name,
         watts.name,
         rule,
-        tuple(_line(part, count, prices, watts) for part, count in parts if count),
+        tuple(_line(part, count, prices, watts, rule) for part, count in parts if count),
         "; ".join(note for note in notes if note),
         counted.planes,
         buying.length_m,
@@ -300,9 +301,11 @@ def _place(part: Part) -> tuple[int, float, str]:
     return _ORDER.index(part.item), part.bandwidth_bps or 0.0, part.name
 
 
-def _line(part: Part, count: float, prices: PartTable, power: PartTable) -> BillLine:
-    unit_usd, unit_w = price_of(prices, part), _watts(part, power)
-    ends = price_range(prices, part)
+def _line(part: Part, count: float, prices: PartTable, power: PartTable, rule: Accounting) -> BillLine:
+    sold = rule.switches == "whole"
+    unit_usd = prices.known_value(part.item, part.bandwidth_bps, part.name, sold)
+    unit_w = _watts(part, power)
+    ends = price_range(prices, part, sold)
     count = round(count, 6)  # meters of fiber of all planes together
     return BillLine(
         part.item,
@@ -310,7 +313,7 @@ def _line(part: Part, count: float, prices: PartTable, power: PartTable) -> Bill
         unit_usd,
         None if unit_usd is None else count * unit_usd,
         part.bandwidth_bps,
-        prices.basis(part.item, part.bandwidth_bps) if part.bandwidth_bps else "",
+        prices.basis(part.item, part.bandwidth_bps, sold) if part.bandwidth_bps else "",
         unit_w,
         None if unit_w is None else count * unit_w,
         part.name,
@@ -318,10 +321,10 @@ def _line(part: Part, count: float, prices: PartTable, power: PartTable) -> Bill
     )
 
 
-def price_range(prices: PartTable, part: Part) -> tuple[float, float]:
+def price_range(prices: PartTable, part: Part, sold: bool = False) -> tuple[float, float]:
     """Return the least and the most that a part may cost, over its price; see :data:`SPREADS`."""
     lows, highs = [], []
-    for row in prices.rows_behind(part.item, part.bandwidth_bps, part.name):
+    for row in prices.rows_behind(part.item, part.bandwidth_bps, part.name, sold):
         low, high = SPREADS.get(row.confidence, SPREADS["recalled"]) if row.value else (1.0, 1.0)
         lows.append(low if row.low is None else row.low / row.value)
         highs.append(high if row.high is None else row.high / row.value)

@@ -29,10 +29,10 @@ class Accounting:
         ``whole``: switches of the catalogue, in the fewest tiers that reach, spare ports paid for. ``ports``: the
         ports in use of a k-ary fat-tree, whose switches have whatever radix is needed: what the paper counts.
     nics : bool
-        Whether network cards are counted, one for every interface of a server.
+        Whether network cards are counted.
     look_ahead : bool
         Whether a patch-panel fabric has a second panel, on which the next job is wired while this one runs:
-        two panel ports and a 1×2 optical switch for every interface.
+        two panel ports and a 1×2 optical switch for every interface. One job needs none; clusters of many have it.
     fiber_on : str
         ``every-fabric``, ``fat-trees`` (only the packet-switched ones pay for fiber) or ``none``.
     look_ahead_fiber : bool
@@ -47,7 +47,7 @@ class Accounting:
     name: str = "complete"
     switches: str = "whole"
     nics: bool = True
-    look_ahead: bool = True
+    look_ahead: bool = False
     fiber_on: str = "every-fabric"
     look_ahead_fiber: bool = True
     fiber_length_m: float | None = None
@@ -84,7 +84,7 @@ class Accounting:
         return f"whole switches in {tiers}"
 
 
-PAPER = Accounting(name="paper", switches="ports", fiber_length_m=500.0, tiers=3)
+PAPER = Accounting(name="paper", switches="ports", look_ahead=True, fiber_length_m=500.0, tiers=3)
 """What the paper counts: the ports of a k-ary fat-tree of three tiers, 500 m of fiber a link."""
 ACCOUNTINGS: Mapping[str, Accounting] = {
     accounting.name: accounting

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.catalog import Transceiver, find_optical_switch, optical_switches, transceivers
+from topoopt.catalog import Transceiver, find_optical_switch, nics, optical_switches, transceivers
 from topoopt.pricing.fabric_options import (
     COPPER,
     Accounting,
@@ -16,7 +17,7 @@ from topoopt.pricing.fabric_options import (
     server_module,
 )
 from topoopt.pricing.price_lists import Item, Part, PartTable
-from topoopt.pricing.switch_choice import Plane, Wanted, bought_as, chosen_planes, ports_for
+from topoopt.pricing.switch_choice import Plane, Wanted, bought_as, chosen_planes, ports_for, price_of
 
 PANEL = "patch-panel"
 
@@ -172,25 +173,53 @@ def behind_both(buying: Buying, circuits: int) -> Counted:
 def cabled(buying: Buying) -> Counted:
     """Return the parts of cables from server to server, with modules and network cards.
 
-    The paper counts a fiber for every interface, although two interfaces share a cable; copper is bought by the cable.
+    A cable has an interface at both ends. The paper counts a fiber for every interface.
     """
     size, cables = buying.interfaces, -(-buying.interfaces.total // 2)
+    fibers = size.total if buying.rule.switches == "ports" else cables
     if buying.technology == COPPER and buying.rule.fiber_length_m is not None:
         copper = in_copper(np.full(cables, buying.length_m), size.bandwidth_bps)
         if sum(copper.values()) == cables:
             of_speed = {Part(item, size.bandwidth_bps): float(count) for item, count in copper.items()}
-            return Counted({**_nics(buying), **of_speed})
-    return _server_side(buying).plus(Counted({Part("fiber_m"): buying.fiber_m(size.total)}))
+            return Counted({**network_cards(buying), **of_speed})
+    return _server_side(buying).plus(Counted({Part("fiber_m"): buying.fiber_m(fibers)}))
 
 
-def _nics(buying: Buying) -> dict[Part, float]:
-    size = buying.interfaces
-    return {Part("nic", size.bandwidth_bps): size.total if buying.rule.nics else 0}
+USUAL_HOST_BPS = 504e9
+"""PCIe 5.0 x16, what a slot of a server moves: ports of one card that carry more together are not counted on."""
+
+
+def network_cards(buying: Buying) -> dict[Part, float]:
+    """Return the cheapest network cards of the catalogue that have the interfaces of all servers.
+
+    A card of two or four ports costs what a card of one port of their total bandwidth does, since the same chip is
+    sold as both. Where ports are counted and not whole switches there is a card for each interface, as in the paper.
+    """
+    size, speed_bps = buying.interfaces, buying.interfaces.bandwidth_bps
+    if not buying.rule.nics:
+        return {}
+    cards = {1: Part("nic", speed_bps)}
+    for card in nics() if buying.rule.switches == "whole" else ():
+        together_bps = card.ports * speed_bps
+        fits = together_bps <= min(card.host_bandwidth_bps, USUAL_HOST_BPS)
+        if card.ports > 1 and card.port_bandwidth_bps == speed_bps and fits:
+            cards[card.ports] = Part("nic", together_bps, f"{card.ports} ports")
+    prices = {count: price_of(buying.prices, part) for count, part in cards.items()}
+    usd = {count: inf if price is None else price for count, price in prices.items()}
+    bought: list[tuple[float, tuple[int, ...]]] = [
+        (0.0, ())
+    ]  # by interfaces: dollars, and ports of each card
+    for ports in range(1, size.degree + 1):
+        last = [count for count in cards if count <= ports]
+        bought.append(min((bought[ports - n][0] + usd[n], (*bought[ports - n][1], n)) for n in last))
+    return {part: size.servers * bought[-1][1].count(count) for count, part in cards.items()}
 
 
 def _server_side(buying: Buying) -> Counted:
     size = buying.interfaces
-    return Counted({**_nics(buying), Part(server_module(buying.technology), size.bandwidth_bps): size.total})
+    return Counted(
+        {**network_cards(buying), Part(server_module(buying.technology), size.bandwidth_bps): size.total}
+    )
 
 
 def _panels(buying: Buying) -> Counted:
@@ -238,7 +267,7 @@ def switched(buying: Buying, *, oversubscription: float = 1.0, rails: bool = Fal
     )
     planes = chosen_planes(wanted, buying.prices)
     copper = in_copper(buying.lengths_m, size.bandwidth_bps) if buying.technology == COPPER else {}
-    counted = Counted({Part("nic", size.bandwidth_bps): size.total if buying.rule.nics else 0}, planes)
+    counted = Counted(network_cards(buying), planes)
     for plane in planes:
         reached = {item: servers * plane.interfaces for item, servers in copper.items()}
         # the parts of equal trees: switches, what is plugged in at both ends of each link, and the cables
@@ -274,11 +303,11 @@ def parts_by_port(buying: Buying, upper_links: int) -> Counted:
 
     Every link has a transceiver at both ends, and a port at each end that is a switch.
     """
-    size, rule = buying.interfaces, buying.rule
+    size = buying.interfaces
     links = size.total + upper_links
     return Counted(
         {
-            Part("nic", size.bandwidth_bps): size.total if rule.nics else 0,
+            **network_cards(buying),
             Part(server_module(buying.technology), size.bandwidth_bps): 2 * links,
             Part("electrical_port", size.bandwidth_bps): size.total + 2 * upper_links,
             Part("fiber_m"): buying.fiber_m(links, switched=True),

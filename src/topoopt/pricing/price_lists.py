@@ -135,13 +135,15 @@ class PartTable:
         kept = tuple(instead.pop(row.key, row) for row in self.rows)
         return PartTable(self.kind, name, (*kept, *instead.values()))
 
-    def known_value(self, item: Item, bandwidth_bps: float | None = None, name: str = "") -> float | None:
+    def known_value(
+        self, item: Item, bandwidth_bps: float | None = None, name: str = "", sold: bool = False
+    ) -> float | None:
         """Return the price or the watts of one part, None where it is not listed or the speed lies above the list.
 
-        Between two listed speeds it is interpolated linearly; below the lowest it is the lowest's, since nothing
-        slower can be bought.
+        Between two listed speeds it is interpolated linearly, or where the part has to be ``sold`` it is that of the
+        faster one; below the lowest it is the lowest's.
         """
-        rows = self.rows_behind(item, bandwidth_bps, name)
+        rows = self.rows_behind(item, bandwidth_bps, name, sold)
         if len(rows) < 2:
             return rows[0].value if rows else None
         (low_bps, low), (high_bps, high) = ((row.bandwidth_bps or 0.0, row.value) for row in rows)
@@ -170,20 +172,23 @@ class PartTable:
             f"{format_bandwidth(max(speeds))}; use more interfaces, or another price list"
         )
 
-    def basis(self, item: Item, bandwidth_bps: float | None = None) -> str:
+    def basis(self, item: Item, bandwidth_bps: float | None = None, sold: bool = False) -> str:
         """Return how a value comes about, empty where it is listed as it is."""
-        speeds = [row.bandwidth_bps for row in self.rows_behind(item, bandwidth_bps)]
+        speeds = [row.bandwidth_bps for row in self.rows_behind(item, bandwidth_bps, sold=sold)]
         if bandwidth_bps in speeds or not speeds:
             return ""
         listed = [format_bandwidth(speed) for speed in speeds if speed]
         if len(listed) == 1:
-            return f"as for {listed[0]}, the slowest listed"
+            return f"as for {listed[0]}, the slowest listed that is enough"
         return f"interpolated between {listed[0]} and {listed[1]}"
 
     def rows_behind(
-        self, item: Item, bandwidth_bps: float | None = None, name: str = ""
+        self, item: Item, bandwidth_bps: float | None = None, name: str = "", sold: bool = False
     ) -> tuple[PartRow, ...]:
-        """Return the rows that a value is made of: one, the two that it is interpolated between, or none."""
+        """Return the rows that a value is made of: one, the two that it is interpolated between, or none.
+
+        A part that is ``sold`` has one: nobody sells a speed between two of the list.
+        """
         rows = sorted(
             (row for row in self.rows if row.item == item and (item != NAMED_ITEM or row.name == name)),
             key=lambda row: row.bandwidth_bps or 0.0,
@@ -195,7 +200,7 @@ class PartTable:
         faster = rows[len(slower) :]
         if slower and slower[-1].bandwidth_bps == bandwidth_bps:
             return (slower[-1],)
-        return (*slower[-1:], faster[0]) if faster else ()
+        return (*(() if sold else slower[-1:]), faster[0]) if faster else ()
 
     def speeds_bps(self) -> tuple[float, ...]:
         """Return the speeds at which NIC, transceiver and electrical port are all listed, ascending."""

@@ -290,8 +290,8 @@ def ports_for(links: IntsT, split: int) -> IntsT:
 
 
 def price_of(prices: PartTable, part: Part) -> float | None:
-    """Return the price of a part, None where the list does not say it."""
-    return prices.known_value(part.item, part.bandwidth_bps, part.name)
+    """Return the price of a part as it is sold, None where the list does not say it."""
+    return prices.known_value(part.item, part.bandwidth_bps, part.name, sold=True)
 
 
 def _shared_out(
@@ -366,8 +366,7 @@ def switch_tree(
     Parameters
     ----------
     tiers
-        None for the fewest that reach. One switch is what several tiers need where it reaches: it is never
-        oversubscribed.
+        None for the fewest that reach; two or more where links are oversubscribed, since one switch never is.
 
     Raises
     ------
@@ -389,7 +388,7 @@ def switch_tree(
             f"switch tree: hosts must be >= 1, radix >= 2 and oversubscription >= 1, got {hosts}, {radix} and "
             f"{oversubscription}"
         )
-    for count in (tiers,) if tiers else range(1, MOST_TIERS + 1):
+    for count in (tiers,) if tiers else range(1 if oversubscription == 1 else 2, MOST_TIERS + 1):
         tree = _OF_TIERS[count](hosts, radix, cost, oversubscription)
         if tree is not None:
             return tree

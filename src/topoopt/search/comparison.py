@@ -14,7 +14,7 @@ from topoopt.search.candidates.candidate import simulated
 from topoopt.search.fidelity_comparison import at_fidelities
 from topoopt.search.gradient_buckets import is_worth_it, sizes_elsewhere
 from topoopt.search.options import SearchOptions
-from topoopt.search.planner import compare_job, priced
+from topoopt.search.planner import compare_job, priced, rows_as_planned
 from topoopt.search.starting_strategies import starting_strategy
 from topoopt.simulation import SIMULATORS, SimResult, collective_options
 
@@ -38,16 +38,19 @@ def compare_fabrics(
     collective = asked_of(plan) if collective is None else collective
     levels, simulation = tuple(simulators), collective_options(collective)
     quick = "flow" if levels[0] == "packet" else levels[0]
+    sizes = sizings_of(compared_by("plan") if fabrics is None else fabrics)
     others, skipped = compare_job(
         plan.job,
         options,
-        sizings_of(compared_by("plan") if fabrics is None else fabrics),
+        sizes,
         prices,
         (starting_strategy(plan.job), plan.strategy),  # as a plan does, for the same answer
         on_progress,
         Fidelity(quick, simulation, sizes_elsewhere(plan.job, plan.gradients)),
     )
-    rows = compared_fabrics(plan, _own(plan, Fidelity(quick, simulation)), others)
+    own = _own(plan, Fidelity(quick, simulation))
+    others = (*rows_as_planned(plan.job, plan.strategy, plan.fabric, own, sizes, prices), *others)
+    rows = compared_fabrics(plan, own, others)
     if levels != (quick,):
         seeded = replace(simulation, seed=options.seed)
         rows = with_ownership(plan, at_fidelities(plan, others, rows, levels, seeded, on_progress))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from topoopt.base.answers import Progress, silent
-from topoopt.catalog import NETWORKS
+from topoopt.catalog import NETWORKS, OWN
 from topoopt.finder import FabricShape, build_fabric
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans import Baseline, ComparedFabric, Plan, TaskDifference
@@ -38,7 +38,10 @@ def at_fidelities(
     packets = "packet" in simulators
     if packets:
         options = replace(options, split="one")
-    fabrics = [plan.fabric, *(fabric_of_baseline(plan.job, row, options.seed, packets) for row in others)]
+    fabrics = [
+        plan.fabric,
+        *(fabric_of_baseline(plan.job, row, options.seed, packets, plan.fabric) for row in others),
+    ]
     strategies = [plan.strategy, *(row.strategy for row in others)]
     jobs = [plan.job, *(job_of_baseline(plan.job, row) for row in others)]
     answer: list[ComparedFabric] = []
@@ -77,8 +80,15 @@ def _tasks(results: Sequence[SimResult]) -> Iterator[TaskDifference]:
             yield TaskDifference(task, graph.name(task), by_name, times_s[-1] - times_s[0])
 
 
-def fabric_of_baseline(job: Job, other: Baseline, seed: int, switches: bool = False) -> Fabric:
-    """Return what a baseline was simulated on, rings laid; ``switches`` draws every switch of a fat-tree."""
+def fabric_of_baseline(
+    job: Job, other: Baseline, seed: int, switches: bool = False, own: Fabric | None = None
+) -> Fabric:
+    """Return what a baseline was simulated on, rings laid; ``switches`` draws every switch of a fat-tree.
+
+    ``own`` is the fabric of the plan, which direct cables have, too.
+    """
+    if own is not None and NETWORKS[other.fabric].timed_as == OWN:
+        return own
     request = fabric_request(job.cluster, other.server_bandwidth_bps, seed)
     if switches and NETWORKS[other.fabric].trunks and "switches" in NETWORKS[other.fabric].settings:
         return build_fabric(other.fabric, replace(request, shape=FabricShape(switches=True)))

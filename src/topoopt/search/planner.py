@@ -15,16 +15,17 @@ from typing import Any
 from topoopt.base.answers import Progress, Provenance, silent
 from topoopt.base.errors import TopoOptError
 from topoopt.base.workers import in_threads
-from topoopt.catalog import OWN, Sizing, Table, compare, compared_by, sizings_of
+from topoopt.catalog import NETWORKS, OWN, Sizing, Table, compare, compared_by, sizings_of
 from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
 from topoopt.jobs import Job, TransformerWork, job_traffic
-from topoopt.plans import Baseline, Plan, SearchRecord
+from topoopt.plans import Baseline, Outcome, Plan, SearchRecord
 from topoopt.pricing import Pricing, network_bill, pricing_of
 from topoopt.routing import Fabric
 from topoopt.search.baselines import (
     ANALYTIC,
     Fidelity,
     baseline_fabric,
+    baseline_row,
     check_fabrics,
     layouts_on_baselines,
     least_time_s,
@@ -225,18 +226,20 @@ def make_plan(
     job, best, gradients = answer.job, answer.candidate, answer.gradients
     least = iteration_bounds(job, best.strategy, best.result)
     routing = routing_gap(best.fabric, job_traffic(job, best.strategy), best.result, compute=weigh_routes)
+    result = outcome(best.result)
+    as_planned = rows_as_planned(job, best.strategy, best.fabric, result, sizings_of(names), table)
     return Plan(
         job,
         best.strategy,
         best.fabric,
-        outcome(best.result),
+        result,
         least,
         routing,
         record,
         Provenance(options.seed, dict(inputs or {})),
         outcome(starts[0].result_again(job)),
         {key: value for key, value in asdict(options).items() if key != "processes"},
-        baselines,
+        (*as_planned, *baselines),
         priced(job, table),
         skipped,
         best.rules,
@@ -261,12 +264,13 @@ def compare_job(
     """Return the job on each fabric, in the order asked for, each with a strategy searched for it.
 
     A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out, or an error
-    where it is ``required``. For a transformer every layout is tried on every fabric. At the end other gradient buckets
-    are tried, and an algorithm for each message, where the fidelity says so.
+    where it is ``required``. One that carries the job as the plan's own does is left to :func:`rows_as_planned`. For a
+    transformer every layout is tried on every fabric. At the end other gradient buckets are tried, and an algorithm for
+    each message, where the fidelity says so.
     """
     layouts = job.work.choices(job.cluster.servers)
     built, skipped = compare(
-        sizes,
+        (size for size in sizes if NETWORKS[size.fabric].is_built),
         lambda size: (size, baseline_fabric(job, size, prices, options.seed)),
         lambda size: size.label,
         required=required,
@@ -279,6 +283,22 @@ def compare_job(
     found = search_baselines(job, built, options, prices, starts, fidelity.of_search, on_progress)
     rows = tuple(in_threads(lambda row: settled(job, *row, options.seed, fidelity), found))
     return Table(rows, skipped)
+
+
+def rows_as_planned(
+    job: Job,
+    strategy: ParallelStrategy,
+    fabric: Fabric,
+    result: Outcome,
+    sizes: Iterable[Sizing],
+    prices: Pricing,
+) -> tuple[Baseline, ...]:
+    """Return those fabrics that carry a job as the plan's own does, each with its price: direct cables, circuits."""
+    return tuple(
+        baseline_row(job, size, prices, result, strategy, 0, fabric)
+        for size in sizes
+        if NETWORKS[size.fabric].timed_as == OWN
+    )
 
 
 def priced(job: Job, prices: Pricing) -> dict[str, Any]:

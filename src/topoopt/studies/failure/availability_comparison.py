@@ -154,7 +154,7 @@ def _exposure(plan: Plan, row: Baseline, rates: FailureRates, simulator: str) ->
     if not NETWORKS[row.fabric].cabled:
         return switched_exposure(plan, row, rates, simulator)
     job = job_of_baseline(plan.job, row)
-    fabric = fabric_of_baseline(job, row, plan.provenance.seed)
+    fabric = fabric_of_baseline(job, row, plan.provenance.seed, own=plan.fabric)
     whole = replace(
         plan, job=job, strategy=row.strategy, fabric=fabric, outcome=row.outcome, baselines=(), wiring=None
     )

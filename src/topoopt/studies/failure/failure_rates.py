@@ -66,7 +66,7 @@ class FailureRates:
     checkpoint_s: float
     spare_servers: int = 0
     move_fibers: bool = True
-    look_ahead: bool = True
+    look_ahead: bool = False
     optics: str = "patch-panel"
     moves_begin_s: float = 0.0
     repaired_by: str = ""
@@ -137,7 +137,7 @@ class RatesFile(Strict):
     checkpoint: TimeText = Field(default=1800.0, description="from one checkpoint to the next")
     spare_servers: int = Field(default=0, ge=0)
     move_fibers: bool = Field(default=True, description="whether fibers are moved before a part is repaired")
-    look_ahead: bool = Field(default=True, description="whether there is a second panel behind every panel")
+    look_ahead: bool = Field(default=False, description="whether there is a second panel behind every panel")
     optics: str = Field(default="patch-panel", description="technology of the panels")
     moves_begin: TimeText = Field(default=0.0, description="from a failure to the first fiber that is moved")
 
