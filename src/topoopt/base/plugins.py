@@ -26,10 +26,10 @@ ENTRY_POINTS = "*.dist-info/entry_points.txt"
 OWN: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         VERBS: {
-            "export": "topoopt.plugins.exports.verb:EXPORT",
-            "testbed": "topoopt.plugins.testbeds.verb:TESTBED",
-            "reproduce": "topoopt.plugins.papers.verb:REPRODUCE",
-            "profile": "topoopt.plugins.profiling.verb:PROFILE",
+            "export": "topoopt.plugins.verbs:EXPORT",
+            "testbed": "topoopt.plugins.verbs:TESTBED",
+            "reproduce": "topoopt.plugins.verbs:REPRODUCE",
+            "profile": "topoopt.plugins.verbs:PROFILE",
         },
         PAGES: {
             "ExportAnswer": "topoopt.plugins.exports.page:export_page",

@@ -56,8 +56,8 @@ from topoopt.inference.search.closed_form import Demand as Demand
 from topoopt.inference.search.closed_form import Machine as Machine
 from topoopt.inference.search.deployment_file import DeploymentPart as DeploymentPart
 from topoopt.inference.search.deployment_file import PoolPart as PoolPart
+from topoopt.inference.search.deployment_file import given_deployment as given_deployment
 from topoopt.inference.search.deployment_file import parse_pool as parse_pool
-from topoopt.inference.search.deployment_file import read_deployment as read_deployment
 from topoopt.inference.search.deployment_file import split_words as split_words
 from topoopt.inference.search.deployment_search import serve as serve
 from topoopt.inference.search.fabric_choice import OnOneFabric as OnOneFabric

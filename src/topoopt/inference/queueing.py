@@ -174,11 +174,6 @@ def pipelined_s(duration_s: float, rate: float, stages: int = 2) -> float:
     return duration_s + load * slot / (2 * (1 - load))
 
 
-def tensor_parallel_s(duration_s: float, rate: float, speed_up: float) -> float:
-    """Return the same with tensor parallelism that reads a prompt so many times as fast."""
-    return single_s(duration_s / speed_up, rate)
-
-
 def _load(slot_s: float, rate: float) -> float:
     load = slot_s * rate
     if not 0 <= load < 1:

@@ -5,22 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from topoopt import pricing, topologies
-from topoopt.catalog import DEFAULT_LATENCY_S, Network
+from topoopt.catalog import Network
+from topoopt.networks import fat_tree
 
 OVERSUBSCRIPTION = 2.0
 
 
-def wire(
-    servers: int,
-    degree: int,
-    bandwidth_bps: float,
-    latency_s: float = DEFAULT_LATENCY_S,
-    seed: int = 0,
-    oversubscription: float = OVERSUBSCRIPTION,
-    **settings: Any,
-) -> topologies.Topology:
+def wire(*size: Any, oversubscription: float = OVERSUBSCRIPTION, **settings: Any) -> topologies.Topology:
     """Return the tree with one link per server, and fewer links above the first switch."""
-    return topologies.fat_tree(servers, degree * bandwidth_bps, latency_s, oversubscription, **settings)
+    return fat_tree.wire(*size, oversubscription=oversubscription, **settings)
 
 
 def count(buying: pricing.Buying) -> pricing.Counted:

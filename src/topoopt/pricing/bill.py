@@ -12,7 +12,7 @@ from topoopt.catalog import NETWORKS, packet_switches
 from topoopt.pricing.fabric_options import CO_PACKAGED, COPPER, PLUGGABLE, Accounting, FabricOptions
 from topoopt.pricing.fabric_price import price_of_fabric
 from topoopt.pricing.part_counts import Buying, Interfaces
-from topoopt.pricing.price_lists import Item, Part, PartTable, find_power
+from topoopt.pricing.price_lists import ITEMS, Item, Part, PartTable, find_power
 from topoopt.pricing.switch_choice import Plane
 
 
@@ -56,26 +56,6 @@ class RoomLayout:
 
 
 USUAL_ROOM = RoomLayout()
-_ORDER: tuple[Item, ...] = (
-    "nic",
-    "transceiver",
-    "linear_transceiver",
-    "passive_copper",
-    "active_copper",
-    "switch",
-    "electrical_port",
-    "co_packaged_port",
-    "breakout_cable",
-    "patch_panel_port",
-    "ocs_port",
-    "mems_port",
-    "piezo_port",
-    "optical_switch_1x2",
-    "fiber_m",
-)
-"""Of the lines of a bill: from the servers through the network, fiber last."""
-
-
 SPREADS: Mapping[str, tuple[float, float]] = {
     "published": (0.8, 1.25),
     "derived": (0.67, 1.5),
@@ -298,7 +278,7 @@ def bill_of_materials(
 
 
 def _place(part: Part) -> tuple[int, float, str]:
-    return _ORDER.index(part.item), part.bandwidth_bps or 0.0, part.name
+    return ITEMS.index(part.item), part.bandwidth_bps or 0.0, part.name
 
 
 def _line(part: Part, count: float, prices: PartTable, power: PartTable, rule: Accounting) -> BillLine:

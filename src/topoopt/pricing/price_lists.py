@@ -20,14 +20,14 @@ from topoopt.catalog import packet_switches
 from topoopt.schema.files import Amount, Positive, Strict, csv_lines, parse_yaml, read_text, validated
 
 Item = Literal[
-    "transceiver",
     "nic",
-    "electrical_port",
+    "transceiver",
     "linear_transceiver",
-    "co_packaged_port",
     "passive_copper",
     "active_copper",
     "switch",
+    "electrical_port",
+    "co_packaged_port",
     "breakout_cable",
     "patch_panel_port",
     "ocs_port",
@@ -36,17 +36,9 @@ Item = Literal[
     "optical_switch_1x2",
     "fiber_m",
 ]
-"""What is bought: the first seven per speed, a switch by its name, the others at any; ``fiber_m`` is one meter of
-fiber."""
-SPEED_ITEMS: tuple[Item, ...] = (
-    "transceiver",
-    "nic",
-    "electrical_port",
-    "linear_transceiver",
-    "co_packaged_port",
-    "passive_copper",
-    "active_copper",
-)
+"""What is bought, in the order of a bill, from the servers through the network; ``fiber_m`` is one meter of fiber."""
+ITEMS: tuple[Item, ...] = get_args(Item)
+SPEED_ITEMS = {item for item in ITEMS[: ITEMS.index("breakout_cable")] if item != "switch"}
 """What has a price for every speed."""
 NAMED_ITEM: Item = "switch"
 """What has a price for every name of the catalogue of switches; where there is none it is that of its ports."""

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topoopt.base.errors import InvalidInput
-from topoopt.inference.queueing import pipelined_s, single_s, tensor_parallel_s
+from topoopt.inference.queueing import pipelined_s, single_s
 
 LOADS = st.floats(0, 0.99)
 
@@ -31,7 +31,7 @@ def test_two_stages_halve_the_slot_and_not_the_reading(duration: float, load: fl
 def test_tensor_parallelism_of_a_speed_up(duration: float, load: float, speed_up: float) -> None:
     rate = load * speed_up / duration
     expected = duration / speed_up + rate * duration**2 / (2 * speed_up * (speed_up - rate * duration))
-    assert tensor_parallel_s(duration, rate, speed_up) == pytest.approx(expected)
+    assert single_s(duration / speed_up, rate) == pytest.approx(expected)
 
 
 def test_more_prompts_than_are_read_are_refused_with_the_largest_rate() -> None:

@@ -7,8 +7,7 @@ import pytest
 from tests.plugins.papers.studies_run import run
 from topoopt.clusters import TraceJob, cassini_snapshots
 from topoopt.clusters.interleave import CommunicationProfile, Phase
-from topoopt.plugins.papers.cassini import SCHEDULES
-from topoopt.plugins.papers.cassini_jobs import LINK_BPS, at_one_time, on_one_link, profile_of
+from topoopt.plugins.papers.cassini import LINK_BPS, SCHEDULES, at_one_time, on_one_link, profile_of
 
 pytestmark = pytest.mark.reproduction
 
@@ -52,7 +51,7 @@ def test_two_jobs_that_fit_are_kept_apart_by_shifts_and_by_mltcp_alone() -> None
 
 def test_a_snapshot_that_fits_is_kept_apart_by_shifts(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of the cases of the study, with few draws of the moments at which jobs begin."""
-    monkeypatch.setattr("topoopt.plugins.papers.cassini_jobs.DRAWS", 3)
+    monkeypatch.setattr("topoopt.plugins.papers.cassini.DRAWS", 3)
     link = on_one_link(at_one_time([profile_of(job, 3) for job in cassini_snapshots()[1]]))
     assert link.interleaving.score > 0.98
     assert (link.communications_s["cassini"] < 0.75 * link.communications_s["fair"]).all()

@@ -13,7 +13,7 @@ def test_the_zoo_and_a_config_have_the_groups_of_deepseek(tmp_path: Path) -> Non
     """DeepSeek-V3, section 4.2: each token is sent to at most 4 nodes."""
     experts = find_transformer("deepseek-v3").experts
     assert experts is not None
-    assert (experts.route_groups, experts.groups_per_token, experts.is_limited) == (8, 4, True)
+    assert (experts.route_groups, experts.groups_per_token) == (8, 4)
     keys = {
         "model_type": "deepseek_v3", "num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 4,
         "num_key_value_heads": 4, "intermediate_size": 128, "vocab_size": 256, "max_position_embeddings": 128,

@@ -298,11 +298,6 @@ class PlacementChoice:
         """The one that was taken."""
         return self.placements[self.chosen]
 
-    @property
-    def discarded(self) -> int:
-        """How many have loops."""
-        return sum(bool(placement.loop) for placement in self.placements)
-
 
 def choose_placement(
     candidates: Sequence[Candidate], rules: InterleavingRules = DEFAULT_RULES

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from topoopt.pricing import OwnershipTerms, Pricing, TrainingRun, pricing_of, server_price, usual_running
-from topoopt.schema.words import OwnershipWords, PricingWords, pick
+from topoopt.schema.words import PricingWords, pick
 from topoopt.transformers import OwnedCluster, System, owned_cluster
 
 _RUNNING = {
@@ -72,8 +72,3 @@ def ownership_terms(
         run = run if pick(words, _RUN) else before.run
         return OwnershipTerms(replace(before.running, **given), server, run)
     return OwnershipTerms(usual_running(given), server, run)
-
-
-def asks_for_ownership(words: Mapping[str, Any]) -> bool:
-    """Return whether any word of ownership is given."""
-    return bool(pick(words, OwnershipWords))

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from topoopt.base.errors import InvalidInput, TopoOptError, check_known
@@ -11,13 +11,13 @@ from topoopt.base.units import parse_bandwidth, parse_time
 from topoopt.catalog import ClusterSpec, compared_by, networks_of, reference_interfaces
 from topoopt.frontends.verbs.llm.words import Transformer, model_of
 from topoopt.frontends.verbs.pricing import cluster_of, ownership_terms, pricing
-from topoopt.frontends.verbs.serving_deployment import engine_settings, given_deployment
 from topoopt.inference import (
     FREE_BYTES_PER_S,
     MODES,
     PAIRINGS,
     Demand,
     DeploymentPart,
+    EngineSettings,
     Failure,
     Limits,
     Machine,
@@ -31,6 +31,7 @@ from topoopt.inference import (
     Way,
     deployment_preset,
     draw_requests,
+    given_deployment,
     known_engine,
     objective_presets,
     parse_arrivals,
@@ -40,7 +41,7 @@ from topoopt.inference import (
 )
 from topoopt.jobs import is_serving_job, read_serving_job
 from topoopt.pricing import Ownership, ownership
-from topoopt.schema.words import ServingWords, ShapeWords, amount, checked_words, refuse_empty
+from topoopt.schema.words import ServingWords, ShapeWords, amount, checked_words, pick, refuse_empty
 from topoopt.transformers import System, usual_system
 from topoopt.workloads.transformer import TransformerModel
 
@@ -366,3 +367,28 @@ def _roles(text: str | None) -> RoleRule | None:
 def _owned(words: Mapping[str, Any], system: System, accelerators: int) -> Ownership:
     cluster = cluster_of(words, system, accelerators)
     return ownership(cluster.terms, cluster.servers, cluster.network)
+
+
+def engine_settings(words: Mapping[str, Any]) -> EngineSettings:
+    """Return the settings of an engine.
+
+    Raises
+    ------
+    InvalidInput
+        For numbers out of their range, and for adapters of no rank or a rank of no adapters.
+    """
+    for word, low, high in (
+        ("memory_share", 0.0, 1.0),
+        ("accepted_tokens", 1.0, 1.0 + words["drafted_tokens"]),
+    ):
+        if not low < words[word] <= high and not low == words[word] == high:
+            raise InvalidInput(f"{word}: expected a number from {low:g} to {high:g}, got {words[word]:g}")
+    whole("page_tokens", words["page_tokens"], 1)
+    same = [column.name for column in fields(EngineSettings) if column.name in words]
+    adapters, rank = (whole(word, words[word], 0) for word in ("lora_adapters", "lora_rank"))
+    if bool(adapters) != bool(rank):
+        missing, given = ("lora_rank", "lora_adapters") if adapters else ("lora_adapters", "lora_rank")
+        raise InvalidInput(
+            f"{missing}: missing beside {given} {words[given]}; adapters have a number and a rank"
+        )
+    return EngineSettings(**pick(words, same), adapters=adapters, adapter_rank=rank)

@@ -84,15 +84,6 @@ class LaidRoutes:
         """Return the bytes on each link, shape (links,)."""
         return self.rows.loads(pair_bytes.ravel(), len(self.topology))
 
-    def busiest_on_way(self, busy: Floats) -> Floats:
-        """Return how busy the busiest link on the way of each pair is, shape (servers, servers).
-
-        Parameters
-        ----------
-        busy : float64 array, shape (links,)
-        """
-        return self._most(busy[self.rows.link])
-
     @property
     def _square(self) -> tuple[int, int]:
         return self.topology.servers, self.topology.servers

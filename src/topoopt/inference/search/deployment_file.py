@@ -1,5 +1,6 @@
 """A deployment as a file: its pools, by mode, replicas and degrees, as people write it and as answers say it."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -173,3 +174,34 @@ def parse_pool(text: str, word: str) -> tuple[int | None, Parallelism]:
     )
     replicas = None if found[1] is None else whole(f"{word}: replicas", int(found[1]), 1, 1_000_000)
     return replicas, split
+
+
+def given_deployment(words: Mapping[str, Any]) -> DeploymentPart | None:
+    """Return what is given of a deployment; None where all of it is searched.
+
+    Raises
+    ------
+    InvalidInput
+        If it is given twice, or only of those that read prompts.
+    """
+    source = words.get("deployment")
+    if source is not None:
+        for word in ("mode", "decode", "prefill", "prefill_accelerators"):
+            if word in words:
+                raise InvalidInput(f"{word}: the deployment says it; leave one of them out")
+        if isinstance(source, Mapping):
+            found = validated(DeploymentPart, source, "deployment")
+            found.check("deployment")
+            return found
+        return read_deployment(os.fspath(source))
+    if "decode" not in words:
+        if "prefill" in words:
+            raise InvalidInput("prefill: say also who answers, as decode")
+        return None
+    pools = {word: _pool(words[word], word) for word in ("decode", "prefill") if word in words}
+    return DeploymentPart(mode=words.get("mode"), decode=pools["decode"], prefill=pools.get("prefill"))
+
+
+def _pool(text: str, word: str) -> PoolPart:
+    replicas, split = parse_pool(text, word)
+    return PoolPart(replicas=replicas, **asdict(split))

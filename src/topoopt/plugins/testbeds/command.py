@@ -9,8 +9,8 @@ from typer import Argument, Option
 import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.frontends.cli import group, progress, show, spread
-from topoopt.plugins.testbeds.verb import TESTBED
 from topoopt.plugins.testbeds.words import TestbedRunWords, TestbedShareWords, TestbedWords
+from topoopt.plugins.verbs import TESTBED
 
 TESTBED_VERBS: Mapping[str, str] = MappingProxyType(
     {

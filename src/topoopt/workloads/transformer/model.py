@@ -177,11 +177,6 @@ class Experts:
             )
         self._check_groups()
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether the experts of a token lie in some of the groups only."""
-        return 0 < self.groups_per_token < self.route_groups
-
     def _check_groups(self) -> None:
         groups, limit = self.route_groups, self.groups_per_token
         if not (groups or limit):
