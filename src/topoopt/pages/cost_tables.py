@@ -301,6 +301,8 @@ def remark_facts(offers: Sequence[Offer]) -> Facts:
 def _part(line: BillLine) -> str:
     speed = f" of {format_bandwidth(line.bandwidth_bps)}" if line.bandwidth_bps else ""
     if line.name:
+        if line.item == "nic":
+            return f"{ITEMS[line.item]}{speed}, {line.name}"
         return f"{PORTS_OF.get(line.item, line.item)}{speed} of {line.name}" if speed else line.name
     return ITEMS[line.item] + speed
 

@@ -1,6 +1,7 @@
 """Table 1 and Figure 10: optical technologies and the time that each takes to switch, and costs of the fabrics."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil
 from statistics import mean
 
@@ -40,6 +41,15 @@ PRICES = "2022"
 SERVERS = (128, 432, 1024, 2000)
 CLUSTERS = ((4, 100e9), (8, 200e9))
 """Degree and interface bandwidth."""
+ONE_PANEL = replace(PAPER, look_ahead=False, look_ahead_fiber=False)
+SINCE_2022 = (
+    ("as the paper counts, prices of 2022", PRICES, PAPER),
+    ("prices of 2026", "2026", PAPER),
+    ("one panel: one job needs no look-ahead", "2026", ONE_PANEL),
+    ("fiber as long as the room needs", "2026", replace(ONE_PANEL, fiber_length_m=None)),
+    ("switches, cards and breakout cables that are sold", "2026", Accounting()),
+)
+"""What has changed, one step after the other: words, price list and accounting."""
 
 
 def fig10(settings: StudySettings, on_progress: Progress) -> Figure:
@@ -54,9 +64,18 @@ def fig10(settings: StudySettings, on_progress: Progress) -> Figure:
         FIG10.chart("cost", rows, degree=degree, bandwidth=format_bandwidth(bandwidth_bps))
         for (degree, bandwidth_bps), rows in costs.items()
     ]
+    steps = [
+        row for degree, bandwidth_bps in CLUSTERS for row in since_2022(SERVERS[0], degree, bandwidth_bps)
+    ]
     return FIG10.figure(
-        [row for rows in (*costs.values(), map(_accounting_row, sweep)) for row in rows],
-        [row for rule in (PAPER, sweep[0].accounting) for row in _compared(rule, prices)],
+        [row for rows in (*costs.values(), map(_accounting_row, sweep), steps) for row in rows],
+        [
+            *(row for rule in (PAPER, sweep[0].accounting) for row in _compared(rule, prices)),
+            *(
+                FIG10.comparison("today", row["ideal_over_topoopt"], **row)
+                for row in steps[len(SINCE_2022) - 1 :: len(SINCE_2022)]
+            ),
+        ],
         [*charts, FIG10.chart("accounting", (), *_ratios(sweep))],
         prices=PRICES,
         default=PAPER.words,
@@ -92,6 +111,32 @@ def _cost_row(fabric: str, bill: Bill, degree: int, bandwidth_bps: float) -> Row
         "cost_usd": bill.cost_usd,
         "cost_per_server_usd": bill.cost_per_server_usd,
     }
+
+
+def since_2022(servers: int, degree: int, bandwidth_bps: float) -> Iterator[Row]:
+    """Yield prices a server after each step from the paper's accounting to today's, where the list has the speed."""
+    for step, listed, rule in SINCE_2022:
+        prices = find_prices(listed)
+        if bandwidth_bps > max(prices.speeds_bps()):
+            continue
+        bought = equivalent_fat_tree(servers, degree, bandwidth_bps, prices, rule)
+        own_usd, direct_usd, ideal_usd = (
+            bill_of_materials(name, servers, degree, bandwidth_bps, prices, rule).cost_per_server_usd or 0.0
+            for name in ("topoopt", "direct", "ideal-switch")
+        )
+        yield {
+            "what": "since 2022",
+            "step": step,
+            "servers": servers,
+            "degree": degree,
+            "bandwidth_bps": bandwidth_bps,
+            "accounting": rule.words,
+            "topoopt_per_server_usd": own_usd,
+            "direct_per_server_usd": direct_usd,
+            "ideal_per_server_usd": ideal_usd,
+            "ideal_over_topoopt": ideal_usd / own_usd,
+            "equal_cost_server_bandwidth_bps": bought.server_bandwidth_bps,
+        }
 
 
 def _accounting_row(row: CostRatios) -> Row:
