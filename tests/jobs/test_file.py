@@ -109,8 +109,8 @@ def test_own_measurements_time_the_model_that_was_measured(tmp_path: Path) -> No
     ("request_", "said"),
     [
         (
-            JobRequest(model="dlrm", cluster={"servers": 2, "degree": 5}),
-            "2 servers can use at most 4 interfaces",
+            JobRequest(model="dlrm", cluster={"servers": 2, "degree": 80}),
+            "a server has at most 72 interfaces",
         ),
         (JobRequest(model="dlrm", settings={"precision": "fp64"}), "precision: unknown name"),
         (JobRequest(model="dlrm-16", variant="128"), "already names a variant"),
@@ -128,7 +128,7 @@ def test_what_does_not_go_together(request_: JobRequest, said: str) -> None:
         ("training: {accelerators: 20}", "training.accelerators 20: must be two or more servers"),
         ("training: {tp: 3}", "training.tp 3: does not divide 32 heads"),
         ("cluster: {accelerator: abacus}", 'cluster.accelerator: unknown name "abacus"'),
-        ("cluster: {servers: 2, degree: 9}", "cluster.degree: 2 servers can use at most 4"),
+        ("cluster: {servers: 2, degree: 90}", "cluster.degree: a server has at most 72"),
         ("optimizer: adam", "optimizer: is for graphs of operators"),
     ],
 )

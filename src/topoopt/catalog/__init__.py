@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from topoopt.catalog.catalogue import catalogue as catalogue
     from topoopt.catalog.catalogue import hardware_tables as hardware_tables
     from topoopt.catalog.cluster import LINK_MODES as LINK_MODES
+    from topoopt.catalog.cluster import MOST_INTERFACES as MOST_INTERFACES
     from topoopt.catalog.cluster import ClusterSpec as ClusterSpec
-    from topoopt.catalog.cluster import largest_degree as largest_degree
     from topoopt.catalog.cluster import reference_interfaces as reference_interfaces
     from topoopt.catalog.comparison import NetworkRow as NetworkRow
     from topoopt.catalog.comparison import Skipped as Skipped

@@ -12,11 +12,8 @@ from topoopt.schema.files import OneOf
 LINK_MODES = ("duplex", "directed")
 """``duplex``: an interface is a fiber pair to one neighbor. ``directed``: it sends to one, hears another."""
 
-MAX_PARALLEL_LINKS = 4
-"""Interfaces a server may spend on one neighbor: two servers of degree 4 are joined by four parallel links."""
-
-MAX_DEGREE = 64
-"""Interfaces of the largest server: eight network cards whose ports break out into eight lanes each."""
+MOST_INTERFACES = 72
+"""Of the largest server: a rack of 72 accelerators with a NIC each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +25,7 @@ class ClusterSpec:
     servers : int
         Number of servers, at least 2.
     degree : int
-        Interfaces per server, 1 .. :func:`largest_degree`. More than there are other servers gives parallel links.
+        Interfaces per server, 1 to 72. More than there are other servers gives parallel links.
     link_bandwidth_bps : float
         Bandwidth of one interface, each way.
     accelerator : str
@@ -58,10 +55,9 @@ class ClusterSpec:
     def __post_init__(self) -> None:
         whole("servers", self.servers, 2)
         whole("degree", self.degree, 1)
-        if self.degree > largest_degree(self.servers):
+        if self.degree > MOST_INTERFACES:
             raise InvalidInput(
-                f"degree: {self.servers} servers can use at most {largest_degree(self.servers)} interfaces each "
-                f"({MAX_PARALLEL_LINKS} to every other server, {MAX_DEGREE} in all), got {self.degree}"
+                f"degree: a server has at most {MOST_INTERFACES} interfaces, got {self.degree}"
             )
         whole("accelerators_per_server", self.accelerators_per_server, 1)
         _positive("link_bandwidth", self.link_bandwidth_bps, "bits per second")
@@ -83,31 +79,18 @@ class ClusterSpec:
         return self.degree * self.link_bandwidth_bps
 
 
-def largest_degree(servers: int) -> int:
-    """Return how many interfaces a server can use.
-
-    Examples
-    --------
-    >>> largest_degree(2), largest_degree(12), largest_degree(128)
-    (4, 44, 64)
-    """
-    return min(MAX_PARALLEL_LINKS * (servers - 1), MAX_DEGREE)
-
-
-def reference_interfaces(accelerators: int, nic_bandwidth_bps: float, servers: int) -> tuple[int, float]:
+def reference_interfaces(accelerators: int, nic_bandwidth_bps: float) -> tuple[int, float]:
     """Return the interfaces of a server with a NIC for each accelerator, and the bandwidth of one.
 
-    Where a server has more NICs than direct cabling can use, an interface is a bundle of several.
+    Where a server has more NICs than interfaces are modeled, an interface is a bundle of several.
 
     Examples
     --------
-    >>> reference_interfaces(8, 400e9, servers=32), reference_interfaces(8, 400e9, servers=2)
-    ((8, 400000000000.0), (4, 800000000000.0))
-    >>> reference_interfaces(72, 400e9, servers=128)
-    (36, 800000000000.0)
+    >>> reference_interfaces(8, 400e9), reference_interfaces(384, 400e9)
+    ((8, 400000000000.0), (64, 2400000000000.0))
     """
-    most = min(accelerators, largest_degree(servers))
-    degree = next((count for count in range(most, 0, -1) if accelerators % count == 0), 1)
+    most = min(accelerators, MOST_INTERFACES)
+    degree = next(count for count in range(most, 0, -1) if accelerators % count == 0)
     return degree, nic_bandwidth_bps * accelerators / degree
 
 

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from topoopt.catalog import ClusterSpec, largest_degree
+from topoopt.catalog import ClusterSpec
 from topoopt.clusters.settings import Planning
 from topoopt.clusters.trace import TraceJob
 from topoopt.jobs import Job, JobRequest, JobSettings, make_job, training_of_text
@@ -53,8 +53,7 @@ def shape_job(shape: JobShape, planning: Planning) -> Job:
     Infeasible
         If no configuration of a transformer fits in memory.
     """
-    degree = min(planning.cluster.degree, largest_degree(shape.servers))
-    cluster = replace(planning.cluster, servers=shape.servers, degree=degree)
+    cluster = replace(planning.cluster, servers=shape.servers)
     if is_transformer(JobRequest(model=shape.model)):
         return transformer_job(shape, cluster, planning.scale_up_bps)
     return operators_job(shape, cluster, planning.costs)

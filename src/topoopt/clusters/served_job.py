@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.catalog import ClusterSpec, largest_degree
+from topoopt.catalog import ClusterSpec
 from topoopt.clusters.job_shape import JobShape
 from topoopt.clusters.pace import IterationTimes, JobPlan, PlacedJob
 from topoopt.clusters.result import AnswerTime, IterationTime, ServedAnswers, ServedRecord
@@ -188,8 +188,7 @@ def _service(served: ServedModel, fabric: Fabric, cluster: ClusterSpec) -> Servi
 
 
 def _own_cluster(shape: JobShape, planning: Planning) -> ClusterSpec:
-    degree = min(planning.cluster.degree, largest_degree(shape.servers))
-    return replace(planning.cluster, servers=shape.servers, degree=degree)
+    return replace(planning.cluster, servers=shape.servers)
 
 
 @lru_cache(KEPT)

@@ -27,7 +27,7 @@ def bought(asked: pricing.Interfaces) -> pricing.Interfaces:
 def realize(site: pricing.Site) -> pricing.Realization:
     """Return the cables, and whether a server can have so many ports."""
     servers, degree = site.interfaces.servers, site.interfaces.degree
-    needed, most = servers - 1, catalog.largest_degree(max(servers, 2))
+    needed, most = servers - 1, catalog.MOST_INTERFACES
     remarks, problems = [pricing.WIRED_ONCE], []
     if needed > degree:
         remarks.append(f"the bill has the {needed} interfaces that every server needs, not {degree}")

@@ -1,11 +1,11 @@
 """The same step on other networks: what each phase waits for there, what the network costs, and what a step does."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
-from topoopt.catalog import NetworkRow, largest_degree, networks_of, optical_switches, reference_interfaces
+from topoopt.catalog import NetworkRow, networks_of, optical_switches, reference_interfaces
 from topoopt.finder import LAYOUT_SPLITS, FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
 from topoopt.routing import Fabric, lay_traffic, max_load_s
@@ -166,10 +166,10 @@ class FabricRow(NetworkRow):
     unknown: tuple[str, ...] = ()
 
 
-def ports_of(system: System, servers: int) -> Ports:
+def ports_of(system: System) -> Ports:
     """Return a server's interfaces."""
     each, bandwidth_bps = system.accelerators_per_server, system.network_bandwidth_bps
-    return Ports(*reference_interfaces(each, bandwidth_bps, servers), system.network_latency_s)
+    return Ports(*reference_interfaces(each, bandwidth_bps), system.network_latency_s)
 
 
 def fixed_fabric(name: str, servers: int, ports: Ports, traffics: Sequence[Traffic], seed: int) -> Fabric:
@@ -293,7 +293,6 @@ def _own_seconds(turn: Turn, static: Fabric, ports: Ports, seed: int) -> dict[st
 
 def _wired(traffic: Traffic, ports: Ports, seed: int) -> list[Fabric]:
     """Return the wirings that TopologyFinder has for a traffic: of fewer servers than ports, over parallel links."""
-    ports = replace(ports, degree=min(ports.degree, largest_degree(traffic.servers)))
     found, failure = [], None
     for split in LAYOUT_SPLITS:
         try:

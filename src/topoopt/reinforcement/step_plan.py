@@ -213,7 +213,7 @@ def with_fabrics(
         raise InvalidInput(
             f"fabrics: {job.accelerators} accelerators are in one server, which needs no network"
         )
-    ports = ports_of(job.system, places.servers)
+    ports = ports_of(job.system)
     traffic: dict[str, Traffic] = {
         "rollout": rollout_traffic(job, step.rollout, places),
         "training": training_traffic(job, step.training.configuration, places),

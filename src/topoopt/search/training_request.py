@@ -189,9 +189,7 @@ def transformer_cluster(request: JobRequest) -> ClusterSpec:
                 "give one of servers and accelerators"
             )
     if part.nic_bandwidth_bps is not None:
-        usual = reference_interfaces(
-            per_server, part.nic_bandwidth_bps, fields.get("servers", DEFAULT_CLUSTER["servers"])
-        )
+        usual = reference_interfaces(per_server, part.nic_bandwidth_bps)
         degree, bandwidth_bps = (fields["degree"], part.nic_bandwidth_bps) if "degree" in fields else usual
         fields = {"degree": degree, "link_bandwidth_bps": bandwidth_bps, **fields}
     return ClusterSpec(**{**DEFAULT_CLUSTER, **fields})

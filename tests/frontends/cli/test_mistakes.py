@@ -13,7 +13,7 @@ PLAN = ("plan", "dlrm", "--servers", "16", "--budget", "10", "--fabrics", "none"
 MISTAKES = [
     # what was typed, what the line says
     ((*PLAN, "--degree", "0"), "degree: expected an integer >= 1, got 0"),
-    ((*PLAN, "--degree", "61"), "degree: 16 servers can use at most 60 interfaces each"),
+    ((*PLAN, "--degree", "73"), "degree: a server has at most 72 interfaces"),
     ((*PLAN, "--degree", "1"), "use 2 or more, or directed links"),
     ((*PLAN, "--degree", "four"), '--degree: expected an integer, got "four"'),
     ((*PLAN, "--alpha", "warm"), '--alpha: expected a number, got "warm"'),

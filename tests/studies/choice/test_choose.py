@@ -196,13 +196,11 @@ def test_a_job_of_more_servers_than_there_are_is_refused(store: str) -> None:
         choose(question(mix=read_mix(["dlrm@9"])), Store(store, idle))
 
 
-def test_a_small_job_leaves_out_ports_that_its_servers_cannot_use(store: str) -> None:
-    networks = network_grid(6, (2, 8), (400e9,), ("rail",))
+def test_two_servers_use_all_their_ports(store: str) -> None:
+    """On switches a job of two servers has all of their interfaces, and on direct cables parallel links."""
+    networks = network_grid(6, (2, 8), (400e9,), ("rail", "torus"))
     found = choose(question(mix=read_mix(["vgg16@2:1"]), networks=networks), Store(store, here))
-    left = [point for point in found.points if point.status == LEFT_OUT]
-    assert [(point.network.degree, point.reason) for point in left] == [
-        (8, "vgg16@2: its servers cannot use so many ports")
-    ]
+    assert [point for point in found.points if point.status == LEFT_OUT] == []
 
 
 def test_files_say_what_the_answer_says(tmp_path: Path, choice: Choice) -> None:

@@ -77,12 +77,12 @@ def test_what_lies_in_an_excluded_box_is_left_out(sweep: MakeSweep) -> None:
 
 
 def test_an_impossible_combination_may_be_excluded(sweep: MakeSweep) -> None:
-    text = "models: dlrm\nservers: [2, 16]\ndegree: [4, 8]\n"
+    text = "models: dlrm\nservers: [2, 16]\ndegree: [4, 80]\n"
     with pytest.raises(
-        InvalidInput, match=r"sweep.yaml: degree: 2 servers can use at most 4 .*exclude: \[{servers: 2"
+        InvalidInput, match=r"sweep.yaml: degree: a server has at most 72 interfaces.*exclude: \[{servers: 2"
     ):
         sweep(text)
-    assert len(sweep(f"{text}exclude: [{{servers: 2, degree: 8}}]\n").points) == 3
+    assert len(sweep(f"{text}exclude: [{{degree: 80}}]\n").points) == 2
 
 
 def test_a_model_may_be_a_job_file_beside_the_sweep(sweep: MakeSweep, tmp_path: Path) -> None:

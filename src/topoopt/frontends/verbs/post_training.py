@@ -326,9 +326,7 @@ def _servers(accelerators: int, system: System) -> int:
 
 
 def _network(words: Mapping[str, Any], system: System, servers: int) -> dict[str, Any]:
-    degree, bandwidth_bps = reference_interfaces(
-        system.accelerators_per_server, system.network_bandwidth_bps, servers
-    )
+    degree, bandwidth_bps = reference_interfaces(system.accelerators_per_server, system.network_bandwidth_bps)
     if "degree" in words:
         given = whole("degree", words["degree"], 1)
         degree, bandwidth_bps = given, bandwidth_bps * degree / given

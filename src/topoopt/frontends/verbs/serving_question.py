@@ -210,7 +210,7 @@ def _network(words: Mapping[str, Any], system: System, servers: int) -> NetworkQ
     pairing = words["pairing"]
     check_known("pairing", pairing, (FREE, *PAIRINGS))
     per_server = system.accelerators_per_server
-    degree, bandwidth_bps = reference_interfaces(per_server, system.network_bandwidth_bps, servers)
+    degree, bandwidth_bps = reference_interfaces(per_server, system.network_bandwidth_bps)
     if "degree" in words:
         degree, bandwidth_bps = words["degree"], system.network_bandwidth_bps
     cluster = ClusterSpec(

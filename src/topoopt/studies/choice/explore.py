@@ -17,7 +17,6 @@ from typing import Any, Protocol
 
 from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.catalog import largest_degree
 from topoopt.plans import dominates, front
 from topoopt.search import is_transformer
 from topoopt.studies.choice.decision import DROPPED, LEFT_OUT, PLANNED, Evaluated
@@ -175,7 +174,6 @@ class _Work:
 
 
 OK = "ok"
-TOO_MANY = "its servers cannot use so many ports"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +241,7 @@ class SweptTimes:
             str(digest): float(time_s) if status == OK else str(error)
             for digest, status, error, time_s in rows
         }
-        return {one: found[self.points[one].digest] if one in self.points else TOO_MANY for one in wanted}
+        return {one: found[self.points[one].digest] for one in wanted}
 
     def sizes(self, mix: Mix) -> tuple[tuple[float, float | None], ...]:
         """Return the samples of an iteration of each job, and its tokens where it has some."""
@@ -295,14 +293,12 @@ def swept_times(
 def _sweep(
     job: JobShare, networks: Sequence[Network], machines: Machines, search: Mapping[str, Any]
 ) -> Sweep:
-    """Return the sweep of a job over networks; without those that have more ports than its servers can use."""
-    servers = machines.of(job)
-    most = largest_degree(servers)
+    """Return the sweep of a job over networks."""
     options = {} if is_transformer(machines.request(job)) else search
     document = {
         "models": job.job,
-        "servers": servers,
-        "degree": sorted({one.degree for one in networks if one.degree <= most}),
+        "servers": machines.of(job),
+        "degree": sorted({one.degree for one in networks}),
         "bandwidth": [_text(bps) for bps in sorted({one.bandwidth_bps for one in networks})],
         "fabrics": list(dict.fromkeys(one.fabric for one in networks)),
         "accelerator": machines.accelerator,

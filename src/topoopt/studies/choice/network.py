@@ -8,7 +8,7 @@ from typing import Any
 
 from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError, check_known
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import NETWORKS, compared_by, largest_degree, networks_of
+from topoopt.catalog import MOST_INTERFACES, NETWORKS, compared_by, networks_of
 from topoopt.pricing import (
     Iteration,
     NetworkPrice,
@@ -255,10 +255,8 @@ def network_grid(
             )
         check_known("fabrics", fabric, networks_of("choose"))
     for degree in degrees:
-        if not 1 <= degree <= largest_degree(servers):
-            raise InvalidInput(
-                f"degrees: {servers} servers can use 1..{largest_degree(servers)} ports each, got {degree}"
-            )
+        if not 1 <= degree <= MOST_INTERFACES:
+            raise InvalidInput(f"degrees: a server has 1..{MOST_INTERFACES} ports, got {degree}")
     for bandwidth_bps in bandwidths_bps:
         if not 0 < bandwidth_bps < float("inf"):
             raise InvalidInput(f"bandwidths: expected bits per second above 0, got {bandwidth_bps}")
