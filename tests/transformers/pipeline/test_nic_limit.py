@@ -1,0 +1,117 @@
+"""No accelerator sends more over its NIC than the NIC carries in the time, in closed form and on simulated plans."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+
+from topoopt.base.arrays import Floats, Ints
+from topoopt.base.errors import InvalidInput
+from topoopt.finder import FabricRequest, build_fabric
+from topoopt.simulation import pipelined_time
+from topoopt.transformers import (
+    ORDER,
+    Communication,
+    Configuration,
+    System,
+    communications,
+    configuration_table,
+    estimate,
+    find_calibration,
+    make_pipelined_step,
+    place_ranks,
+)
+from topoopt.workloads.transformer import TransformerModel, find_transformer
+
+CALIBRATION = find_calibration("h100")
+NIC_BPS = 50e9
+"""A slow one, so that the network binds in many of the draws."""
+SYSTEM = System("h100", 8, 3600e9, NIC_BPS)
+MODELS = ("llama3-8b", "mixtral-8x7b", "qwen3-30b-a3b")
+PLANS, SIMULATED = 500, 60
+
+
+def drawn(rng: np.random.Generator) -> tuple[str, Configuration]:
+    """Draw a model and a configuration of it on 2 to 8 servers."""
+    name = str(rng.choice(MODELS))
+    ranks = 8 * int(rng.choice([2, 4, 8]))
+    tp = int(rng.choice([1, 2, 4, 8]))
+    pp = int(rng.choice([1, 2, 4]))
+    cp = int(rng.choice([1, 1, 2]))
+    dp = ranks // (tp * pp * cp)
+    if dp < 1:
+        return drawn(rng)
+    ep = int(rng.choice([size for size in (1, 4, 8, 16) if (dp * cp) % size == 0])) if "8b" not in name else 1
+    zero = int(rng.choice([0, 1, 2, 3]))
+    return name, Configuration(
+        tp=tp,
+        pp=pp,
+        dp=dp,
+        cp=cp,
+        ep=ep,
+        zero=zero,
+        sequence=int(rng.choice([1024, 4096])),
+        sequence_parallel=tp > 1,
+        global_batch=dp * pp * int(rng.choice([1, 2])),
+        exchange=str(rng.choice(["flat", "hierarchical"])),
+        recompute=str(rng.choice(["none", "full"])),
+    )
+
+
+def nic_bytes(sent: Sequence[Communication], places: Ints) -> Floats:
+    """Return the least that each rank sends over its NIC: collectives add up inside servers first, PXN-like."""
+    out = np.zeros(len(places))
+    for one in sent:
+        total = float(one.message_bytes) * one.count
+        for group in one.groups:
+            there = places[group]
+            servers, index, inside = np.unique(there, return_inverse=True, return_counts=True)
+            if len(servers) == 1:
+                continue
+            if one.collective == "all-to-all":
+                between = total * one.server_weights(index)
+                np.fill_diagonal(between, 0.0)
+                out[group] += (between.sum(axis=1) / inside)[index]
+            elif one.collective == "send":
+                out[group[0]] += total
+            else:
+                rounds = 2 if one.collective == "allreduce" else 1
+                out[group] += (rounds * total * (1 - inside / len(group)) / inside)[index]
+    return out
+
+
+@cache
+def plans() -> tuple[tuple[TransformerModel, Configuration, float], ...]:
+    """Draw plans: model, configuration, and the seconds that the busiest NIC needs for what it sends."""
+    rng, found = np.random.default_rng(7), []
+    while len(found) < PLANS:
+        name, one = drawn(rng)
+        model = find_transformer(name)
+        try:
+            sent = communications(model, one, None, ORDER)
+            configuration_table([one])
+        except InvalidInput:
+            continue
+        places = place_ranks(one.accelerators, 8)
+        busiest_s = float(nic_bytes(sent, places).max()) * 8 / NIC_BPS
+        found.append((model, one, busiest_s))
+    return tuple(found)
+
+
+def test_no_nic_carries_more_than_it_can_in_closed_form() -> None:
+    bound = 0
+    for model, one, busiest_s in plans():
+        seconds = float(estimate(model, configuration_table([one]), SYSTEM, CALIBRATION).iteration_time_s[0])
+        assert seconds >= busiest_s, one
+        bound += busiest_s > 0.5 * seconds
+    assert bound > PLANS / 10  # the limit is near in many of them
+
+
+@pytest.mark.parametrize("fabric", ["ideal-switch", "rail"])
+def test_no_nic_carries_more_than_it_can_on_a_plan(fabric: str) -> None:
+    for model, one, busiest_s in plans()[:SIMULATED]:
+        step = make_pipelined_step(model, one, SYSTEM, CALIBRATION)
+        groups = [group.members for group in step.traffic.allreduce]
+        there = build_fabric(fabric, FabricRequest(step.servers, 8, NIC_BPS, groups))
+        assert pipelined_time(step, there).iteration_time_s >= busiest_s, one
