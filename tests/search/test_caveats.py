@@ -8,6 +8,7 @@ from tests.search.conftest import small_graph
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import Job, JobSettings, make_job
 from topoopt.plans import Plan
+from topoopt.pricing import OwnershipTerms, Running, ServerPrice
 from topoopt.search import SearchOptions, caveats, make_plan, time_sources
 from topoopt.workloads import load_model
 
@@ -18,7 +19,8 @@ def planned(job: Job) -> Plan:
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return planned(make_job(small_graph(), ClusterSpec(4, 2, 100e9), JobSettings()))
+    found = planned(make_job(small_graph(), ClusterSpec(4, 2, 100e9), JobSettings()))
+    return replace(found, outcome=replace(found.outcome, exposed_communication_s=0.0))
 
 
 def test_of_a_sound_plan_there_is_nothing_to_say(plan: Plan) -> None:
@@ -49,3 +51,16 @@ def test_times_outside_what_was_measured_are_counted() -> None:
     assert caveats(plan) == (
         f"Times of {beyond} operators lie outside the measured range and are extrapolated.",
     )
+
+
+def test_a_network_that_is_slow_for_the_job_or_cheap_for_its_servers_is_said(plan: Plan) -> None:
+    found = plan.outcome
+    slow = replace(plan, outcome=replace(found, exposed_communication_s=1.01 * found.compute_time_s))
+    (said,) = caveats(slow)
+    assert said.startswith("Communication that nothing hides takes")
+    server = ServerPrice("ours", 200e3, 150e3, 300e3, 8e3, "by hand")
+    terms = OwnershipTerms(Running(4, 0.10), server)
+    cheap = 0.009 * plan.job.cluster.servers * 200e3
+    (said,) = caveats(replace(plan, terms=terms, price={"cost_usd": cheap}))
+    assert said.startswith("The network costs 0.9% of its servers: check that 2 × ")
+    assert caveats(replace(plan, terms=terms, price={"cost_usd": cheap / 0.8})) == ()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from topoopt.base.units import format_bytes, format_memory
+from topoopt.base.units import format_bandwidth, format_bytes, format_memory, format_time
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT, is_tight, operators_of, transformer_of
 from topoopt.plans import Plan
@@ -19,7 +19,7 @@ from topoopt.workloads import DeviceProfile, PartSize, part_samples, signature_o
 def caveats(plan: Plan) -> tuple[str, ...]:
     """Return sentences: what does not fit in memory, was not measured, or was broken off; none where all is well."""
     sentences = CAVEATS[plan.job.work.kind](plan)
-    sentences += ring_caveats(plan)
+    sentences += ring_caveats(plan) + network_caveats(plan)
     if plan.job.cluster.links == "directed":
         sentences.append(DIRECTED_WARNING)
     if plan.search.stopped_because == "interrupted":
@@ -102,6 +102,29 @@ def _layout_caveats(plan: Plan) -> list[str]:
         f"Does not fit in memory: an accelerator needs {format_bytes(needed)} and has "
         f"{format_bytes(work.capacity_bytes)}."
     ]
+
+
+LEAST_OF_SERVERS = 0.01
+"""Of the price of its servers; a network that costs less is far below what reference systems have."""
+
+
+def network_caveats(plan: Plan) -> list[str]:
+    """Return that the network is slow for the job, or cheap for its servers: signs that its size was not meant."""
+    found, usd = plan.outcome, plan.price.get("cost_usd")
+    sentences = []
+    if found.exposed_communication_s > found.compute_time_s:
+        sentences.append(
+            f"Communication that nothing hides takes {format_time(found.exposed_communication_s)}, computation "
+            f"{format_time(found.compute_time_s)}: more bandwidth a server (--degree, --bandwidth) matters more "
+            "than the fabric."
+        )
+    servers_usd = plan.job.cluster.servers * (plan.terms.server.usd or 0.0) if plan.terms else 0.0
+    if usd is not None and usd < LEAST_OF_SERVERS * servers_usd:
+        sentences.append(
+            f"The network costs {usd / servers_usd:.1%} of its servers: check that {plan.job.cluster.degree} × "
+            f"{format_bandwidth(plan.job.cluster.link_bandwidth_bps)} a server is meant (--degree, --bandwidth)."
+        )
+    return sentences
 
 
 CAVEATS: Mapping[str, Callable[[Plan], list[str]]] = {

@@ -84,7 +84,8 @@ def nic_bytes(sent: Sequence[Communication], places: Ints) -> Floats:
 @cache
 def plans() -> tuple[tuple[TransformerModel, Configuration, float], ...]:
     """Draw plans: model, configuration, and the seconds that the busiest NIC needs for what it sends."""
-    rng, found = np.random.default_rng(7), []
+    rng = np.random.default_rng(7)
+    found: list[tuple[TransformerModel, Configuration, float]] = []
     while len(found) < PLANS:
         name, one = drawn(rng)
         model = find_transformer(name)
