@@ -141,7 +141,7 @@ def test_watts_that_a_table_lacks_are_named() -> None:
     )
     network = network_price(replace(bill, lines=lines))
     assert network.power_w is None
-    assert network.missing == ("watts of nic of 1 Gb/s",)
+    assert network.missing == ("watts of nic of 40 Gb/s",)
 
 
 USD = st.floats(0, 1e7)

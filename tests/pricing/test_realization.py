@@ -112,7 +112,7 @@ def test_one_fiber_a_server_joins_them_all_in_a_ring() -> None:
 
 
 def test_a_full_mesh_needs_an_interface_for_every_other_server() -> None:
-    assert "needs 127 interfaces and the largest has 64" in realize("full-mesh", 128, 4, 100e9).problems[0]
+    assert "needs 127 interfaces and the largest has 72" in realize("full-mesh", 128, 4, 100e9).problems[0]
 
 
 @pytest.mark.parametrize("fabric", NETWORKS)

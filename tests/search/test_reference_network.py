@@ -12,7 +12,7 @@ from topoopt.search import training_request
 
 @pytest.mark.parametrize(
     ("accelerator", "servers", "interfaces"),
-    [("h100", 32, (8, 400e9)), ("a100", 4, (8, 200e9)), ("h100", 2, (4, 800e9)), ("gb200", 8, (24, 1200e9))],
+    [("h100", 32, (8, 400e9)), ("a100", 4, (8, 200e9)), ("h100", 2, (8, 400e9)), ("gb200", 8, (72, 400e9))],
 )
 def test_a_server_has_a_nic_for_each_accelerator(
     accelerator: str, servers: int, interfaces: tuple[int, float]
@@ -35,7 +35,7 @@ def test_a_plan_says_what_it_assumed() -> None:
     words = {"accelerators": 16, "tp": 8, "global_batch": 16, "candidates": 1, "fabrics": ()}
     assumed = dict(topoopt.plan("llama3-8b", **words).origin)["assumed"]  # type: ignore[arg-type]
     assert assumed == (
-        "4 × 800 Gb/s a server, the reference system of H100-SXM5-80GB; change with --degree, --bandwidth"
+        "8 × 400 Gb/s a server, the reference system of H100-SXM5-80GB; change with --degree, --bandwidth"
     )
     given = topoopt.plan("llama3-8b", degree=4, bandwidth="800Gbps", **words)  # type: ignore[arg-type]
     assert "assumed" not in dict(given.origin)
@@ -43,6 +43,6 @@ def test_a_plan_says_what_it_assumed() -> None:
 
 def test_a_comparison_says_it_too() -> None:
     words: dict[str, Any] = {"servers": 2, "candidates": 1, "fabrics": ["torus"]}
-    said = "assumed: 4 × 800 Gb/s a server, the reference system of H100-SXM5-80GB; change with --degree, --bandwidth"
+    said = "assumed: 8 × 400 Gb/s a server, the reference system of H100-SXM5-80GB; change with --degree, --bandwidth"
     assert said in str(topoopt.compare("llama3-8b", **words))
     assert "assumed: " not in str(topoopt.compare("llama3-8b", **words, degree=4, bandwidth="400Gbps"))

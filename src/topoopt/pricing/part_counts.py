@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
+from operator import itemgetter
 
 import numpy as np
 
@@ -198,21 +199,20 @@ def network_cards(buying: Buying) -> dict[Part, float]:
     size, speed_bps = buying.interfaces, buying.interfaces.bandwidth_bps
     if not buying.rule.nics:
         return {}
-    cards = {1: Part("nic", speed_bps)}
+    cards = {Part("nic", speed_bps): 1}
     for card in nics() if buying.rule.switches == "whole" else ():
-        together_bps = card.ports * speed_bps
+        together_bps = card.ports * card.port_bandwidth_bps
         fits = together_bps <= min(card.host_bandwidth_bps, USUAL_HOST_BPS)
-        if card.ports > 1 and card.port_bandwidth_bps == speed_bps and fits:
-            cards[card.ports] = Part("nic", together_bps, f"{card.ports} ports")
-    prices = {count: price_of(buying.prices, part) for count, part in cards.items()}
-    usd = {count: inf if price is None else price for count, price in prices.items()}
-    bought: list[tuple[float, tuple[int, ...]]] = [
-        (0.0, ())
-    ]  # by interfaces: dollars, and ports of each card
+        if card.ports > 1 and card.port_bandwidth_bps >= speed_bps and fits:
+            cards[Part("nic", together_bps, f"{card.ports} ports")] = card.ports
+    usd = {part: inf if (price := price_of(buying.prices, part)) is None else price for part in cards}
+    bought: list[tuple[float, tuple[Part, ...]]] = [(0.0, ())]  # by interfaces: dollars, and cards
     for ports in range(1, size.degree + 1):
-        last = [count for count in cards if count <= ports]
-        bought.append(min((bought[ports - n][0] + usd[n], (*bought[ports - n][1], n)) for n in last))
-    return {part: size.servers * bought[-1][1].count(count) for count, part in cards.items()}
+        ways = [(*bought[ports - count], part) for part, count in cards.items() if count <= ports]
+        bought.append(
+            min(((so_far + usd[part], (*others, part)) for so_far, others, part in ways), key=itemgetter(0))
+        )
+    return {part: size.servers * bought[-1][1].count(part) for part in cards}
 
 
 def _server_side(buying: Buying) -> Counted:

@@ -85,6 +85,9 @@ MOST_WIRED = 32
 """Layouts that are wired to look further."""
 OTHER_ORDER = "tp-cp-ep-pp-dp"
 """Stages next to each other rather than replicas: another placement where a server holds several workers."""
+SLOWER = (4.0, 16.0)
+"""Times the bandwidth of networks on which configurations are ranked, too: what needs little of it is the fastest where
+others relay or links are shared, and stays in the choice when bandwidth grows."""
 DIVERSE = ("tp", "pp", "dp", "cp", "ep")
 """Configurations that agree in these would be wired alike; the fastest of them stands for all."""
 MOST_SIMULATED = 6_000_000
@@ -122,13 +125,16 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
     ranked = ranked_configurations(training)
     system, loads = ranked.request.system, ranked.request.loads
     calibration = ranked.calibration  # with what the framework does whole or one by one
-    relayed = replace(
-        system, network_bandwidth_bps=system.network_bandwidth_bps / _fewest_hops(training.cluster)
+    slower = (
+        replace(system, network_bandwidth_bps=system.network_bandwidth_bps / factor)
+        for factor in (_fewest_hops(training.cluster), *SLOWER)
     )
-    forwarded = estimate(training.model, ranked.table, relayed, calibration, loads).iteration_time_s
+    seconds = (
+        estimate(training.model, ranked.table, one, calibration, loads).iteration_time_s for one in slower
+    )
     times_s = tuple(
-        weighed_s(seconds, ranked.memory.total, ranked.memory.capacity_bytes)
-        for seconds in (ranked.times.iteration_time_s, forwarded)
+        weighed_s(column, ranked.memory.total, ranked.memory.capacity_bytes)
+        for column in (ranked.times.iteration_time_s, *seconds)
     )
     places = diverse(ranked.table, times_s, training.candidates or CANDIDATES)
     lay_out = partial(_layouts, training, system, calibration, ranked, loads)
