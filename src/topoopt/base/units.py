@@ -110,6 +110,18 @@ def format_memory(size_bytes: float) -> str:
     return f"{size_bytes:.3g} B"
 
 
+def format_size(size_bytes: float) -> str:
+    """Return a size in binary units where it is a round number of them, and in decimal units elsewhere.
+
+    Examples
+    --------
+    >>> format_size(4 * 2**20), format_size(128e6)
+    ('4 MiB', '128 MB')
+    """
+    binary = format_memory(size_bytes)
+    return binary if parse_bytes(binary) == size_bytes else format_bytes(size_bytes)
+
+
 def format_time(time_s: float, digits: int = 4) -> str:
     """Return ``20.1 ms`` for ``0.0201``, to so many digits.
 

@@ -337,7 +337,9 @@ def _parts(text: str, place: str) -> list[str]:
 
 
 def _written(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else shlex.quote(str(value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return shlex.quote(",".join(value) if isinstance(value, (list, tuple)) else str(value))
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from topoopt.base.units import format_bandwidth, format_time
 from topoopt.clusters import ClusterResult, FabricRun, JobRecord
 from topoopt.pages.chart import Bar, BarChart, Limit, LineChart, Series, TimelineChart
-from topoopt.pages.cluster_tables import cluster_blocks, job_table, quantiles_table, run_name
+from topoopt.pages.cluster_tables import cluster_blocks, job_table, mean_s, quantiles_table, run_name
 from topoopt.pages.page import Facts, Page, Section, Tile
 from topoopt.pages.tables import (
     Source,
@@ -246,7 +246,7 @@ def job_times(result: ClusterResult) -> BarChart:
     """Return the mean iteration time of each model on each fabric, in milliseconds."""
     models = tuple(dict.fromkeys(job.model for run in result.fabrics for job in run.trained))
     series = tuple(
-        Series(run_name(run), models, tuple(_mean_ms(run, model) for model in models))
+        Series(run_name(run), models, tuple(1e3 * mean_s(model, run) for model in models))
         for run in result.fabrics
     )
     return BarChart(
@@ -351,14 +351,6 @@ def _shares(
         ),
         y_from_zero=True,
     )
-
-
-def _mean_ms(run: FabricRun, model: str) -> float:
-    """Return the mean iteration time of a model's jobs, each weighed by its iterations."""
-    jobs = [job for job in run.trained if job.model == model]
-    iterations = sum(job.iterations for job in jobs)
-    total_s = sum(job.iteration_time_mean_s * job.iterations for job in jobs)
-    return total_s / iterations * 1e3 if iterations > 0 else float("nan")
 
 
 def _distribution(name: str, values: Sequence[float], weights: Sequence[float]) -> Series:

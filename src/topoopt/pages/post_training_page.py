@@ -24,7 +24,7 @@ from topoopt.pages.tables import (
     text,
     usd,
 )
-from topoopt.reinforcement import FabricRow, RlStep
+from topoopt.reinforcement import RlStep
 from topoopt.search import NAMES, FineTuning, TunedWay
 
 TITLES = {"lora": "LoRA fine-tuning", "qlora": "QLoRA fine-tuning", "full": "Full fine-tuning"}
@@ -175,7 +175,7 @@ def _networks(step: RlStep) -> list[Section]:
     if not step.fabrics:
         return []
     names = list(step.fabrics[0].network_s)
-    columns = [number(f"{name} needs", partial(_needs, name), format_time) for name in names]
+    columns = [number(f"{name} needs", f"network_s.{name}", format_time) for name in names]
     rows = table(
         "",
         step.fabrics,
@@ -198,10 +198,6 @@ def _networks(step: RlStep) -> list[Section]:
         *_rewiring(step),
     )
     return [Section("networks", "Networks", caption, blocks)]
-
-
-def _needs(phase: str, row: FabricRow) -> float:
-    return row.network_s[phase]
 
 
 def _rewiring(step: RlStep) -> tuple[Block, ...]:

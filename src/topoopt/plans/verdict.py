@@ -64,7 +64,6 @@ class Standing:
 
 def standings(rows: Sequence[Row], time: Callable[[Row], float]) -> list[Standing]:
     """Return where each row stands, in their order."""
-    unbeaten = front(rows, lambda row: row.cost_usd, time)
     found = []
     for row in rows:
         over = dominators(row, rows, lambda one: one.cost_usd, time)
@@ -72,7 +71,7 @@ def standings(rows: Sequence[Row], time: Callable[[Row], float]) -> list[Standin
         against: tuple[float | None, float | None] = (None, None)
         if row is not rows[0]:
             against = cheaper_share(row, rows[0]), faster_share(time(row), time(rows[0]))
-        on_front = None if row.cost_usd is None else row in unbeaten
+        on_front = None if row.cost_usd is None else not over
         found.append(Standing(on_front, tuple(one.label for one in over), low, high, *against))
     return found
 
@@ -214,13 +213,8 @@ def dominators(
     ((77.6, 18.4), (59.3, 18.5))
     """
     mine = _known([own], price, time)
-    if not mine:
-        return ()
-    beats = [
-        point
-        for point in _known(rows, price, time)
-        if dominates((point[0], point[1]), (mine[0][0], mine[0][1]))
-    ]
+    known = _known(rows, price, time) if mine else []
+    beats = [point for point in known if dominates(point[:2], mine[0][:2])]
     return tuple(row for _, _, _, row in sorted(beats, key=lambda point: (point[1], point[0], point[2])))
 
 

@@ -17,6 +17,7 @@ from topoopt.pricing import Ownership
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_check import check_configuration
 from topoopt.transformers.configuration_table import configuration_table
+from topoopt.transformers.defaults import recomputations, recomputed_parts
 from topoopt.transformers.expert_loads import ExpertLoads
 from topoopt.transformers.memory.accelerator import MemoryColumns, memory
 from topoopt.transformers.memory.frameworks import find_framework, shared_by
@@ -63,8 +64,8 @@ class Remedy:
 
 
 ANSWERS = (
-    *("accelerator", "transferred_from", "attention", "framework", "fits", "tight", "memory_bytes"),
-    *("imbalance", "mfu", "flops_per_accelerator", "flops_per_iteration", "tokens_per_s"),
+    *("accelerator", "transferred_from", "attention", "framework", "assumed", "fits", "tight"),
+    *("memory_bytes", "imbalance", "mfu", "flops_per_accelerator", "flops_per_iteration", "tokens_per_s"),
 )
 """Fields and properties of an :class:`Estimate` that its JSON has by the same names."""
 
@@ -92,6 +93,8 @@ class Estimate:
         Those over what all accelerators could do at their peak.
     cluster : OwnedCluster or None
         What the machines cost; None where that is not asked.
+    assumed : str
+        Recomputation that was taken because it was not given and nothing less fits; empty elsewhere.
     """
 
     model: TransformerModel
@@ -105,6 +108,7 @@ class Estimate:
     flops_per_iteration: float
     mfu: float
     cluster: OwnedCluster | None = None
+    assumed: str = ""
 
     @property
     def ownership(self) -> Ownership | None:
@@ -281,6 +285,27 @@ def estimate_configuration(
     )
 
 
+def with_least_recomputation(estimate: Estimate, further: tuple[Any, ...]) -> Estimate:
+    """Return an estimate with the recomputation that costs the least time and fits, or as it is where none is enough.
+
+    Parameters
+    ----------
+    further
+        Arguments of :func:`estimate_configuration` behind the calibration.
+    """
+    one, system, framework = estimate.configuration, estimate.system, estimate.framework
+    ways = recomputations(estimate.model, one, system.accelerator, framework)[1:]
+    stack = estimate.calibration, (estimate.attention, framework)
+    found = _cheapest(estimate.model, one, ways, system, *stack)
+    if found is None:
+        return estimate
+    needed, capacity = estimate.memory_bytes["total"] / 2**30, estimate.memory.capacity_bytes / 2**30
+    changed = replace(one, **found.changes)
+    answer = estimate_configuration(estimate.model, changed, system, estimate.calibration, *further)
+    assumed = f"{found}, because without it {needed:.3g} of {capacity:.3g} GiB are needed"
+    return replace(answer, assumed=assumed)
+
+
 def cheapest_change(
     model: TransformerModel,
     configuration: Configuration,
@@ -298,7 +323,7 @@ def cheapest_change(
     The published formula knows no parts, no contexts and no host, so with it none of these is tried.
     """
     rules, known = find_framework(framework), calibration is not None
-    recomputed = ["none", *_parts(model)] if known else ["none", "full"]
+    recomputed = ["none", *recomputed_parts(model)] if known else ["none", "full"]
     shares = [1, 2, 3] if rules.gathers else [max(configuration.zero, 1)]
     splits = list(_splits(configuration, system.accelerators_per_server, model, known))
     to_host = known and machine_of(system).host_bytes_per_s > 0  # NaN where nobody has published it
@@ -335,19 +360,6 @@ def _cheapest(
     cheap = np.flatnonzero(time_s <= (1 + SLACK) * time_s.min())
     best = min(cheap, key=lambda place: (len(changes[place]), time_s[place]))
     return Remedy(changes[best], float(time_s[best]), float(needed.total[rows[best]]))
-
-
-def _parts(model: TransformerModel) -> list[str]:
-    """Return what can be computed again by itself; norms and activations only where no kernel joins them to products.
-
-    Transformer Engine joins norms to the products behind them in layers that have neither experts nor latent attention.
-    """
-    parts = ["core", "full"]
-    if model.latent is not None:
-        parts += ["norms+latent", "norms+latent+activation"]
-    if model.experts is not None:
-        parts += ["norms", "norms+activation", "experts", "experts+norms"]
-    return parts
 
 
 def _changed(

@@ -151,14 +151,20 @@ OVERLAPS: Mapping[str, str] = {
 
 
 def without_overlap(calibration: Calibration, names: str | Sequence[str]) -> Calibration:
-    """Return a calibration with which some communication, a list or names with commas, hides behind nothing.
+    """Return a calibration with which some communication hides behind nothing.
+
+    Parameters
+    ----------
+    names
+        Names, or texts of names that are separated by commas.
 
     Raises
     ------
     InvalidInput
         For a name that is not in :data:`OVERLAPS`.
     """
-    listed = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
+    texts = [names] if isinstance(names, str) else names
+    listed = [name.strip() for text in texts for name in text.split(",")]
     for name in listed:
         check_known("no_overlap", name, OVERLAPS)
     return replace(calibration, **dict.fromkeys([OVERLAPS[name] for name in listed], 0.0))  # type: ignore[arg-type]
