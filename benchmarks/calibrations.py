@@ -88,7 +88,7 @@ def fit_one(rules: FitRules) -> str:
     collectives = str(COLLECTIVES) if rules.accelerators[0] in WITH_COLLECTIVES else ""
     found = fit_to_runs(str(RUNS), replace(rules, strength=1.0, collectives=collectives))
     write_calibration(FOLDER / f"{found.calibration.name}.toml", found.calibration)
-    return f"{found.calibration.name}: {found.errors['in_sample'][EVERYTHING].mape_percent:.1f} %"
+    return f"{found.calibration.name}: {found.errors['in_sample'][EVERYTHING].mape_percent:.1f}%"
 
 
 def write_page() -> str:
@@ -140,14 +140,14 @@ def page() -> Iterator[str]:
         "## Differences: pairs of runs of one job",
         "",
         "Runs of one job on two numbers of accelerators, in two precisions or in two splits, whose times per",
-        "token differs by 3 % at least. The rows are among those that calibrations were fitted to, except those with",
+        "token differs by 3% at least. The rows are among those that calibrations were fitted to, except those with",
         "adapters.",
         "",
         "| differ in | pairs | right sign | within a factor of 2 | measured change, mean | predicted |",
         "|---|---|---|---|---|---|",
     )
     for kind, one in predict_runs(fitted).pair_errors.items():
-        changes = f"{one.measured_percent:+.1f} % | {one.predicted_percent:+.1f} %"
+        changes = f"{one.measured_percent:+.1f}% | {one.predicted_percent:+.1f}%"
         yield f"| {kind} | {one.pairs} | {one.right_sign} | {one.within_two} | {changes} |"
     yield from (
         "",

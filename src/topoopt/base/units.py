@@ -115,11 +115,12 @@ def format_size(size_bytes: float) -> str:
 
     Examples
     --------
-    >>> format_size(4 * 2**20), format_size(128e6)
-    ('4 MiB', '128 MB')
+    >>> format_size(4 * 2**20), format_size(128e6), format_size(1000)
+    ('4 MiB', '128 MB', '1 kB')
     """
     binary = format_memory(size_bytes)
-    return binary if parse_bytes(binary) == size_bytes else format_bytes(size_bytes)
+    round_binary = size_bytes >= 2**10 and "e" not in binary and parse_bytes(binary) == size_bytes
+    return binary if round_binary else format_bytes(size_bytes)
 
 
 def format_time(time_s: float, digits: int = 4) -> str:

@@ -90,7 +90,8 @@ def headline(result: ClusterResult) -> str:
         return "No fabric could be built for this trace."
     own, others = result.fabrics[0], result.fabrics[1:]
     sentences = [
-        f"{_by(own).capitalize()} {_short(own)} an iteration takes {format_time(own.iteration_time_s.mean)} on average "
+        f"{_by(own).capitalize()} {run_name(own) if own.schedule else own.fabric} an iteration takes "
+        f"{format_time(own.iteration_time_s.mean)} on average "
         f"and {format_time(own.iteration_time_s.p99)} at the 99th percentile; "
         f"{own.utilization:.0%} of the server time is spent iterating{_price(result.fabrics)}."
     ]
@@ -118,11 +119,6 @@ def _price(runs: Sequence[FabricRun]) -> str:
 
 def _by(run: FabricRun) -> str:
     return "with" if run.schedule else "on"
-
-
-def _short(run: FabricRun) -> str:
-    """Return what a run is called where it is the first one."""
-    return run_name(run) if run.schedule else run.fabric
 
 
 def _key_numbers(result: ClusterResult) -> dict[str, float | None]:

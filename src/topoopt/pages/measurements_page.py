@@ -40,9 +40,7 @@ SHOWN = 10
 GROUPED = ("tpot", "ttft")
 GROUPS = ("engine", "accelerator", "model_kind", "mode")
 REMARK = "percent of what was measured"
-PAIR_REMARK = (
-    "of the time per token on an accelerator, in percent; pairs whose measured change is 3 % or more"
-)
+PAIR_REMARK = "of the time per token on an accelerator, in percent; pairs whose measured change is 3% or more"
 
 
 def training_runs_page(answer: PredictedRuns) -> Page:

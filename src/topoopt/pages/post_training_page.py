@@ -28,7 +28,7 @@ from topoopt.reinforcement import RlStep
 from topoopt.search import NAMES, FineTuning, TunedWay
 
 TITLES = {"lora": "LoRA fine-tuning", "qlora": "QLoRA fine-tuning", "full": "Full fine-tuning"}
-HARDLY = "The network hardly matters here: twice its bandwidth would save less than 2 % of a step."
+HARDLY = "The network hardly matters here: twice its bandwidth would save less than 2% of a step."
 
 
 def rl_page(step: RlStep) -> Page:
@@ -297,13 +297,10 @@ def _head(tuned: FineTuning) -> Section:
         + listed([f"{name} {format_bytes(size)}" for name, size in way.memory_bytes.items() if size >= 1e6]),
         "data set": f"{tuned.tokens:,.0f} tokens in {tuned.steps:,.0f} steps: {_hours(way)}{_for(way)}",
     }
+    matters = HARDLY if tuned.asked.network_hardly_matters else _matters(tuned.asked)
     return Section(
-        "way", "The way", "", (facts(entries), *((Notes((_verdict(tuned),)),) if tuned.servers > 1 else ()))
+        "way", "The way", "", (facts(entries), *((Notes((matters,)),) if tuned.servers > 1 else ()))
     )
-
-
-def _verdict(tuned: FineTuning) -> str:
-    return HARDLY if tuned.asked.network_hardly_matters else _matters(tuned.asked)
 
 
 def _side_by_side(tuned: FineTuning) -> Section:

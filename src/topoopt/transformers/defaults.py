@@ -116,10 +116,7 @@ def recomputed_parts(model: TransformerModel) -> list[str]:
 def recomputations(
     model: TransformerModel, one: Configuration, accelerator: str, framework: str
 ) -> list[Configuration]:
-    """Return a configuration with each recomputation, the least first; with offloaded activations last.
-
-    The last one only if the framework can offload and the rate of the link to the host is known.
-    """
+    """Return a configuration with each recomputation, the least first, and with offloaded activations if it can be."""
     ways = [replace(one, recompute=word) for word in ("none", *recomputed_parts(model))]
     known = host_bytes_per_s(find_accelerator(accelerator)) is not None
     if known and "activations" in find_framework(framework).offloads and not one.offload_activations:

@@ -60,7 +60,10 @@ class Remedy:
     total_bytes: float
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {_shown(value)}" for name, value in self.changes.items())
+        shown = (
+            (name, ("off", "on")[to] if isinstance(to, bool) else to) for name, to in self.changes.items()
+        )
+        return ", ".join(f"{name} {value}" for name, value in shown)
 
 
 ANSWERS = (
@@ -260,14 +263,11 @@ def estimate_configuration(
         If the accelerator lacks the precision, or for an unknown framework.
     """
     table = shared_by(configuration_table([configuration]), framework)
-    if calibration is not None:
+    if calibration is None:
+        kernel, times = attention or "fused", apnet24(model, table, system)
+    else:
         calibration = calibration.with_unfused(find_framework(framework).unfused)
-    kernel = (attention or "fused") if calibration is None else calibration.attention
-    times = (
-        apnet24(model, table, system)
-        if calibration is None
-        else estimate(model, table, system, calibration, loads)
-    )
+        kernel, times = calibration.attention, estimate(model, table, system, calibration, loads)
     flops = iteration_flops(model, configuration)
     part, precision = find_accelerator(system.accelerator), configuration.precision
     peak = part.peak_flops(precision) if part.peaks else peak_rates(part.name)[precision]
@@ -286,24 +286,19 @@ def estimate_configuration(
 
 
 def with_least_recomputation(estimate: Estimate, further: tuple[Any, ...]) -> Estimate:
-    """Return an estimate with the recomputation that costs the least time and fits, or as it is where none is enough.
+    """Return an estimate with the fastest recomputation that fits, or as it is where none is enough.
 
-    Parameters
-    ----------
-    further
-        Arguments of :func:`estimate_configuration` behind the calibration.
+    The ``further`` arguments are those of :func:`estimate_configuration` behind the calibration.
     """
-    one, system, framework = estimate.configuration, estimate.system, estimate.framework
-    ways = recomputations(estimate.model, one, system.accelerator, framework)[1:]
-    stack = estimate.calibration, (estimate.attention, framework)
-    found = _cheapest(estimate.model, one, ways, system, *stack)
+    model, one, system, law = estimate.model, estimate.configuration, estimate.system, estimate.calibration
+    ways = recomputations(model, one, system.accelerator, estimate.framework)[1:]
+    found = _cheapest(model, one, ways, system, law, (estimate.attention, estimate.framework))
     if found is None:
         return estimate
     needed, capacity = estimate.memory_bytes["total"] / 2**30, estimate.memory.capacity_bytes / 2**30
-    changed = replace(one, **found.changes)
-    answer = estimate_configuration(estimate.model, changed, system, estimate.calibration, *further)
-    assumed = f"{found}, because without it {needed:.3g} of {capacity:.3g} GiB are needed"
-    return replace(answer, assumed=assumed)
+    answer = estimate_configuration(model, replace(one, **found.changes), system, law, *further)
+    why = f"because without it {needed:.3g} of {capacity:.3g} GiB are needed"
+    return replace(answer, assumed=f"{found}, {why}")
 
 
 def cheapest_change(
@@ -421,7 +416,3 @@ def _is_valid(model: TransformerModel, one: Configuration, before: Configuration
 def _differences(before: Configuration, after: Configuration) -> dict[str, Any]:
     names = (*SPLIT, *SETTINGS, "recompute_layers")
     return {name: getattr(after, name) for name in names if getattr(after, name) != getattr(before, name)}
-
-
-def _shown(value: object) -> str:
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else f"{value}"

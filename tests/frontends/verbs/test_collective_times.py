@@ -105,6 +105,6 @@ def test_the_asked_size_is_marked_in_its_own_units_and_nvls_is_named(printed: Pr
     shown = page_text(page_of(answer))
     assert "→ 1 GiB" in shown
     assert "   4 GiB" in shown
-    assert "reduced in NVSwitches (NVLS)" in shown
+    assert "by NVSwitches (NVLS)" in shown
     assert "NVLS" in answer.to_json()["collectives"]
     assert "→ 3 MB" in page_text(page_of(topoopt.collective("allreduce", "3MB", accelerators=8)))

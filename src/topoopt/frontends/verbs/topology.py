@@ -265,10 +265,9 @@ def _among_accelerators(
         raise InvalidInput(
             f"network_bandwidth: {ranks} accelerators share one server (of {full}), so no network is used; leave it out"
         )
-    if not settings.get("nvls"):
-        return collective_sizes(op, size_bytes, system, ranks, find_calibration(name))
-    reduced = collective_sizes(op, size_bytes, with_nvls(system, op), ranks, find_calibration(name))
-    return replace(reduced, what=f"{reduced.what}, reduced in NVSwitches (NVLS)")
+    reduced, how = (with_nvls(system, op), " by NVSwitches (NVLS)") if settings.get("nvls") else (system, "")
+    answer = collective_sizes(op, size_bytes, reduced, ranks, find_calibration(name))
+    return replace(answer, what=f"{answer.what}{how}")
 
 
 def _wiring(words: Mapping[str, Any]) -> Wiring:

@@ -39,7 +39,7 @@ PLACES = ("note", "recompute", "source", "dataset", "zero", "gpu")
 
 
 def run_framework(row: Row) -> str:
-    """Return the framework of a row: its column ``framework``, or what its note, source or accelerator says, or megatron.
+    """Return the framework of a row: its column ``framework``, or what its note, source or accelerator implies.
 
     Raises
     ------

@@ -151,12 +151,7 @@ OVERLAPS: Mapping[str, str] = {
 
 
 def without_overlap(calibration: Calibration, names: str | Sequence[str]) -> Calibration:
-    """Return a calibration with which some communication hides behind nothing.
-
-    Parameters
-    ----------
-    names
-        Names, or texts of names that are separated by commas.
+    """Return a calibration with which some communication, named in a list or with commas, hides behind nothing.
 
     Raises
     ------
@@ -225,7 +220,7 @@ class Quality:
             return "a guess: no run of this accelerator was fitted"
         few = f", fewer than its {len(PARAMETERS)} parameters" if self.runs < len(PARAMETERS) else ""
         errors = [
-            f"{percent:g} % off {where}"
+            f"{percent:g}% off {where}"
             for percent, where in (
                 (self.held_out_percent, "where runs are held out"),
                 (self.sizes_held_out_percent, "where whole sizes are"),
