@@ -111,16 +111,17 @@ def format_memory(size_bytes: float) -> str:
 
 
 def format_size(size_bytes: float) -> str:
-    """Return a size in binary units where it is a round number of them, and in decimal units elsewhere.
+    """Return a size in decimal or in binary units, whichever states it exactly and is shorter; else in decimal ones.
 
     Examples
     --------
-    >>> format_size(4 * 2**20), format_size(128e6), format_size(1000)
-    ('4 MiB', '128 MB', '1 kB')
+    >>> [format_size(size) for size in (4 * 2**20, 128e6, 64e3, 1024, 1000)]
+    ['4 MiB', '128 MB', '64 kB', '1 KiB', '1 kB']
     """
-    binary = format_memory(size_bytes)
-    round_binary = size_bytes >= 2**10 and "e" not in binary and parse_bytes(binary) == size_bytes
-    return binary if round_binary else format_bytes(size_bytes)
+    decimal, binary = format_bytes(size_bytes), format_memory(size_bytes)
+    return min(
+        (text for text in (decimal, binary) if parse_bytes(text) == size_bytes), key=len, default=decimal
+    )
 
 
 def format_time(time_s: float, digits: int = 4) -> str:

@@ -124,7 +124,7 @@ def training_request(request: JobRequest) -> TrainingRequest:
         int(words.get("candidates", 0)),
         str(words.get("loads", "")),
         words.get("attention"),
-        str(words.get("framework") or usual_framework(cluster.accelerator)),
+        str(words.get("framework", usual_framework(cluster.accelerator))),
         Limits(**{word: bool(words.get(word)) for word in ("uneven_stages", "any_schedule")}),
         words.get("no_overlap", ()),
     )

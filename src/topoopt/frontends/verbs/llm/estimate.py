@@ -67,7 +67,7 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     configuration = configuration_of(transformer, settings)
     calibration = None if law == "apnet24" else calibration_of(settings, system.accelerator)
     cluster = cluster_of(settings, system, configuration.accelerators)
-    framework = settings.get("framework") or usual_framework(system.accelerator)
+    framework = settings.get("framework", usual_framework(system.accelerator))
     further = attention, framework, loads_of(transformer, settings)
     answer = estimate_configuration(transformer, configuration, system, calibration, *further)
     if "recompute" not in settings and calibration is not None and not answer.fits:

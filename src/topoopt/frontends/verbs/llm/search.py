@@ -104,6 +104,6 @@ def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> Se
         limits,
         words.get("precision") or usual_precision(system.accelerator),
         attention,
-        words.get("framework") or usual_framework(system.accelerator),
+        words.get("framework", usual_framework(system.accelerator)),
         loads_of(transformer, words),
     )
