@@ -99,17 +99,19 @@ def usual_precision(accelerator: str) -> str:
     return "bf16" if "bf16" in peak_rates(accelerator) else "fp16"
 
 
-def recomputed_parts(model: TransformerModel) -> list[str]:
+def recomputed_parts(model: TransformerModel, framework: str) -> list[str]:
     """Return what can be computed again by itself, the least first, and ``full``.
 
-    Norms and activations only where no kernel joins them to products: Transformer Engine joins norms to the products
-    behind them in layers that have neither experts nor latent attention.
+    Norms and activations only where no handwritten kernel joins them to products: Transformer Engine joins norms to the
+    products behind them in layers that have neither experts nor latent attention.
     """
     parts = ["selective"]
     if model.latent is not None:
         parts += ["norms+latent", "norms+latent+activation"]
+    if model.experts is not None or find_framework(framework).compiled:
+        parts += ["norms", "norms+activation"]
     if model.experts is not None:
-        parts += ["norms", "norms+activation", "experts", "experts+norms"]
+        parts += ["experts", "experts+norms"]
     return [*parts, "full"]
 
 
@@ -117,7 +119,7 @@ def recomputations(
     model: TransformerModel, one: Configuration, accelerator: str, framework: str
 ) -> list[Configuration]:
     """Return a configuration with each recomputation, the least first, and with offloaded activations if it can be."""
-    ways = [replace(one, recompute=word) for word in ("none", *recomputed_parts(model))]
+    ways = [replace(one, recompute=word) for word in ("none", *recomputed_parts(model, framework))]
     known = host_bytes_per_s(find_accelerator(accelerator)) is not None
     if known and "activations" in find_framework(framework).offloads and not one.offload_activations:
         ways.append(replace(ways[-1], offload_activations=1.0))

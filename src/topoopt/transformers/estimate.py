@@ -318,7 +318,7 @@ def cheapest_change(
     The published formula knows no parts, no contexts and no host, so with it none of these is tried.
     """
     rules, known = find_framework(framework), calibration is not None
-    recomputed = ["none", *recomputed_parts(model)] if known else ["none", "full"]
+    recomputed = ["none", *recomputed_parts(model, framework)] if known else ["none", "full"]
     shares = [1, 2, 3] if rules.gathers else [max(configuration.zero, 1)]
     splits = list(_splits(configuration, system.accelerators_per_server, model, known))
     to_host = known and machine_of(system).host_bytes_per_s > 0  # NaN where nobody has published it
