@@ -16,7 +16,7 @@ from pathlib import Path
 from topoopt.measurements import EVERYTHING, Errors, errors_by, percent_off
 from topoopt.measurements.collectives import collective_times, read_collectives
 from topoopt.measurements.run_table import table_rows
-from topoopt.measurements.training import FitRules, Runs, fit_to_runs, predict_runs, read_runs
+from topoopt.measurements.training import FitRules, Runs, fit_to_runs, predict_runs, read_runs, run_memory
 from topoopt.measurements.training.run import run_of
 from topoopt.transformers import find_calibration, write_calibration
 
@@ -88,7 +88,7 @@ def fit_one(rules: FitRules) -> str:
     collectives = str(COLLECTIVES) if rules.accelerators[0] in WITH_COLLECTIVES else ""
     found = fit_to_runs(str(RUNS), replace(rules, strength=1.0, collectives=collectives))
     write_calibration(FOLDER / f"{found.calibration.name}.toml", found.calibration)
-    return f"{found.calibration.name}: {found.errors['in_sample'][EVERYTHING].mape_percent:.1f} %"
+    return f"{found.calibration.name}: {found.errors['in_sample'][EVERYTHING].mape_percent:.1f}%"
 
 
 def write_page() -> str:
@@ -101,15 +101,16 @@ def page() -> Iterator[str]:
     """Yield the lines of the page of errors."""
     fitted, published = read_runs(RUNS), read_runs(PUBLISHED)
     yield from (
-        "# How far training is off",
+        "# Accuracy of training estimates",
         "",
-        "Written by `make calibrations`; every number is measured there. Errors are in percent of what was measured.",
+        "This page is written by `make calibrations`, which also measures its numbers. Errors are in percent of the",
+        "measured value; *bias* is the mean signed error.",
         "",
         "## Calibrations",
         "",
-        "Mean absolute error of iteration times over `benchmarks/data/train_runs.csv`: of the rows that each",
-        "calibration was fitted to, of rows held out at random, of all rows of a model's size held out, and of all",
-        "rows of a stack (a model, an accelerator and its software) held out.",
+        "Mean absolute error of the iteration time over `benchmarks/data/train_runs.csv`. *Fitted* rows were used to",
+        "fit the calibration. The other columns are cross-validation: random rows, all models of one size, or all rows",
+        "of one stack (model, accelerator and software) were held out of the fit.",
         "",
         "| calibration | runs | fitted | held out | size held out | stack held out |",
         "|---|---|---|---|---|---|",
@@ -122,46 +123,67 @@ def page() -> Iterator[str]:
         yield f"| {law.accelerator} | {runs:,} | {' | '.join(cells)} |"
     yield from (
         "",
-        "## Published tables, as they are typed and with full words",
+        "## Published results that no calibration was fitted to",
         "",
-        "`benchmarks/data/published_runs.csv`, which no calibration is fitted to; its rows were known when the laws",
-        f"were written. *As typed* is without {', '.join(f'`{name}`' for name in HOW_STORED)},",
-        "which recipes say and tables of results do not.",
+        "The rows of `benchmarks/data/published_runs.csv` are not part of any fit, but they were known when the",
+        "formulas were written. *As typed* excludes columns that recipes state and published tables usually do not:",
+        f"{', '.join(f'`{name}`' for name in HOW_STORED)}.",
         "",
         "| data set | runs | as typed | full words | bias, full words |",
         "|---|---|---|---|---|",
     )
-    typed, full = predict_runs(as_typed(published)).errors, predict_runs(published).errors
+    plain = as_typed(published)
+    typed, full = predict_runs(plain).errors, predict_runs(published).errors
     for name, error in full.items():
-        plain = typed[name].mape_percent
-        yield f"| {name} | {error.runs} | {plain:.1f} | {error.mape_percent:.1f} | {error.bias_percent:+.1f} |"
+        errors = f"{typed[name].mape_percent:.1f} | {error.mape_percent:.1f} | {error.bias_percent:+.1f}"
+        yield f"| {name} | {error.runs} | {errors} |"
     yield from (
         "",
-        "## Differences: pairs of runs of one job",
+        "## Differences between runs of one job",
         "",
-        "Runs of one job on two numbers of accelerators, in two precisions or in two splits, whose times per",
-        "token differs by 3 % at least. The rows are among those that calibrations were fitted to, except those with",
-        "adapters.",
+        "A pair is two runs of one job that differ in the number of accelerators, the precision or the split, and by",
+        "at least 3% in the accelerator time per token. Most of these rows were used to fit the calibrations; runs",
+        "with adapters were not.",
         "",
         "| differ in | pairs | right sign | within a factor of 2 | measured change, mean | predicted |",
         "|---|---|---|---|---|---|",
     )
     for kind, one in predict_runs(fitted).pair_errors.items():
-        changes = f"{one.measured_percent:+.1f} % | {one.predicted_percent:+.1f} %"
+        changes = f"{one.measured_percent:+.1f}% | {one.predicted_percent:+.1f}%"
         yield f"| {kind} | {one.pairs} | {one.right_sign} | {one.within_two} | {changes} |"
     yield from (
         "",
+        "## Memory",
+        "",
+        "A run that ran should be predicted to fit into memory, and a run that was out of memory should not. If a row",
+        "does not state the recomputation, the least one with which the run fits is assumed.",
+        "",
+        "| table | runs that ran | predicted to fit | runs out of memory | predicted not to fit |",
+        "|---|---|---|---|---|",
+        *map(
+            _memory_row,
+            ("train_runs", "published_runs", "published_runs, as typed"),
+            (fitted, published, plain),
+        ),
+        "",
         "## Collectives: nccl-tests",
         "",
-        f"`benchmarks/data/collectives.csv` from {LEAST_BYTES // 2**20} MiB. The fits have all rows except those of",
-        "H20 and H200.",
-        "`nvls` is an AllReduce that NVSwitches reduce (NVLink SHARP).",
+        f"Rows of `benchmarks/data/collectives.csv` from {LEAST_BYTES // 2**20} MiB. The calibrations were fitted to",
+        "all of them except those of H20 and H200. `nvls` is an AllReduce that NVSwitches reduce (NVLink SHARP).",
         "",
         "| data set | accelerator | ranks | algorithm | rows | mean absolute error | bias |",
         "|---|---|---|---|---|---|---|",
     )
     for name, error in _collective_errors().items():
         yield f"| {name} | {error.runs} | {error.mape_percent:.1f} | {error.bias_percent:+.1f} |"
+
+
+def _memory_row(name: str, runs: Runs) -> str:
+    """Return how many of the runs that ran fit, and how many of those out of memory do not."""
+    ran, oom = ([run for run in runs.runs if run.out_of_memory == out] for out in (False, True))
+    fit = sum(bool(run_memory(run).fits[0]) for run in ran)
+    refused = sum(not run_memory(run).fits[0] for run in oom)
+    return f"| {name} | {len(ran):,} | {fit:,} ({fit / len(ran):.1%}) | {len(oom)} | {refused} |"
 
 
 def as_typed(runs: Runs) -> Runs:

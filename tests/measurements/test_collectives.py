@@ -1,5 +1,6 @@
 """Measured collectives beside what calibrations predict."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -74,21 +75,60 @@ def test_published_rows_from_64_mib_are_within_15_percent() -> None:
     ("row", "reason"),
     [
         ("broadcats,H100,8,8,1e6,1", "broadcats"),
-        ("all_reduce,H100,8,1,1e6,1", "ranks: expected 2 or more, got 1"),
+        ("all_reduce,H100,8,1,1e6,1", "ranks: expected a whole number from 2 to 10,000,000, got 1"),
         ("all_reduce,H100,8,8,0,1", "size_bytes: expected a whole number >= 1, got 0"),
         ("all_reduce,H100,8,8,1e6,0", "time_us: expected a positive number, got 0"),
         ("all_reduce,H100,8,8,1e6,", "time_us: expected a positive number, got nothing"),
         ("all_reduce,H1000,8,8,1e6,1", 'unknown name "h1000"'),
     ],
 )
-def test_a_row_that_cannot_be_predicted_is_listed_with_its_reason(
-    tmp_path: Path, row: str, reason: str
-) -> None:
+def test_a_row_that_cannot_be_read_is_an_error_with_its_place(tmp_path: Path, row: str, reason: str) -> None:
     file = tmp_path / "collectives.csv"
     file.write_text(f"{HEAD}a,{row},\n", encoding="utf-8")
-    found = read_collectives(file)
-    assert [one.row.name for one in found.not_scored] == ["a"]
-    assert reason in found.not_scored[0].reason
+    with pytest.raises(
+        InvalidInput, match=rf"^{file}: a: .*{re.escape(reason)}.*; correct the row or leave it out$"
+    ):
+        read_collectives(file)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "reason"),
+    [
+        ("nodes", "2", "nodes: expected 1, which the ranks fill, or no cell, got 2"),
+        ("nodes", "many", 'nodes: expected a number, got "many"'),
+        ("nic_gbps_per_gpu", "-300", "nic_gbps_per_gpu: expected a number >= 0.001, got -300"),
+        ("nic_gbps_per_gpu", "inf", 'nic_gbps_per_gpu: expected a finite number, got "inf"'),
+        ("scale_up_gbytes_per_s", "0", "scale_up_gbytes_per_s: expected a number >= 0.001, got 0"),
+        ("ranks", "1e30", "ranks: expected a whole number from 2 to 10,000,000, got 1e+30"),
+    ],
+)
+def test_a_cell_that_no_cluster_has_is_an_error_with_its_column(
+    tmp_path: Path, column: str, cell: str, reason: str
+) -> None:
+    row = {"collective": "all_reduce", "gpu": "H100", "gpus_per_node": "8", "ranks": "8", "size_bytes": "1e9"}
+    row |= {"time_us": "1e4", column: cell}
+    file = tmp_path / "collectives.csv"
+    file.write_text(f"{','.join(row)}\n{','.join(row.values())}\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match=f"^{re.escape(f'{file}: line 2: {reason}; correct the row')}"):
+        read_collectives(file)
+
+
+def test_nodes_that_the_ranks_fill_and_empty_rates_are_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "collectives.csv"
+    head = HEAD.replace("\n", ",nodes,nic_gbps_per_gpu,note\n")
+    file.write_text(f"{head}a,all_reduce,H100,8,12,1e9,1e4,,2,,partly filled\n", encoding="utf-8")
+    assert len(read_collectives(file).runs) == 1
+
+
+def test_an_unknown_column_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "collectives.csv"
+    file.write_text(
+        HEAD.replace("algorithm", "algorythm") + "a,all_reduce,H100,8,8,1e9,1e4,ring\n", encoding="utf-8"
+    )
+    with pytest.raises(
+        InvalidInput, match=r'line 1: unknown column "algorythm"; rename it or leave it out; known: gpu, '
+    ):
+        read_collectives(file)
 
 
 def test_a_table_without_sizes_is_an_error(tmp_path: Path) -> None:
@@ -99,10 +139,9 @@ def test_a_table_without_sizes_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("time_us", ["0.001", "1", "5e12"])
-def test_times_that_no_link_and_no_patience_allow_are_not_scored(tmp_path: Path, time_us: str) -> None:
+def test_times_that_no_link_and_no_patience_allow_are_errors(tmp_path: Path, time_us: str) -> None:
     file = tmp_path / "collectives.csv"
     file.write_text(f"{HEAD}a,all_reduce,H100,8,8,1e9,{time_us},\n", encoding="utf-8")
-    (left,) = read_collectives(file).not_scored
-    assert left.reason.startswith(
-        f"time_us: {float(time_us):g} for 1,000,000,000 bytes: expected 556 to 1e+08"
-    )
+    reason = f"a: time_us: {float(time_us):g} for 1,000,000,000 bytes: expected 556 to 1e+08"
+    with pytest.raises(InvalidInput, match=re.escape(reason)):
+        read_collectives(file)

@@ -82,7 +82,7 @@ def test_pointing_and_keys_say_the_value_of_each_point(tmp_path: Path) -> None:
     assert said["cell"] == ["from 0, to 0", "0 B"]
     assert said["arc"] == ["b", "b, <wraps>"]
     assert said["stage"][:3] == ["stage 0", "layers 0–7", "server 0"]
-    assert said["stage"][3].startswith("10 ms a micro-batch, 77 %")
+    assert said["stage"][3].startswith("10 ms a micro-batch, 77%")
     assert said["ticks"][:2] == ["tp8", "tp4"]
     assert {"0", "20 GiB", "100 GiB"} <= set(said["ticks"])
 
@@ -156,7 +156,7 @@ def test_an_unrolled_network_says_links_and_routes(tmp_path: Path) -> None:
     assert said["server"].startswith("Server 0 is linked to 1, 129, 3, 127 and puts 4 MB on its links")
     assert (said["near"], said["ends"], said["lit"]) == (2 * 4, 2, 4)
     assert said["cell"].startswith("Server 5 is linked to 6, 4, 8, 2")
-    assert said["route"] == "0 → 2: 2 links, 2 paths0 → 1 → 2 (50 %)0 → 7 → 2 (50 %)"
+    assert said["route"] == "0 → 2: 2 links, 2 paths0 → 1 → 2 (50%)0 → 7 → 2 (50%)"
     assert said["dots"] == [260, 260]
 
 

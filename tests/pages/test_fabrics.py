@@ -80,8 +80,9 @@ def test_a_comparison_says_it_first_too() -> None:
 def test_a_table_says_who_is_on_the_front_and_who_beats_the_first_row() -> None:
     dearer, unpriced = fabric("oversub-fat-tree", 18.5, 90e3), fabric("torus", 1.0, None)
     rows = (*ISSUE, dearer, unpriced)
-    assert [standing(rows)(one) for one in rows] == ["", "beats it", "front", "", None]
-    assert [line[-2] for line in fabric_table(rows).rows] == ["", "beats it", "front", "", "–"]
+    assert [standing(rows)(one) for one in rows] == ["", "better", "on front", "", None]
+    assert fabric_table(rows).columns[-2] == "verdict"
+    assert [line[-2] for line in fabric_table(rows).rows] == ["", "better", "on front", "", "–"]
     (notes,) = front_notes(rows)
     assert notes.lines == (
         "front of price and time, from the cheapest to the fastest: rail and ideal-switch",

@@ -152,7 +152,7 @@ SINGLE: tuple[dict[str, Any], ...] = tuple(
 
 def of(name: str, **changes: Any) -> Estimate:
     model, words = JOBS[name]
-    return topoopt.llm.estimate(model, **{"zero": 1, **words, **changes})
+    return topoopt.llm.estimate(model, **{"zero": 1, "recompute": "none", **words, **changes})
 
 
 @pytest.mark.parametrize("name", JOBS)

@@ -22,11 +22,11 @@ def test_sharing_out_the_optimizer_is_named_before_anything_that_costs_time() ->
 
 
 def test_the_change_makes_it_fit_in_the_time_that_is_named() -> None:
-    words = {"accelerators": 64, "tp": 8, "pp": 2, "global_batch": 128}
+    words: dict[str, Any] = {"accelerators": 64, "tp": 8, "pp": 2, "global_batch": 128, "recompute": "none"}
     remedy = of("llama3-70b", **words).remedy
     assert remedy is not None
     assert str(remedy) == "zero 1, sequence_parallel on"
-    changed = of("llama3-70b", **words, **remedy.changes)
+    changed = of("llama3-70b", **{**words, **remedy.changes})
     assert changed.fits
     assert changed.remedy is None
     assert changed.missing_bytes == 0

@@ -110,6 +110,20 @@ def format_memory(size_bytes: float) -> str:
     return f"{size_bytes:.3g} B"
 
 
+def format_size(size_bytes: float) -> str:
+    """Return a size in decimal or in binary units, whichever states it exactly and is shorter; else in decimal ones.
+
+    Examples
+    --------
+    >>> [format_size(size) for size in (4 * 2**20, 128e6, 64e3, 1024, 1000)]
+    ['4 MiB', '128 MB', '64 kB', '1 KiB', '1 kB']
+    """
+    decimal, binary = format_bytes(size_bytes), format_memory(size_bytes)
+    return min(
+        (text for text in (decimal, binary) if parse_bytes(text) == size_bytes), key=len, default=decimal
+    )
+
+
 def format_time(time_s: float, digits: int = 4) -> str:
     """Return ``20.1 ms`` for ``0.0201``, to so many digits.
 

@@ -337,7 +337,8 @@ def _parts(text: str, place: str) -> list[str]:
 
 
 def _written(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else shlex.quote(str(value))
+    text = ",".join(value) if isinstance(value, list | tuple) else str(value)
+    return text.lower() if isinstance(value, bool) else shlex.quote(text)
 
 
 def _plain(value: Any) -> Any:

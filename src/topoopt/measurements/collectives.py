@@ -15,6 +15,7 @@ import numpy as np
 from topoopt.base.answers import Frame, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.limits import MOST
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import find_accelerator
 from topoopt.measurements.fit import Errors, errors_by, percent_off
@@ -48,6 +49,8 @@ LARGEST_GAIN, LONGEST_S = 4.0, 100.0
 """Highest rate of a plausible row, over that of the scale-up links, and its longest time."""
 ALGORITHMS = ("ring", "tree", "nvls")
 COLUMNS = RunColumns("measurements", ("collective", "gpu", "gpus_per_node", "ranks", "size_bytes", "time_us"))
+RATES, SLOWEST = ("nic_gbps_per_gpu", "scale_up_gbytes_per_s"), 1e-3
+"""Columns of rates of links, and the least such rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +77,21 @@ def read_collectives(path: str | Path) -> MeasuredRuns[MeasuredCollective]:
     Raises
     ------
     InvalidInput
-        If the file is not such a table. A row that cannot be predicted is no error; it is listed with the reason.
+        If the file is not such a table, or has an unknown column or a cell that cannot be right.
     """
-    return read_run_table(path, COLUMNS).read(_collective_of)
+    table, known = read_run_table(path, COLUMNS), ", ".join(dict.fromkeys(COLUMNS.names.values()))
+    for name in table.unknown_columns:
+        raise InvalidInput(
+            f'{path}: line 1: unknown column "{name}"; rename it or leave it out; known: {known}'
+        )
+    return table.read(_collective_of, strict=True)
 
 
 def _collective_of(table_row: TableRow) -> MeasuredCollective:
     row = table_row.cells
     collective = text(row, "collective").replace("_", "-").replace("all-reduce", "allreduce")
     check_known("collective", collective, (*RING_PASSES, "all-to-all"))
-    network, inside = number(row, "nic_gbps_per_gpu"), number(row, "scale_up_gbytes_per_s")
+    network, inside = (number(row, column, least=SLOWEST) for column in RATES)
     algorithm = text(row, "algorithm").lower()
     if algorithm:
         check_known("algorithm", algorithm, ALGORITHMS)
@@ -94,9 +102,14 @@ def _collective_of(table_row: TableRow) -> MeasuredCollective:
         None if np.isnan(network) else network * 1e9,
     )
     faster = with_nvls(system, collective) if algorithm == "nvls" else system
-    ranks, time_us = whole(row, "ranks"), number(row, "time_us")
-    if ranks < 2:
-        raise InvalidInput(f"ranks: expected 2 or more, got {ranks}")
+    ranks, time_us, most = whole(row, "ranks"), number(row, "time_us"), MOST["accelerators"]
+    if not 2 <= ranks <= most:
+        raise InvalidInput(f"ranks: expected a whole number from 2 to {most:,}, got {ranks:g}")
+    nodes = -(-ranks // system.accelerators_per_server)
+    if whole(row, "nodes", nodes) != nodes:
+        raise InvalidInput(
+            f"nodes: expected {nodes}, which the ranks fill, or no cell, got {text(row, 'nodes')}"
+        )
     if not time_us > 0:
         raise InvalidInput(f"time_us: expected a positive number, got {text(row, 'time_us') or 'nothing'}")
     size_bytes = whole(row, "size_bytes")
@@ -166,23 +179,18 @@ def seconds_of(
     return np.where(passes > 0, gathers, links.exchange_s(ranks, stride, size))
 
 
-def accelerator_collectives(
-    path: str, accelerators: Collection[str]
-) -> tuple[MeasuredCollectives, tuple[NotScored, ...]]:
-    """Return the collectives of some accelerators in a table, and the rows that cannot be predicted.
+def accelerator_collectives(path: str, accelerators: Collection[str]) -> MeasuredCollectives:
+    """Return the collectives of some accelerators in a table.
 
     Raises
     ------
     InvalidInput
-        If the file is no such table, or has no collective of the accelerators that can be predicted.
+        If the file is no such table, or has no collective of the accelerators.
     """
-    read = read_collectives(path)
-    own = [one for one in read.runs if one.system.accelerator in accelerators]
-    if own:
-        return MeasuredCollectives(own), read.not_scored
-    others = ", ".join(sorted({one.system.accelerator for one in read.runs}))
-    if not others:
-        others = f"none that can be predicted: {read.not_scored[0].reason} ({read.not_scored[0].row.name})"
+    runs = read_collectives(path).runs
+    if own := [one for one in runs if one.system.accelerator in accelerators]:
+        return MeasuredCollectives(own)
+    others = ", ".join(sorted({one.system.accelerator for one in runs}))
     raise InvalidInput(f"{path}: no collective of {', '.join(sorted(accelerators))}; it has {others}")
 
 
@@ -231,11 +239,14 @@ class CollectiveTimes:
         Question or table that is answered.
     assumed : str
         The machines that were taken, where none are measured.
+    asked_bytes : float or None
+        Size that was asked for; the others stand beside it.
     """
 
     what: str
     rows: tuple[CollectiveTime, ...]
     assumed: str = ""
+    asked_bytes: float | None = None
     not_scored: tuple[NotScored, ...] = ()
 
     @property
@@ -253,6 +264,7 @@ class CollectiveTimes:
         return {
             "collectives": self.what,
             "assumed": self.assumed,
+            "asked_bytes": self.asked_bytes,
             "rows": [one.to_json() for one in self.rows],
             "errors": {name: asdict(error) for name, error in self.errors.items()},
             "not_scored": [one.to_json() for one in self.not_scored],
@@ -301,7 +313,8 @@ def collective_sizes(
         else ", one server"
     )
     inside = f", {format_bandwidth(system.scale_up_bandwidth_bps)} each inside"
-    return CollectiveTimes(f"{collective} among {ranks} accelerators", tuple(rows), each + inside + network)
+    what = f"{collective} among {ranks} accelerators"
+    return CollectiveTimes(what, tuple(rows), each + inside + network, size_bytes)
 
 
 def collectives_of_table(path: str | Path) -> CollectiveTimes:
@@ -312,10 +325,10 @@ def collectives_of_table(path: str | Path) -> CollectiveTimes:
     InvalidInput
         If the file is no such table, or has no row that can be predicted.
     """
-    read = read_collectives(path)
-    rows, left = list[CollectiveTime](), list(read.not_scored)
-    for accelerator in dict.fromkeys(one.system.accelerator for one in read.runs):
-        own = [one for one in read.runs if one.system.accelerator == accelerator]
+    runs = read_collectives(path).runs
+    rows, left = list[CollectiveTime](), list[NotScored]()
+    for accelerator in dict.fromkeys(one.system.accelerator for one in runs):
+        own = [one for one in runs if one.system.accelerator == accelerator]
         try:
             calibration = find_calibration(accelerator)
         except InvalidInput as error:

@@ -134,13 +134,22 @@ class RunTable:
     rows: tuple[TableRow, ...]
     unknown_columns: tuple[str, ...] = ()
 
-    def read(self, run_of: Callable[[TableRow], RunT]) -> "MeasuredRuns[RunT]":
-        """Return the runs of the rows, and the rows that no run can be made of, each with its reason."""
+    def read(self, run_of: Callable[[TableRow], RunT], strict: bool = False) -> "MeasuredRuns[RunT]":
+        """Return the runs of the rows, and the rows that no run can be made of, each with its reason.
+
+        Raises
+        ------
+        InvalidInput
+            For the first of those rows if ``strict``.
+        """
         runs, others = [], []
         for row in self.rows:
             try:
                 runs.append(run_of(row))
             except TopoOptError as error:
+                if strict:
+                    where = f"{self.path}: {row.name}"
+                    raise InvalidInput(f"{where}: {error}; correct the row or leave it out") from None
                 others.append(NotScored(row, str(error)))
         return MeasuredRuns(self, tuple(runs), tuple(others))
 

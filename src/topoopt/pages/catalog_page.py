@@ -11,7 +11,7 @@ from topoopt.catalog import HardwareTables
 from topoopt.jobs import ModelList
 from topoopt.pages.page import Notes, Page, Section
 from topoopt.pages.tables import Entries, cell, facts, heading, joined, number, table, text
-from topoopt.workloads.transformer import Experts, ListedTransformer
+from topoopt.workloads.transformer import ListedTransformer
 
 CAUSES = {
     "embedding": "embedding",
@@ -166,7 +166,7 @@ def _transformers(rows: Sequence[ListedTransformer]) -> Section:
         number("keys", "model.kv_heads"),
         number("inner", "model.ffn"),
         number("sequence", "model.sequence"),
-        number("experts", lambda row: _experts(row.model.experts)),
+        number("experts", lambda row: ((one := row.model.experts) and f"{one.per_token}/{one.count}") or ""),
         number("parameters", "parameters.total", _billions),
         number("active", lambda row: _billions(row.parameters.active) if row.model.experts else ""),
     )
@@ -220,10 +220,6 @@ def _shapes(row: ListedTransformer) -> Entries:
 
 def _words(key: str) -> str:
     return key.replace("_", " ")
-
-
-def _experts(experts: Experts | None) -> str:
-    return f"{experts.per_token}/{experts.count}" if experts else ""
 
 
 def _billions(count: int) -> str:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 
 from topoopt.base.units import format_time
 from topoopt.pages.chart import LineChart, Series
@@ -198,12 +197,12 @@ def _jobs(choice: Choice) -> Section:
 
 
 def _all(choice: Choice) -> Section:
-    mix, share = choice.mix, partial(_status, choice)
+    mix, on_front = choice.mix, set(map(id, choice.front))
     rows = table(
         "",
         sorted(choice.points, key=lambda point: point.usd() or 0.0),
         text("network", "network.name"),
-        text("", share),
+        text("", lambda row: "front" if id(row) in on_front else row.status),
         number("network costs", lambda row: None if row.money is None else row.money.price_usd, usd),
         number("over all years", lambda row: row.usd(), usd),
         number("time", lambda row: row.relative_time(mix) if row.status == PLANNED else None, of_time),
@@ -216,10 +215,6 @@ def _all(choice: Choice) -> Section:
         lines.append(f"and for {len(reasons) - MOST_REASONS} other reasons, in JSON")
     notes = (Notes(tuple(lines)),) if lines else ()
     return Section("networks", "Left out" if lines else "All networks", "", (*notes, rows))
-
-
-def _status(choice: Choice, point: Evaluated) -> str:
-    return "front" if any(point is one for one in choice.front) else point.status
 
 
 def headline(choice: Choice) -> str:

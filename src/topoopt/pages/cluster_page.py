@@ -8,7 +8,7 @@ import numpy as np
 from topoopt.base.units import format_bandwidth, format_time
 from topoopt.clusters import ClusterResult, FabricRun, JobRecord
 from topoopt.pages.chart import Bar, BarChart, Limit, LineChart, Series, TimelineChart
-from topoopt.pages.cluster_tables import cluster_blocks, job_table, quantiles_table, run_name
+from topoopt.pages.cluster_tables import cluster_blocks, job_table, mean_s, quantiles_table, run_name
 from topoopt.pages.page import Facts, Page, Section, Tile
 from topoopt.pages.tables import (
     Source,
@@ -90,7 +90,8 @@ def headline(result: ClusterResult) -> str:
         return "No fabric could be built for this trace."
     own, others = result.fabrics[0], result.fabrics[1:]
     sentences = [
-        f"{_by(own).capitalize()} {_short(own)} an iteration takes {format_time(own.iteration_time_s.mean)} on average "
+        f"{_by(own).capitalize()} {run_name(own) if own.schedule else own.fabric} an iteration takes "
+        f"{format_time(own.iteration_time_s.mean)} on average "
         f"and {format_time(own.iteration_time_s.p99)} at the 99th percentile; "
         f"{own.utilization:.0%} of the server time is spent iterating{_price(result.fabrics)}."
     ]
@@ -118,11 +119,6 @@ def _price(runs: Sequence[FabricRun]) -> str:
 
 def _by(run: FabricRun) -> str:
     return "with" if run.schedule else "on"
-
-
-def _short(run: FabricRun) -> str:
-    """Return what a run is called where it is the first one."""
-    return run_name(run) if run.schedule else run.fabric
 
 
 def _key_numbers(result: ClusterResult) -> dict[str, float | None]:
@@ -246,7 +242,7 @@ def job_times(result: ClusterResult) -> BarChart:
     """Return the mean iteration time of each model on each fabric, in milliseconds."""
     models = tuple(dict.fromkeys(job.model for run in result.fabrics for job in run.trained))
     series = tuple(
-        Series(run_name(run), models, tuple(_mean_ms(run, model) for model in models))
+        Series(run_name(run), models, tuple(1e3 * mean_s(model, run) for model in models))
         for run in result.fabrics
     )
     return BarChart(
@@ -351,14 +347,6 @@ def _shares(
         ),
         y_from_zero=True,
     )
-
-
-def _mean_ms(run: FabricRun, model: str) -> float:
-    """Return the mean iteration time of a model's jobs, each weighed by its iterations."""
-    jobs = [job for job in run.trained if job.model == model]
-    iterations = sum(job.iterations for job in jobs)
-    total_s = sum(job.iteration_time_mean_s * job.iterations for job in jobs)
-    return total_s / iterations * 1e3 if iterations > 0 else float("nan")
 
 
 def _distribution(name: str, values: Sequence[float], weights: Sequence[float]) -> Series:

@@ -6,7 +6,7 @@ from functools import partial
 from statistics import fmean
 
 from topoopt.base.units import format_time
-from topoopt.clusters import AnswerTime, ClusterResult, FabricRun, JobRecord, ServedRecord
+from topoopt.clusters import ClusterResult, FabricRun, JobRecord, ServedRecord
 from topoopt.pages.fabric_tables import name_apart, skipped_notes
 from topoopt.pages.page import Block, Notes, Table
 from topoopt.pages.tables import Entries, duration, facts, listed, number, runs, table, text
@@ -106,8 +106,8 @@ def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
         number("moved" if scheduled else "fibers", "moves", ","),
     )
     models = sorted({job.model for job in result.fabrics[0].trained})
-    columns = [number(model, partial(_mean_ms, model), ".4g") for model in models]
-    name = text("iteration by model, ms", run_names_apart(result.fabrics))
+    columns = [number(model, partial(mean_s, model), format_time) for model in models]
+    name = text("iteration by model", run_names_apart(result.fabrics))
     return (
         facts(_entries(result)),
         *times,
@@ -156,8 +156,9 @@ def _times(result: ClusterResult) -> Table:
     )
 
 
-def _mean_ms(model: str, run: FabricRun) -> float:
-    return fmean(job.iteration_time_mean_s for job in run.trained if job.model == model) * 1e3
+def mean_s(model: str, run: FabricRun) -> float:
+    """Return the mean iteration time of a model's jobs."""
+    return fmean(job.iteration_time_mean_s for job in run.trained if job.model == model)
 
 
 def long_time(time_s: float) -> str:
@@ -295,7 +296,7 @@ def _answers(rows: Sequence[_Row]) -> tuple[Block, ...]:
         number("TTFT", "served.answers.ttft_s.mean", format_time),
         number("p99", "served.answers.ttft_s.p99", format_time),
         number("× alone", "ttft_over", ".3f"),
-        number("TPOT", lambda row: _mean(row.served.answers.tpot_s), format_time),
+        number("TPOT", lambda row: (one := row.served.answers.tpot_s) and one.mean, format_time),
         number("× alone", "tpot_over", ".3f"),
         *(in_time if said else ()),
     )
@@ -326,10 +327,6 @@ def _beside(result: ClusterResult) -> tuple[Block, ...]:
     )
     more = len(rows) - MOST_ROWS
     return (beside, Notes((f"{more} more rows in JSON",))) if more > 0 else (beside,) if rows else ()
-
-
-def _mean(times: AnswerTime | None) -> float | None:
-    return times.mean if times else None
 
 
 def run_name(run: FabricRun) -> str:

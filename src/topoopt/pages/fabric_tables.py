@@ -11,9 +11,9 @@ from topoopt.pages.page import Notes, Table, Tile
 from topoopt.pages.tables import Column, Source, bars, joined, listed, number, table, text, usd
 from topoopt.plans import ComparedFabric, Outcome, Standing, front_of_fabrics, price_range_usd, standings_of
 
-BEATS, TIES = "beats it", "cheaper"
-"""What the table says of a fabric that is cheaper than the first row's in nine draws of ten: one that is at least 90 %
-likely to be faster, and one that is as fast within the error and saves no less than its estimated time loses."""
+BEATS, TIES, ON_FRONT = "better", "cheaper", "on front"
+"""Verdicts about a fabric. The first two are cheaper than the first row's in nine draws of ten: one is faster with a
+probability of at least 90%, one is as fast within the error and saves no less than its estimated time loses."""
 
 
 def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, float]] = ()) -> BarChart:
@@ -80,7 +80,7 @@ def fabric_table(rows: Sequence[ComparedFabric]) -> Table:
         *_times(rows),
         EXPOSED,
         PRICE,
-        *([text("front", standing(rows))] if len(rows) > 1 else []),
+        *([text("verdict", standing(rows))] if len(rows) > 1 else []),
         text("configuration") if configured else WHAT_IT_IS,
     )
 
@@ -211,14 +211,14 @@ def _said(rows: Sequence[ComparedFabric], chosen: Sequence[tuple[ComparedFabric,
 
 
 def standing(rows: Sequence[ComparedFabric]) -> Callable[[ComparedFabric], str | None]:
-    """Return what a table says of each of these rows: beats the first one, ties with it for less, or on the front."""
+    """Return the verdict about each of these rows: better than the first one, as fast for less, or on the front."""
     places = dict(zip(map(id, rows), standings_of(rows), strict=True))
 
     def words(row: ComparedFabric) -> str | None:
         if row.cost_usd is None:
             return None
         its = places[id(row)]
-        return BEATS if its.beats else TIES if _pays(row, its) else "front" if its.on_front else ""
+        return BEATS if its.beats else TIES if _pays(row, its) else ON_FRONT if its.on_front else ""
 
     return words
 

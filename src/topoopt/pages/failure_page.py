@@ -86,7 +86,7 @@ def _repairs(row: Row) -> Section:
         "Repairs",
         "Each simulated; speed is in samples a second, over that before the failure.",
         (possible, facts(refused, "Not possible", tight=True)),
-        "chosen: the fastest; of those within 1 % the one with the fewest moves",
+        "chosen: the fastest; of those within 1% the one with the fewest moves",
     )
 
 

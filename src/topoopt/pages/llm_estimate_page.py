@@ -96,11 +96,12 @@ def _entries(estimate: Estimate) -> Entries:
     return {
         "split": " ".join(f"{key} {size}" for key, size in degrees.items() if size > 1 or key == "dp"),
         "with": with_words(one.unusual),
+        "assumed": estimate.assumed,
         "documents": _documents(estimate),
         "batch": f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
         "iteration": f"{estimate.iteration_time_s:.4g} s{_interval(estimate)}",
         "tokens": f"{estimate.tokens_per_s:,.0f} a second",
-        "model FLOP/s": f"{rate:.0f} T on each, {100 * estimate.mfu:.1f} % of the peak",
+        "model FLOP/s": f"{rate:.0f} T on each, {100 * estimate.mfu:.1f}% of the peak",
         "estimator": "apnet24" if calibration is None else calibration.name,
         "calibration": "" if estimate.quality is None else str(estimate.quality),
         "attention": estimate.attention,
@@ -227,10 +228,6 @@ def _fastest(search: ConfigurationSearch, rows: Sequence[Row]) -> tuple[Block, .
     return fastest, Notes((warning,) if tight else (), warn=True)
 
 
-def _share(name: str, row: Row) -> float:
-    return float(row[f"{name}_s"] / row["iteration_time_s"])
-
-
 def _in_short(row: Row) -> str:
     degrees = [f"{name}{row[name]}" for name in SPLIT[:-1] if row[name] > 1]
     return " ".join([*degrees, f"mb{row['micro_batch']}"])
@@ -238,6 +235,14 @@ def _in_short(row: Row) -> str:
 
 def _schedule(row: Row) -> str:
     return str(row["schedule"]) + (", overlap" if row["overlap_experts"] else "")
+
+
+def _origin(one: NotSearched) -> str:
+    return f"{one.source} ({one.accelerators:,} {one.accelerator}, {one.precision})"
+
+
+def _share(name: str, row: Row) -> float:
+    return float(row[f"{name}_s"] / row["iteration_time_s"])
 
 
 def _word(value: Any) -> str:
@@ -251,10 +256,6 @@ def not_searched_sections(left_out: Sequence[NotSearched]) -> tuple[Section, ...
     lines = {one.name: f"{_origin(one)}: {'; '.join(one.because.values())}{_remedy(one)}" for one in left_out}
     remark = "published for this model, and not among the configurations above"
     return (Section("not_searched", "Not searched", "", (facts(lines),), remark),)
-
-
-def _origin(one: NotSearched) -> str:
-    return f"{one.source} ({one.accelerators:,} {one.accelerator}, {one.precision})"
 
 
 def _remedy(one: NotSearched) -> str:

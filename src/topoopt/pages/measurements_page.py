@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from topoopt.base.units import format_bytes, format_time
+from topoopt.base.units import format_size, format_time
 from topoopt.measurements import ACCURACY, ERROR_KINDS, CalibrationFit, CollectiveTimes, Errors, NotScored
 from topoopt.measurements.serving import PredictedServing
 from topoopt.measurements.training import PredictedRuns
@@ -40,9 +40,7 @@ SHOWN = 10
 GROUPED = ("tpot", "ttft")
 GROUPS = ("engine", "accelerator", "model_kind", "mode")
 REMARK = "percent of what was measured"
-PAIR_REMARK = (
-    "of the time per token on an accelerator, in percent; pairs whose measured change is 3 % or more"
-)
+PAIR_REMARK = "of the time per token on an accelerator, in percent; pairs whose measured change is 3% or more"
 
 
 def training_runs_page(answer: PredictedRuns) -> Page:
@@ -103,26 +101,29 @@ def collectives_page(answer: CollectiveTimes) -> Page:
     measured = any(row.measured_s is not None for row in answer.rows)
     rows = [{"row": row, **row.to_json()} for row in answer.rows]
     what = (text("data set", "name"), text("collective"), text("accelerator"), number("ranks", "ranks", ","))
+    beside = (number("measured", "measured_s", format_time), number("error", "error_percent", "+z.1f"))
     columns = (
         *(what if measured else ()),
-        number("size", "size_bytes", format_bytes),
+        number(
+            "size",
+            lambda row: "→ " * (row["size_bytes"] == answer.asked_bytes) + format_size(row["size_bytes"]),
+        ),
         number("predicted" if measured else "time", "time_s", format_time),
-        *((number("measured", "measured_s", format_time),) if measured else ()),
-        *((number("error", "error_percent", "+z.1f"),) if measured else ()),
+        *(beside if measured else ()),
         number("algorithm", lambda row: row["algorithm_bytes_per_s"] / 1e9, ".1f"),
         number("bus", lambda row: row["bus_bytes_per_s"] / 1e9, ".1f"),
     )
     remark = "bandwidths in GB/s, as nccl-tests counts them"
-    times = Section("times", "Times", "", (table("", rows, *columns),), remark)
-    errors = (
-        [Section("errors", "Errors", "", (_errors("data set", answer.errors),), REMARK)] if measured else []
-    )
-    left = (
-        [Section("not-scored", "Not scored", "", (_reasons(answer.not_scored),))] if answer.not_scored else []
-    )
-    facts_of = facts({"assumed": answer.assumed, "accuracy": ACCURACY}) if answer.assumed else None
-    first = [Section("machines", "Machines", "", (facts_of,))] if facts_of else []
-    return Page("collectives", f"Collectives: {answer.what}", sections=(*first, *errors, times, *left))
+    sections = [
+        Section("times", "Times", "", (table("", rows, *columns),), remark),
+        *_left(answer.not_scored),
+    ]
+    if measured:
+        sections.insert(0, Section("errors", "Errors", "", (_errors("data set", answer.errors),), REMARK))
+    if answer.assumed:
+        machines = facts({"assumed": answer.assumed, "accuracy": ACCURACY})
+        sections.insert(0, Section("machines", "Machines", "", (machines,)))
+    return Page("collectives", f"Collectives: {answer.what}", sections=tuple(sections))
 
 
 def _runs_page(
@@ -130,8 +131,7 @@ def _runs_page(
 ) -> Page:
     """Return the page of a table of runs: what was read, what its kind says, what is not scored and why."""
     read = Section("runs", "Runs", "", (facts(entries),))
-    left = [Section("not-scored", "Not scored", "", (_reasons(not_scored),))] if not_scored else []
-    return Page("runs", f"Runs of {path}", sections=(read, *sections, *left))
+    return Page("runs", f"Runs of {path}", sections=(read, *sections, *_left(not_scored)))
 
 
 def _errors_section(name: str, errors: Errors, heading: str) -> Section:
@@ -167,7 +167,7 @@ def _not_read(columns: Sequence[str]) -> dict[str, str]:
     return {"not read": f"columns {', '.join(columns)}" if columns else ""}
 
 
-def _reasons(not_scored: Sequence[NotScored]) -> Notes:
+def _left(not_scored: Sequence[NotScored]) -> tuple[Section, ...]:
     """Return why rows are not scored, most rows first, each with how many they are and the first of them."""
     reasons: dict[str, list[str]] = defaultdict(list)
     for one in not_scored:
@@ -177,7 +177,8 @@ def _reasons(not_scored: Sequence[NotScored]) -> Notes:
         f"{len(names):4d}  {reason}  ({names[0]}{', …' if len(names) > 1 else ''})"
         for reason, names in most_first[:SHOWN]
     ]
-    return Notes((*lines, *(("JSON has them all",) if len(reasons) > SHOWN else ())))
+    notes = Notes((*lines, *(("JSON has them all",) if len(reasons) > SHOWN else ())))
+    return (Section("not-scored", "Not scored", "", (notes,)),) if lines else ()
 
 
 def _training_entries(answer: Mapping[str, Any]) -> Entries:
@@ -208,7 +209,6 @@ def calibration_page(fit: CalibrationFit[Any]) -> Page:
         "accelerators": ", ".join(about.get("accelerators", ())),
         "not taken": f"{others}; name them as accelerator, too" if others else "",
     }
-    left = [Section("not-scored", "Not scored", "", (_reasons(fit.not_scored),))] if fit.not_scored else []
     errors = table(
         "",
         fit.errors["in_sample"],
@@ -235,7 +235,7 @@ def calibration_page(fit: CalibrationFit[Any]) -> Page:
             Section("runs", "Runs", "", (facts(runs),)),
             Section("errors", "Mean absolute error", "", (errors,), f"{REMARK}; bias in parentheses"),
             Section("constants", "Constants", "", (constants,)),
-            *left,
+            *_left(fit.not_scored),
         ),
     )
 

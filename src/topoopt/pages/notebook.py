@@ -17,12 +17,8 @@ ROW = ' style="text-align:left;vertical-align:top"'
 NUMBER = ' style="text-align:right;vertical-align:top;white-space:nowrap"'
 
 
-def _times(comparison: Comparison) -> Chart:
-    return time_by_fabric(comparison.fabrics)
-
-
 PICTURES: Mapping[type, Callable[[Any], Chart]] = MappingProxyType(
-    {Comparison: _times, Plan: topology_of_plan}
+    {Comparison: lambda answer: time_by_fabric(answer.fabrics), Plan: topology_of_plan}
 )
 """The chart that stands for an answer, by its kind."""
 

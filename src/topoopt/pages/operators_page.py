@@ -1,7 +1,6 @@
 """What the page of a plan says of a job of operators: its size, how each operator is split, how that was searched."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import asdict
 
 from topoopt.base.units import format_bytes, format_time
@@ -13,7 +12,7 @@ from topoopt.pages.tables import Entries, counted, facts, facts_of, joined, numb
 from topoopt.pages.work_page import WorkPage, cluster_words, spread_words
 from topoopt.plans import Plan
 from topoopt.search import fullest_server, time_sources
-from topoopt.workloads import OperatorGraph, OperatorSplit, ParallelStrategy, Weight
+from topoopt.workloads import OperatorGraph, OperatorSplit, ParallelStrategy
 
 MOST_LINES = 8
 TABLE = "embedding table"
@@ -170,16 +169,14 @@ def strategy_table(plan: Plan) -> Table:
         text("kind", "operator.kind"),
         text("how it is split", "split", how_split),
         text("servers", lambda row: runs(row["split"].servers(plan.strategy.servers))),
-        number("parameters", "operator.weights", _together),
+        number(
+            "parameters", lambda row: sum(one.size_bytes for one in row["operator"].weights), format_bytes
+        ),
         number("forward", "part.forward_s"),
         number("backward", "part.backward_s"),
         text("time from", "part.source"),
         folded=len(splits) > 24,
     )
-
-
-def _together(weights: Iterable[Weight]) -> str:
-    return format_bytes(sum(weight.size_bytes for weight in weights))
 
 
 def memory_table(plan: Plan) -> Table:

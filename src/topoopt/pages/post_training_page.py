@@ -24,11 +24,11 @@ from topoopt.pages.tables import (
     text,
     usd,
 )
-from topoopt.reinforcement import FabricRow, RlStep
+from topoopt.reinforcement import RlStep
 from topoopt.search import NAMES, FineTuning, TunedWay
 
 TITLES = {"lora": "LoRA fine-tuning", "qlora": "QLoRA fine-tuning", "full": "Full fine-tuning"}
-HARDLY = "The network hardly matters here: twice its bandwidth would save less than 2 % of a step."
+HARDLY = "The network hardly matters here: twice its bandwidth would save less than 2% of a step."
 
 
 def rl_page(step: RlStep) -> Page:
@@ -175,7 +175,7 @@ def _networks(step: RlStep) -> list[Section]:
     if not step.fabrics:
         return []
     names = list(step.fabrics[0].network_s)
-    columns = [number(f"{name} needs", partial(_needs, name), format_time) for name in names]
+    columns = [number(f"{name} needs", f"network_s.{name}", format_time) for name in names]
     rows = table(
         "",
         step.fabrics,
@@ -198,10 +198,6 @@ def _networks(step: RlStep) -> list[Section]:
         *_rewiring(step),
     )
     return [Section("networks", "Networks", caption, blocks)]
-
-
-def _needs(phase: str, row: FabricRow) -> float:
-    return row.network_s[phase]
 
 
 def _rewiring(step: RlStep) -> tuple[Block, ...]:
@@ -301,13 +297,10 @@ def _head(tuned: FineTuning) -> Section:
         + listed([f"{name} {format_bytes(size)}" for name, size in way.memory_bytes.items() if size >= 1e6]),
         "data set": f"{tuned.tokens:,.0f} tokens in {tuned.steps:,.0f} steps: {_hours(way)}{_for(way)}",
     }
+    matters = HARDLY if tuned.asked.network_hardly_matters else _matters(tuned.asked)
     return Section(
-        "way", "The way", "", (facts(entries), *((Notes((_verdict(tuned),)),) if tuned.servers > 1 else ()))
+        "way", "The way", "", (facts(entries), *((Notes((matters,)),) if tuned.servers > 1 else ()))
     )
-
-
-def _verdict(tuned: FineTuning) -> str:
-    return HARDLY if tuned.asked.network_hardly_matters else _matters(tuned.asked)
 
 
 def _side_by_side(tuned: FineTuning) -> Section:

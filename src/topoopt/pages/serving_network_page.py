@@ -64,10 +64,10 @@ def mattering(answer: ServingAnswer) -> str:
         if any(row.evaluated.binding.what == "network" for row in answer.fabrics):
             return (
                 "At the rate asked for the network hardly matters: on no fabric are the first token or a token "
-                "5 % longer than on one that takes no time."
+                "5% longer than on one that takes no time."
             )
         return (
-            "The network hardly matters here: on no fabric are the first token or a token 5 % longer than on one that "
+            "The network hardly matters here: on no fabric are the first token or a token 5% longer than on one that "
             "takes no time."
         )
     names = [row.fabric for row in answer.fabrics if row.served.worth.matters]
@@ -140,7 +140,7 @@ def _network(rows: list[dict[str, Any]]) -> tuple[Block, ...]:
     said = (
         "In closed form, at the mean lengths of prompts and answers. tax: bytes times hops over bytes. KV needs: "
         "bandwidth of a server below which keys and values take longer than reading the prompt. tokens need: below "
-        "which a token takes 5 % longer than without a network."
+        "which a token takes 5% longer than without a network."
     )
     return takes, Notes((said,)), wired
 

@@ -223,16 +223,12 @@ def _gains(answer: ServingAnswer) -> tuple[Section, ...]:
                     "",
                     rows,
                     text("deployment", "words"),
-                    *(number(relief, relief, _gain) for relief in measured[0].binding.gains),
+                    *(number(relief, relief, "+z.0%") for relief in measured[0].binding.gains),
                 ),
             ),
             "simulated",
         ),
     )
-
-
-def _gain(share: float) -> str:
-    return f"{share:+z.0%}"
 
 
 TIMES = {"first token": "ttft", "each other token": "tpot", "of that in queues": "queue"}

@@ -11,7 +11,7 @@ from topoopt.simulation import Simulation
 BUSIEST = 5
 LEAST_SHOWN = 1e-3
 """Less of the computing time than this is no row."""
-_RANKS = ((50, "median"), (99, "99 %"), (100, "slowest"))
+_RANKS = ((50, "median"), (99, "99%"), (100, "slowest"))
 
 DIGITS = 6
 """Of a time, so that runs can be compared: ``210.418 ms``."""

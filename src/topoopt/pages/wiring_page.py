@@ -6,7 +6,7 @@ from itertools import accumulate, islice
 
 import numpy as np
 
-from topoopt.base.units import format_bandwidth, format_bytes, format_time
+from topoopt.base.units import format_bandwidth, format_size, format_time
 from topoopt.collectives.frontier import CollectiveAnswer, Way
 from topoopt.finder import RingNetwork
 from topoopt.pages.chart import BarChart, CircleChart, LineChart, RingLine, Series
@@ -272,7 +272,7 @@ def _sign(servers: int, offset: int, links: str) -> str:
 def collective_page(answer: CollectiveAnswer) -> Page:
     """Return the schedules beside each other, the sizes where they cross, and the bound."""
     wiring, chosen = answer.wiring, answer.chosen
-    size, time = format_bytes(answer.size_bytes), format_time(answer.time_s(chosen))
+    size, time = format_size(answer.size_bytes), format_time(answer.time_s(chosen))
     ports = counted(wiring.ports, f"{wiring.links} port")
     bound_s = answer.time_s(answer.bound)
     return Page(
@@ -368,5 +368,5 @@ def _sizes(low: float | None, high: float | None) -> str:
     if low is None:
         return "–"
     if high is None:
-        return f"from {format_bytes(low)} on" if low else "always"
-    return f"{format_bytes(low)} to {format_bytes(high)}" if low else f"up to {format_bytes(high)}"
+        return f"from {format_size(low)} on" if low else "always"
+    return f"{format_size(low)} to {format_size(high)}" if low else f"up to {format_size(high)}"

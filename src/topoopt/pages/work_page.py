@@ -42,18 +42,6 @@ def _nothing(plan: Plan) -> tuple[()]:
     return ()
 
 
-def _no_entries(plan: Plan) -> Entries:
-    return {}
-
-
-def _no_waits(plan: Plan, strategy: ParallelStrategy) -> Mapping[str, float]:
-    return {}
-
-
-def _busiest_timeline(plan: Plan, result: SimResult) -> TimelineChart:
-    return iteration_timeline(result, busiest_server(result))
-
-
 @dataclass(frozen=True, slots=True)
 class WorkPage:
     """The parts of a page that differ between kinds of work.
@@ -91,11 +79,13 @@ class WorkPage:
     made_by: Callable[[Plan], Entries]
     sections: Callable[[Plan], tuple[Section, ...]] = _nothing
     details: Callable[[Plan], tuple[Block, ...]] = _nothing
-    rates: Callable[[Plan], Entries] = _no_entries
+    rates: Callable[[Plan], Entries] = lambda _: {}
     tiles: Callable[[Plan], tuple[Tile, ...]] = _nothing
     compute: Callable[[Plan], Entries] = compute_fact
-    waits: Callable[[Plan, ParallelStrategy], Mapping[str, float]] = _no_waits
-    timeline: Callable[[Plan, SimResult], TimelineChart] = _busiest_timeline
+    waits: Callable[[Plan, ParallelStrategy], Mapping[str, float]] = lambda *_: {}
+    timeline: Callable[[Plan, SimResult], TimelineChart] = lambda _, run: iteration_timeline(
+        run, busiest_server(run)
+    )
     free: str = "free communication"
     compared: str = ""
     plain: str = "Data parallelism with round-robin tables"

@@ -155,16 +155,12 @@ class Comparison:
 
 def front_of_fabrics(rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ...]:
     """Return the fabrics that no other beats in both price and time, the cheapest first; see :func:`front`."""
-    return front(rows, _price_usd, _time_s)
+    return front(rows, lambda row: row.cost_usd, _time_s)
 
 
 def standings_of(rows: Sequence[ComparedFabric]) -> list[Standing]:
     """Return where each row stands in price and time, and against the first of them."""
     return standings(rows, _time_s)
-
-
-def _price_usd(row: ComparedFabric) -> float | None:
-    return row.cost_usd
 
 
 def _time_s(row: ComparedFabric) -> float:

@@ -90,7 +90,7 @@ class TrainingPart(Strict):
     published: list[PublishedPart] = Field(default=[], description="ways of training known from publications")
     interval_share: Amount | None = Field(
         default=None,
-        description="of an iteration time, within which 80 % of measured runs of other stacks are",
+        description="of an iteration time, within which 80% of measured runs of other stacks are",
     )
 
 
@@ -159,7 +159,7 @@ _ON_FRONT: Any = Field(
     default=None,
     description="whether no other fabric of the plan beats it in price and time; null: without a price",
 )
-_LOW: Any = Field(default=None, description="80 % of the drawn prices lie between this and cost_high_usd")
+_LOW: Any = Field(default=None, description="80% of the drawn prices lie between this and cost_high_usd")
 _HIGH: Any = Field(default=None, description="see cost_low_usd")
 _CHEAPER: Any = Field(
     default=None, description="share of the price draws in which it is cheaper than the plan's own network"
@@ -277,7 +277,7 @@ class MemoryPart(Strict):
     total_bytes: float
     available_bytes: float
     fits: bool
-    tight: bool = Field(default=False, description="fits, but leaves less than 5 % free")
+    tight: bool = Field(default=False, description="fits, but leaves less than 5% free")
 
 
 class WiringPart(Strict):

@@ -33,7 +33,9 @@ def plan_wiring(plan: Plan, name: str = "plan") -> DirectWiring:
     alike: dict[frozenset[tuple[int, int]], list[Ring]] = {}
     for ring in direct:
         edges = _edges(ring)
-        alike.setdefault(frozenset(map(_sorted, edges)) if duplex else frozenset(edges), []).append(ring)
+        alike.setdefault(
+            frozenset((min(edge), max(edge)) for edge in edges) if duplex else frozenset(edges), []
+        ).append(ring)
     found = []
     for same in alike.values():
         count = -(-len(same) // 2) if duplex else len(same)
@@ -74,7 +76,3 @@ def _share(topology: Topology, ring: Ring, crossed: Counter[tuple[int, int]]) ->
 def _edges(ring: Ring) -> list[tuple[int, int]]:
     src, dst = ring.edges()
     return list(zip(src.tolist(), dst.tolist(), strict=True))
-
-
-def _sorted(edge: tuple[int, int]) -> tuple[int, int]:
-    return min(edge), max(edge)

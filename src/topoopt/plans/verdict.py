@@ -1,11 +1,11 @@
-"""The front of price against time, which networks dominate others, and how sure a verdict about two of them is.
+"""The Pareto front of price and time, and the probability that one network is cheaper or faster than another.
 
-Prices are drawn: every kind of part costs between the low and the high of its price list, most likely what is listed
-(triangular), and the same draw holds for all its speeds and in all networks that have such parts.
+Prices are sampled. The price of each kind of part follows a triangular distribution between the low and the high price
+of the price list, with its mode at the listed price; one sample applies to all speeds of the part and to all networks.
 
-Iteration times of one job on two networks are compared by the error of such comparisons: over the 64 pairs of measured
-runs in ``benchmarks/data/train_runs.csv`` the logarithm of the ratio of two times is off by 0.027 where the times are
-equal, and by 0.24 of itself more where they are not (standard deviations; 80 % of the pairs lie within 1.28 of them).
+Iteration times of one job on two networks are compared by the error of pairs of measured runs: over 64 pairs in
+``benchmarks/data/train_runs.csv`` the standard deviation of the logarithm of their ratio is 0.027 for equal times,
+combined in quadrature with 0.24 of the logarithm itself; 80% of the pairs are within 1.28 standard deviations.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import NetworkRow
 
 SURE = 0.9
-"""Least probability of a verdict, in dollars and in seconds."""
+"""Least probability with which a network is called cheaper or faster."""
 DRAWS = 1_000
 EQUAL_TIMES_SPREAD, RATIO_SPREAD = 0.027, 0.24
 Row = TypeVar("Row", bound=NetworkRow)
@@ -29,19 +29,18 @@ Row = TypeVar("Row", bound=NetworkRow)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a network stands among others.
+    """Comparison of a network with the others of a table.
 
     Attributes
     ----------
     on_front : bool or None
-        Whether no other dominates it by listed prices: is no worse in both, and better in one; None where its own
-        figures are not both known.
+        Whether no other network dominates it at listed prices; None if its price is unknown.
     dominated_by : tuple of str
-        Labels of those that do, the fastest first.
+        Labels of the networks that dominate it, the fastest first.
     cost_low_usd, cost_high_usd : float or None
-        Ends of the range that holds 80 % of the drawn prices.
+        10th and 90th percentile of the sampled price.
     cheaper_share, faster_share : float or None
-        Share of the draws in which it is cheaper than the first network, and the probability that it is faster.
+        Probability that it is cheaper than the first network, and that it is faster.
     """
 
     on_front: bool | None
@@ -53,18 +52,17 @@ class Standing:
 
     @property
     def beats(self) -> bool:
-        """Whether it is cheaper than the first network, and faster, each with a probability of 90 % at least."""
+        """Whether it is cheaper and faster than the first network, each with a probability of at least 90%."""
         return (self.cheaper_share or 0.0) >= SURE and (self.faster_share or 0.0) >= SURE
 
     @property
     def ties_for_less(self) -> bool:
-        """Whether it is cheaper than the first network with 90 % at least, and neither is faster with as much."""
+        """Whether it is cheaper with a probability of at least 90%, and neither network is faster with as much."""
         return (self.cheaper_share or 0.0) >= SURE and 1 - SURE < (self.faster_share or 0.0) < SURE
 
 
 def standings(rows: Sequence[Row], time: Callable[[Row], float]) -> list[Standing]:
-    """Return where each row stands, in their order."""
-    unbeaten = front(rows, lambda row: row.cost_usd, time)
+    """Return the standing of each row, in the order of the rows."""
     found = []
     for row in rows:
         over = dominators(row, rows, lambda one: one.cost_usd, time)
@@ -72,13 +70,13 @@ def standings(rows: Sequence[Row], time: Callable[[Row], float]) -> list[Standin
         against: tuple[float | None, float | None] = (None, None)
         if row is not rows[0]:
             against = cheaper_share(row, rows[0]), faster_share(time(row), time(rows[0]))
-        on_front = None if row.cost_usd is None else row in unbeaten
+        on_front = None if row.cost_usd is None else not over
         found.append(Standing(on_front, tuple(one.label for one in over), low, high, *against))
     return found
 
 
 def price_range_usd(row: NetworkRow) -> tuple[float | None, float | None]:
-    """Return the ends of the range that holds 80 % of the drawn prices of a network."""
+    """Return the 10th and the 90th percentile of the sampled price of a network."""
     if row.cost_usd is None:
         return None, None
     low, high = np.quantile(drawn_usd(_parts(row)), (0.1, 0.9))
@@ -86,10 +84,7 @@ def price_range_usd(row: NetworkRow) -> tuple[float | None, float | None]:
 
 
 def cheaper_share(one: NetworkRow, other: NetworkRow) -> float | None:
-    """Return the share of the draws in which one network is cheaper than the other; None without prices.
-
-    Equal prices count as half.
-    """
+    """Return the share of samples in which one network is cheaper, equal prices as half; None without prices."""
     if one.cost_usd is None or other.cost_usd is None:
         return None
     difference = drawn_usd(_parts(one)) - drawn_usd(_parts(other))
@@ -98,18 +93,18 @@ def cheaper_share(one: NetworkRow, other: NetworkRow) -> float | None:
 
 
 def _parts(row: NetworkRow) -> Mapping[str, tuple[float, float, float]]:
-    """Return the parts of a network; rows of older files have none, and their price is taken as it is."""
+    """Return the parts of a network; a row of an older file has none, so its total price is taken as certain."""
     whole = row.cost_usd or 0.0
     return row.cost_parts_usd or {"network": (whole, whole, whole)}
 
 
 def drawn_usd(parts: Mapping[str, tuple[float, float, float]]) -> Floats:
-    """Return drawn prices of a network, shape (:data:`DRAWS`,).
+    """Return the sampled prices of a network, shape (:data:`DRAWS`,).
 
     Parameters
     ----------
     parts
-        Low, listed and high dollars of all parts of a kind.
+        Low, listed and high price in dollars of all parts of each kind.
 
     Examples
     --------
@@ -129,13 +124,13 @@ def drawn_usd(parts: Mapping[str, tuple[float, float, float]]) -> Floats:
 
 @lru_cache(64)
 def uniform_of(item: str) -> Floats:
-    """Return equally spaced shares of 1 in the order that the name of a kind of part decides."""
+    """Return evenly spaced quantiles, in a random order that is seeded with the name of the kind of part."""
     order = np.random.default_rng(crc32(item.encode())).permutation(DRAWS)
     return np.asarray((order + 0.5) / DRAWS)
 
 
 def faster_share(one_s: float, other_s: float) -> float:
-    """Return the probability that one of two networks is faster, by the error of pairs of measured runs.
+    """Return the probability that the first network is faster, given the error of pairs of measured runs.
 
     Examples
     --------
@@ -147,15 +142,15 @@ def faster_share(one_s: float, other_s: float) -> float:
 
 
 DIGITS = 9
-"""Digits that count: what differs in later ones is arithmetic, not a choice."""
+"""Significant digits that are compared; later digits differ by rounding alone."""
 
 AnyRow = TypeVar("AnyRow")
 Figure = Callable[[AnyRow], float | None]
-"""What a choice costs, or how long it takes; None where that is unknown."""
+"""Price or time of a choice; None if it is unknown."""
 
 
 def dominates(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    """Return whether a choice of some price and time beats another: no worse in both, and better in one.
+    """Return whether one choice dominates another: no worse in price and time, and better in one of them.
 
     Examples
     --------
@@ -167,10 +162,9 @@ def dominates(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 
 def front(rows: Iterable[AnyRow], price: Figure[AnyRow], time: Figure[AnyRow]) -> tuple[AnyRow, ...]:
-    """Return the rows that no other beats in both price and time, by ascending price, then in their own order.
+    """Return the rows on the Pareto front of price and time, by ascending price, then in their own order.
 
-    Rows whose price or time is unknown are left out: nobody knows whether they are beaten. Of rows that are equal in
-    both, which is judged by nine digits, all stand on the front.
+    Rows with an unknown price or time are excluded. Rows that are equal in both to nine digits are all on the front.
 
     Examples
     --------
@@ -184,9 +178,7 @@ def front(rows: Iterable[AnyRow], price: Figure[AnyRow], time: Figure[AnyRow]) -
 
 
 def unbeaten(one: Floats, other: Floats) -> Ints:
-    """Return the places of points that no other is below in one column and no higher in the other one.
-
-    They are ordered by both columns, then by place.
+    """Return the indices of the points that no other dominates, ordered by both columns, then by index.
 
     Examples
     --------
@@ -205,7 +197,7 @@ def unbeaten(one: Floats, other: Floats) -> Ints:
 def dominators(
     own: AnyRow, rows: Sequence[AnyRow], price: Figure[AnyRow], time: Figure[AnyRow]
 ) -> tuple[AnyRow, ...]:
-    """Return those of the rows that beat one of them, the fastest first; none where its own figures are unknown.
+    """Return the rows that dominate a row, the fastest first; none if its own price or time is unknown.
 
     Examples
     --------
@@ -214,20 +206,15 @@ def dominators(
     ((77.6, 18.4), (59.3, 18.5))
     """
     mine = _known([own], price, time)
-    if not mine:
-        return ()
-    beats = [
-        point
-        for point in _known(rows, price, time)
-        if dominates((point[0], point[1]), (mine[0][0], mine[0][1]))
-    ]
+    known = _known(rows, price, time) if mine else []
+    beats = [point for point in known if dominates(point[:2], mine[0][:2])]
     return tuple(row for _, _, _, row in sorted(beats, key=lambda point: (point[1], point[0], point[2])))
 
 
 def _known(
     rows: Iterable[AnyRow], price: Figure[AnyRow], time: Figure[AnyRow]
 ) -> list[tuple[float, float, int, AnyRow]]:
-    """Return price, time and place of each row of which both are known."""
+    """Return price, time and index of each row with a known price and a known time."""
     points = []
     for place, row in enumerate(rows):
         row_price, row_time = price(row), time(row)
@@ -237,5 +224,5 @@ def _known(
 
 
 def _rounded(figure: float) -> float:
-    """Return a figure to so many digits as count; so equality is transitive, as it is not within a tolerance."""
+    """Return a number rounded to :data:`DIGITS`, so that equality is transitive, unlike within a tolerance."""
     return float(f"{figure:.{DIGITS}g}")

@@ -179,7 +179,7 @@ def ranked_configurations(training: TrainingRequest, system: System | None = Non
         If none fits in memory.
     """
     own = named_calibration(training.calibration or None, training.cluster.accelerator)
-    calibration = without_overlap(own.with_one_attention(training.attention), training.no_overlap or ())
+    calibration = without_overlap(own.with_one_attention(training.attention), training.no_overlap)
     loads = find_loads(training.loads, training.model) if training.loads else None
     return search_configurations(
         SearchRequest(

@@ -1,6 +1,6 @@
 """What a request for a transformer means: the model, the machines, and what of the configuration is fixed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
@@ -14,6 +14,7 @@ from topoopt.transformers import (
     accelerators_of_a_server,
     fixed_fields,
     usual_batch,
+    usual_framework,
     usual_precision,
 )
 from topoopt.workloads import MODELS
@@ -46,7 +47,7 @@ class TrainingRequest:
         One of :data:`~topoopt.transformers.FRAMEWORKS`.
     limits : Limits
         Of the search.
-    no_overlap : str
+    no_overlap : str or sequence of str
         What hides nothing, as :func:`~topoopt.transformers.without_overlap` reads it.
     """
 
@@ -61,7 +62,7 @@ class TrainingRequest:
     attention: str | None = None
     framework: str = "megatron"
     limits: Limits = field(default_factory=Limits)
-    no_overlap: str = ""
+    no_overlap: str | Sequence[str] = ()
 
 
 def is_transformer(request: JobRequest) -> bool:
@@ -123,9 +124,9 @@ def training_request(request: JobRequest) -> TrainingRequest:
         int(words.get("candidates", 0)),
         str(words.get("loads", "")),
         words.get("attention"),
-        str(words.get("framework", "megatron")),
+        str(words.get("framework", usual_framework(cluster.accelerator))),
         Limits(**{word: bool(words.get(word)) for word in ("uneven_stages", "any_schedule")}),
-        str(words.get("no_overlap", "")),
+        words.get("no_overlap", ()),
     )
 
 

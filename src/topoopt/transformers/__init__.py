@@ -46,6 +46,7 @@ from topoopt.transformers.configuration_table import ConfigurationTable as Confi
 from topoopt.transformers.configuration_table import configuration_table as configuration_table
 from topoopt.transformers.configuration_table import table_of_columns as table_of_columns
 from topoopt.transformers.configuration_table import take_rows as take_rows
+from topoopt.transformers.defaults import recomputations as recomputations
 from topoopt.transformers.defaults import usual_batch as usual_batch
 from topoopt.transformers.defaults import usual_configuration as usual_configuration
 from topoopt.transformers.defaults import usual_precision as usual_precision
@@ -55,6 +56,7 @@ from topoopt.transformers.degrees import divisors as divisors
 from topoopt.transformers.estimate import Estimate as Estimate
 from topoopt.transformers.estimate import Remedy as Remedy
 from topoopt.transformers.estimate import estimate_configuration as estimate_configuration
+from topoopt.transformers.estimate import with_least_recomputation as with_least_recomputation
 from topoopt.transformers.expert_load_file import find_loads as find_loads
 from topoopt.transformers.expert_load_file import read_loads as read_loads
 from topoopt.transformers.expert_loads import ExpertLoads as ExpertLoads
@@ -79,6 +81,7 @@ from topoopt.transformers.memory.frameworks import FRAMEWORKS as FRAMEWORKS
 from topoopt.transformers.memory.frameworks import Framework as Framework
 from topoopt.transformers.memory.frameworks import find_framework as find_framework
 from topoopt.transformers.memory.frameworks import shared_by as shared_by
+from topoopt.transformers.memory.frameworks import usual_framework as usual_framework
 from topoopt.transformers.memory.frameworks import weighed_s as weighed_s
 from topoopt.transformers.memory.pipeline_stages import count_in_flight as count_in_flight
 from topoopt.transformers.pipeline_chunks import chunk_times as chunk_times

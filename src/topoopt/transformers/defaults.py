@@ -1,12 +1,15 @@
-"""What is taken where nothing is given, alike in every verb: replicas, the batch of an iteration, the precision."""
+"""What is taken where nothing is given, alike in every verb: replicas, batch, precision, recomputation."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
+from topoopt.catalog import find_accelerator, host_bytes_per_s
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_check import check_configuration
+from topoopt.transformers.memory.frameworks import find_framework
 from topoopt.transformers.step_time.calibration import peak_rates
 from topoopt.workloads.transformer import TransformerModel
 
@@ -94,3 +97,30 @@ def usual_precision(accelerator: str) -> str:
     ('bf16', 'fp16')
     """
     return "bf16" if "bf16" in peak_rates(accelerator) else "fp16"
+
+
+def recomputed_parts(model: TransformerModel, framework: str) -> list[str]:
+    """Return what can be computed again by itself, the least first, and ``full``.
+
+    Norms and activations only where no handwritten kernel joins them to products: Transformer Engine joins norms to the
+    products behind them in layers that have neither experts nor latent attention.
+    """
+    parts = ["selective"]
+    if model.latent is not None:
+        parts += ["norms+latent", "norms+latent+activation"]
+    if model.experts is not None or find_framework(framework).compiled:
+        parts += ["norms", "norms+activation"]
+    if model.experts is not None:
+        parts += ["experts", "experts+norms"]
+    return [*parts, "full"]
+
+
+def recomputations(
+    model: TransformerModel, one: Configuration, accelerator: str, framework: str
+) -> list[Configuration]:
+    """Return a configuration with each recomputation, the least first, and with offloaded activations if it can be."""
+    ways = [replace(one, recompute=word) for word in ("none", *recomputed_parts(model, framework))]
+    known = host_bytes_per_s(find_accelerator(accelerator)) is not None
+    if known and "activations" in find_framework(framework).offloads and not one.offload_activations:
+        ways.append(replace(ways[-1], offload_activations=1.0))
+    return ways

@@ -17,6 +17,7 @@ from topoopt.pricing import Ownership
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_check import check_configuration
 from topoopt.transformers.configuration_table import configuration_table
+from topoopt.transformers.defaults import recomputations, recomputed_parts
 from topoopt.transformers.expert_loads import ExpertLoads
 from topoopt.transformers.memory.accelerator import MemoryColumns, memory
 from topoopt.transformers.memory.frameworks import find_framework, shared_by
@@ -59,12 +60,15 @@ class Remedy:
     total_bytes: float
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {_shown(value)}" for name, value in self.changes.items())
+        shown = (
+            (name, ("off", "on")[to] if isinstance(to, bool) else to) for name, to in self.changes.items()
+        )
+        return ", ".join(f"{name} {value}" for name, value in shown)
 
 
 ANSWERS = (
-    *("accelerator", "transferred_from", "attention", "framework", "fits", "tight", "memory_bytes"),
-    *("imbalance", "mfu", "flops_per_accelerator", "flops_per_iteration", "tokens_per_s"),
+    *("accelerator", "transferred_from", "attention", "framework", "assumed", "fits", "tight"),
+    *("memory_bytes", "imbalance", "mfu", "flops_per_accelerator", "flops_per_iteration", "tokens_per_s"),
 )
 """Fields and properties of an :class:`Estimate` that its JSON has by the same names."""
 
@@ -92,6 +96,8 @@ class Estimate:
         Those over what all accelerators could do at their peak.
     cluster : OwnedCluster or None
         What the machines cost; None where that is not asked.
+    assumed : str
+        Recomputation that was taken because it was not given and nothing less fits; empty elsewhere.
     """
 
     model: TransformerModel
@@ -105,6 +111,7 @@ class Estimate:
     flops_per_iteration: float
     mfu: float
     cluster: OwnedCluster | None = None
+    assumed: str = ""
 
     @property
     def ownership(self) -> Ownership | None:
@@ -256,14 +263,11 @@ def estimate_configuration(
         If the accelerator lacks the precision, or for an unknown framework.
     """
     table = shared_by(configuration_table([configuration]), framework)
-    if calibration is not None:
+    if calibration is None:
+        kernel, times = attention or "fused", apnet24(model, table, system)
+    else:
         calibration = calibration.with_unfused(find_framework(framework).unfused)
-    kernel = (attention or "fused") if calibration is None else calibration.attention
-    times = (
-        apnet24(model, table, system)
-        if calibration is None
-        else estimate(model, table, system, calibration, loads)
-    )
+        kernel, times = calibration.attention, estimate(model, table, system, calibration, loads)
     flops = iteration_flops(model, configuration)
     part, precision = find_accelerator(system.accelerator), configuration.precision
     peak = part.peak_flops(precision) if part.peaks else peak_rates(part.name)[precision]
@@ -279,6 +283,22 @@ def estimate_configuration(
         flops,
         mfu(flops, float(times.iteration_time_s[0]), configuration.accelerators, peak),
     )
+
+
+def with_least_recomputation(estimate: Estimate, further: tuple[Any, ...]) -> Estimate:
+    """Return an estimate with the fastest recomputation that fits, or as it is where none is enough.
+
+    The ``further`` arguments are those of :func:`estimate_configuration` behind the calibration.
+    """
+    model, one, system, law = estimate.model, estimate.configuration, estimate.system, estimate.calibration
+    ways = recomputations(model, one, system.accelerator, estimate.framework)[1:]
+    found = _cheapest(model, one, ways, system, law, (estimate.attention, estimate.framework))
+    if found is None:
+        return estimate
+    needed, capacity = estimate.memory_bytes["total"] / 2**30, estimate.memory.capacity_bytes / 2**30
+    answer = estimate_configuration(model, replace(one, **found.changes), system, law, *further)
+    why = f"because without it {needed:.3g} of {capacity:.3g} GiB are needed"
+    return replace(answer, assumed=f"{found}, {why}")
 
 
 def cheapest_change(
@@ -298,7 +318,7 @@ def cheapest_change(
     The published formula knows no parts, no contexts and no host, so with it none of these is tried.
     """
     rules, known = find_framework(framework), calibration is not None
-    recomputed = ["none", *_parts(model)] if known else ["none", "full"]
+    recomputed = ["none", *recomputed_parts(model, framework)] if known else ["none", "full"]
     shares = [1, 2, 3] if rules.gathers else [max(configuration.zero, 1)]
     splits = list(_splits(configuration, system.accelerators_per_server, model, known))
     to_host = known and machine_of(system).host_bytes_per_s > 0  # NaN where nobody has published it
@@ -335,19 +355,6 @@ def _cheapest(
     cheap = np.flatnonzero(time_s <= (1 + SLACK) * time_s.min())
     best = min(cheap, key=lambda place: (len(changes[place]), time_s[place]))
     return Remedy(changes[best], float(time_s[best]), float(needed.total[rows[best]]))
-
-
-def _parts(model: TransformerModel) -> list[str]:
-    """Return what can be computed again by itself; norms and activations only where no kernel joins them to products.
-
-    Transformer Engine joins norms to the products behind them in layers that have neither experts nor latent attention.
-    """
-    parts = ["core", "full"]
-    if model.latent is not None:
-        parts += ["norms+latent", "norms+latent+activation"]
-    if model.experts is not None:
-        parts += ["norms", "norms+activation", "experts", "experts+norms"]
-    return parts
 
 
 def _changed(
@@ -409,7 +416,3 @@ def _is_valid(model: TransformerModel, one: Configuration, before: Configuration
 def _differences(before: Configuration, after: Configuration) -> dict[str, Any]:
     names = (*SPLIT, *SETTINGS, "recompute_layers")
     return {name: getattr(after, name) for name in names if getattr(after, name) != getattr(before, name)}
-
-
-def _shown(value: object) -> str:
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else f"{value}"

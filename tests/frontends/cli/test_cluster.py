@@ -1,6 +1,7 @@
 """``topoopt cluster run``: what it prints and writes, and every mistake as one line."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,15 @@ def test_a_trace_on_two_fabrics_is_a_table(topoopt: Topoopt, trace: str) -> None
     ):
         assert words in done.out
     assert max(map(len, done.out.splitlines())) <= 110
+
+
+def test_times_by_model_have_their_units(topoopt: Topoopt, trace: str) -> None:
+    Path("two.csv").write_text(TWO.replace("vgg16,16", "llama3-70b,16"))
+    done = topoopt("cluster", "run", trace, "--servers", "32", "--budget", "0", "--fabric", "ideal-switch")
+    assert done.code == 0, done.err
+    _, _, below = done.out.partition("iteration by model")
+    row = next(line for line in below.splitlines() if line.startswith(" ideal-switch"))
+    assert re.fullmatch(r" ideal-switch +[\d.]+ ms +[\d.]+ s", row.rstrip())
 
 
 def test_json_and_file_are_one_document(topoopt: Topoopt, trace: str) -> None:

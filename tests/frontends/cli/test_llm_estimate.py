@@ -52,6 +52,57 @@ def test_the_parts_of_an_estimate_add_up(topoopt: Topoopt) -> None:
     assert found["fits"] == (found["memory_bytes"]["total"] <= found["memory_capacity_bytes"])
 
 
+def test_no_overlap_may_be_repeated(topoopt: Topoopt) -> None:
+    words = (
+        "llm",
+        "estimate",
+        "llama3-8b",
+        "--accelerators",
+        "64",
+        "--tp",
+        "8",
+        "--sequence-parallel",
+        "--zero",
+        "3",
+    )
+    both = answer(topoopt, *words, "--no-overlap", "tensor", "--no-overlap", "gathers")
+    listed, last = (answer(topoopt, *words, "--no-overlap", names) for names in ("tensor,gathers", "gathers"))
+    assert both["iteration_time_s"] == listed["iteration_time_s"] > last["iteration_time_s"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("llm", "estimate", "llama3-8b", "--accelerators", "8"),
+        ("llm", "search", "llama3-8b", "--accelerators", "8"),
+        ("plan", "llama3-8b", "--servers", "2"),
+    ],
+)
+def test_an_empty_overlap_is_the_same_mistake_everywhere(topoopt: Topoopt, words: tuple[str, ...]) -> None:
+    ran = topoopt(*words, "--no-overlap", "")
+    assert ran.code == 2
+    assert_one_line(ran, 'no-overlap: unknown name ""; Known: gathers, gradients, replicas, tensor')
+
+
+def test_recomputation_that_is_not_given_is_assumed_aloud_where_it_does_not_fit_without(
+    topoopt: Topoopt,
+) -> None:
+    words = ("llm", "estimate", "llama3-70b", "--accelerators", "512", "--tp", "8", "--pp", "4")
+    found = answer(topoopt, *words)
+    assert found["fits"]
+    assert found["configuration"]["recompute"] == "full"
+    assert found["assumed"] == "recompute full, because without it 97.7 of 79.1 GiB are needed"
+    assert f"assumed       {found['assumed']}" in topoopt(*words).out
+    asked = answer(topoopt, *words, "--recompute", "none")
+    assert not asked["fits"]
+    assert asked["assumed"] == ""
+    small = answer(
+        topoopt, "llm", "estimate", "llama3-8b", "--accelerators", "64", "--tp", "2", "--zero", "1"
+    )
+    assert small["fits"]
+    assert (small["assumed"], small["configuration"]["recompute"]) == ("", "none")
+
+
 def test_the_published_formula_is_another_estimator(topoopt: Topoopt) -> None:
     words = (*GPT3, "--accelerator", "v100", "--precision", "fp16")
     calibrated, published = answer(topoopt, *words), answer(topoopt, *words, "--estimator", "apnet24")

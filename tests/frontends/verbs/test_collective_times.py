@@ -74,6 +74,10 @@ def test_both_doors_say_the_same(printed: Printed) -> None:
         ({"runs": "t.csv"}, "op: runs=FILE takes no other words"),
         ({"accelerators": 0}, "accelerators: expected 2 or more, got 0"),
         (
+            {"accelerators": 8, "network_bandwidth": "100Gbps"},
+            r"network_bandwidth: 8 accelerators share one server \(of 8\), so no network is used; leave it out",
+        ),
+        (
             {"accelerators": 8, "accelerator": "a100", "nvls": True},
             "nvls: 8 × A100-SXM4-40GB a server have no",
         ),
@@ -92,3 +96,15 @@ def test_switches_reduce_only_for_an_allreduce() -> None:
 def test_an_operation_and_its_bytes_are_needed() -> None:
     with pytest.raises(InvalidInput, match=r"^bytes: missing; such as op=allreduce and bytes=1GB"):
         topoopt.collective("allreduce", accelerators=8)
+
+
+def test_the_asked_size_is_marked_in_its_own_units_and_nvls_is_named(printed: Printed) -> None:
+    answer = topoopt.collective("allreduce", "1GiB", accelerators=8, nvls=True)
+    assert isinstance(answer, topoopt.CollectiveTimes)
+    assert answer.to_json()["asked_bytes"] == 2**30
+    shown = page_text(page_of(answer))
+    assert "→ 1 GiB" in shown
+    assert "   4 GiB" in shown
+    assert "by NVSwitches (NVLS)" in shown
+    assert "NVLS" in answer.to_json()["collectives"]
+    assert "→ 3 MB" in page_text(page_of(topoopt.collective("allreduce", "3MB", accelerators=8)))

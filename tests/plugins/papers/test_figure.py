@@ -45,8 +45,8 @@ def test_words() -> None:
     assert [tolerance(row(1, 1, 1, value)) for value in (None, 0.0, 0.0045, 0.05)] == [
         "–",
         "exact",
-        "0.45 %",
-        "5 %",
+        "0.45%",
+        "5%",
     ]
     assert [verdict(row(ours, 1, 1, allowed)) for ours, allowed in ((1, 0), (2, 0), (2, None))] == [
         "yes",

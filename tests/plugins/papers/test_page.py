@@ -44,8 +44,8 @@ def test_a_missed_value_stands_out_and_reasons_are_given_once() -> None:
         for what, ours in (("early", 1.2), ("late", 2.0))
     )
     text = page([Figure("fig13", "Tax", (), rows, (), ("A note.",))])
-    assert "| 1 | early, s | 1.2 | 1–1.5 | 1.000 | 10 % | yes | a / talk |" in text
-    assert "| 2 | late, s | 2 | 1–1.5 | 1.333 | 10 % | **no** | a / talk |" in text
+    assert "| 1 | early, s | 1.2 | 1–1.5 | 1.000 | 10% | yes | a / talk |" in text
+    assert "| 2 | late, s | 2 | 1–1.5 | 1.333 | 10% | **no** | a / talk |" in text
     assert "- Rows 1, 2: It was late." in text
     assert "- A note." in text
     assert "| [fig13](#fig13) | Tax | 1 of 2 met |" in text

@@ -55,6 +55,8 @@ def test_what_does_not_hide_is_waited_for_whole(name: str, part: str, word: str)
 
 
 def test_an_unknown_overlap_is_one_line() -> None:
+    with pytest.raises(InvalidInput, match='no_overlap: unknown name ""; Known: gathers'):
+        estimate(**CASES["ZeRO 1"], no_overlap="")
     with pytest.raises(InvalidInput, match='no_overlap: unknown name "tensors"'):
         estimate(**CASES["ZeRO 1"], no_overlap="tensors")
     with pytest.raises(InvalidInput, match=r"^no_overlap: the published formula apnet24 takes none"):

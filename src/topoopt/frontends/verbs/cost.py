@@ -135,7 +135,7 @@ def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, 
         check_known("link_technologies", name, LINK_TECHNOLOGIES)
     networks = network_grid(
         machines.servers,
-        _listed(words["degrees"], "degrees", _count),
+        _listed(words["degrees"], "degrees", lambda value: int(str(value))),
         _listed(words["bandwidths"], "bandwidths", lambda rate: amount(parse_bandwidth, rate, "bandwidths")),
         tuple(words.get("fabrics", compared_by("choose"))),
         links,
@@ -200,10 +200,6 @@ def _listed(values: Any, word: str, read: Callable[[Any], T]) -> tuple[T, ...]:
         return tuple(read(part) for part in parts)
     except ValueError:
         raise InvalidInput(f'{word}: expected numbers with commas, got "{values}"') from None
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) else int(str(value))
 
 
 @checked_arguments

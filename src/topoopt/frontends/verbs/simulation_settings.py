@@ -190,16 +190,13 @@ def _failures(text: str, topology: Topology) -> list[LinkFailure]:
     repair_s = float("inf") if match[4] is None else _MOMENT(match[4], "fail_link")
     if not fail_s < repair_s:
         raise InvalidInput(f'fail_link: the repair must come after the failure, got "{text}"')
-    ends = [(a, b) for a, b in ((src, dst), (dst, src)) if _has_link(topology, a, b)]
+    known = max(src, dst) < topology.nodes
+    ends = [(a, b) for a, b in ((src, dst), (dst, src)) if known and topology.link_id(a, b) >= 0]
     if not ends:
         raise InvalidInput(
             f"fail_link: no cable joins {src} and {dst}; nodes are 0..{topology.nodes - 1}, servers first"
         )
     return [LinkFailure(a, b, fail_s, repair_s) for a, b in ends]
-
-
-def _has_link(topology: Topology, src: int, dst: int) -> bool:
-    return max(src, dst) < topology.nodes and topology.link_id(src, dst) >= 0
 
 
 def plan_of_fabric(words: Mapping[str, Any]) -> Plan | None:

@@ -260,8 +260,14 @@ def _among_accelerators(
         None if rate is None else amount(parse_bandwidth, rate, "network_bandwidth"),
         accelerators=settings["accelerators"],
     )
-    reduced = with_nvls(system, op) if settings.get("nvls") else system
-    return collective_sizes(op, size_bytes, reduced, settings["accelerators"], find_calibration(name))
+    ranks, full = settings["accelerators"], system.accelerators_per_server
+    if rate is not None and ranks <= full:
+        raise InvalidInput(
+            f"network_bandwidth: {ranks} accelerators share one server (of {full}), so no network is used; leave it out"
+        )
+    reduced, how = (with_nvls(system, op), " by NVSwitches (NVLS)") if settings.get("nvls") else (system, "")
+    answer = collective_sizes(op, size_bytes, reduced, ranks, find_calibration(name))
+    return replace(answer, what=f"{answer.what}{how}")
 
 
 def _wiring(words: Mapping[str, Any]) -> Wiring:

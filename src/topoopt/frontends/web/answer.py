@@ -260,9 +260,9 @@ def terms_words(terms: OwnershipTerms) -> str:
 def _capital(running: Running) -> str:
     """Return interest, building and maintenance in a few words, and what is left out."""
     said = {
-        "{:.3g} % interest": running.interest_rate and 100 * running.interest_rate,
+        "{:.3g}% interest": running.interest_rate and 100 * running.interest_rate,
         "{:.4g} $ a kW and month": running.colocation_usd_per_kw_month,
-        "{:.3g} % maintenance a year": running.maintenance_rate and 100 * running.maintenance_rate,
+        "{:.3g}% maintenance a year": running.maintenance_rate and 100 * running.maintenance_rate,
         "staff at {:,.0f} $ a year": running.staff_usd_per_year,
         "storage of {:,.0f} $": running.storage_usd,
     }

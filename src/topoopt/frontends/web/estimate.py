@@ -12,8 +12,8 @@ from topoopt.pages import dollars, listed
 from topoopt.plans import front
 
 ACCURACY = (
-    "An estimate. Of 230 times of 46 plans of nine models (4 to 64 servers) half came out within 1.4 % of it, nine in "
-    "ten within 9 %; of two fabrics that differ by more than 5 % it named the faster one 98 times in 100."
+    "An estimate. Of 230 times of 46 plans of nine models (4 to 64 servers) half came out within 1.4% of it, nine in "
+    "ten within 9%; of two fabrics that differ by more than 5% it named the faster one 98 times in 100."
 )
 """Measured by ``python -m benchmarks.studio_estimates``."""
 

@@ -25,7 +25,6 @@ from topoopt.measurements.fit import (
     held_out,
     random_parts,
 )
-from topoopt.measurements.run_table import NotScored
 from topoopt.measurements.training.run import Run, Runs, read_runs, timed
 from topoopt.measurements.training.run_groups import (
     Weights,
@@ -118,13 +117,10 @@ class Evidence:
     hold : tuple of str
         Constants that stay where they start.
     collectives : MeasuredCollectives
-    not_scored : tuple of NotScored
-        Rows of the table of collectives that cannot be predicted.
     """
 
     hold: tuple[str, ...] = ()
     collectives: MeasuredCollectives = field(default_factory=lambda: MeasuredCollectives(()))
-    not_scored: tuple[NotScored, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,16 +231,14 @@ def fit_to_runs(path: str, rules: FitRules) -> CalibrationFit[Calibration]:
         "provenance": dict(calibration.provenance),
     }
     constants = parameters_of(start, calibration)
-    return CalibrationFit(
-        path, len(rows), calibration, constants, fit.errors, about, (*runs.not_scored, *evidence.not_scored)
-    )
+    return CalibrationFit(path, len(rows), calibration, constants, fit.errors, about, runs.not_scored)
 
 
 def _evidence(rules: FitRules, name: str) -> Evidence:
     if not rules.collectives:
         return Evidence(rules.hold)
     names = {find_accelerator(word).name for word in rules.accelerators or (name,)}
-    return Evidence(rules.hold, *accelerator_collectives(rules.collectives, names))
+    return Evidence(rules.hold, accelerator_collectives(rules.collectives, names))
 
 
 def runs_to_fit(runs: Runs, accelerators: Sequence[str], place: str) -> tuple[str, tuple[Run, ...]]:

@@ -189,9 +189,9 @@ def timed(runs: Runs) -> tuple[Run, ...]:
 def read_runs(path: str | Path) -> Runs:
     """Return the runs of a CSV file in the schema of ``benchmarks/data/train_runs.csv``.
 
-    Empty cells: tp, pp, cp, ep, vpp and mbs are 1, dp is what is left of the accelerators, recompute is none, zero 0,
-    sequence parallelism is on where tp is above 1, the network and the servers are those of the catalogue. Shapes that
-    are missing come from the zoo by the model's name.
+    Empty cells: tp, pp, cp, ep, vpp and mbs are 1, dp is what is left of the accelerators, recompute is none (in the
+    memory the least with which the run fits), zero 0, sequence parallelism is on where tp is above 1, the network and
+    the servers are those of the catalogue. Shapes that are missing come from the zoo by the model's name.
 
     Raises
     ------

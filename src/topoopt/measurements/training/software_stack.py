@@ -35,11 +35,11 @@ OLD_FLASH = r"\bflash[-_ ]?attention[-_ ]?v?1\b"
 """In notes."""
 
 FLASH_WORD = "flash"
-PLACES = ("note", "recompute", "source", "dataset", "zero")
+PLACES = ("note", "recompute", "source", "dataset", "zero", "gpu")
 
 
 def run_framework(row: Row) -> str:
-    """Return the framework of a row: its column ``framework``, or what its note or source says, or megatron.
+    """Return the framework of a row: its column ``framework``, or what its note, source or accelerator implies.
 
     Raises
     ------

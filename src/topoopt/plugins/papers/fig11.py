@@ -206,7 +206,7 @@ def _gains(times: Times, strategy: str) -> str:
         if gain > 0.005:
             where = f"d={row['degree']}, {format_bandwidth(row['bandwidth_bps'])}"
             gains.append(f"{MODEL_TITLES[row['model']]} ({where}) by {gain:.1%}")
-    return ", ".join([*gains, "no other by more than 0.5 %" if gains else "nowhere by more than 0.5 %"])
+    return ", ".join([*gains, "no other by more than 0.5%" if gains else "nowhere by more than 0.5%"])
 
 
 def _priced_shares(times: Times) -> Iterator[str]:

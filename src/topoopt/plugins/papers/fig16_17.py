@@ -192,7 +192,7 @@ def fig16_on(grid: Fig16Grid, settings: StudySettings, on_progress: Progress) ->
         [one.row() for one in draws.all],
         [*_released(grid, draws), *_ratios(grid, draws), *_isolation(grid, draws)],
         _charts(grid, draws),
-        mix=", ".join(f"{share:.0f} % {MODEL_TITLES[model]}" for model, share in MIXES["released"].items()),
+        mix=", ".join(f"{share:.0f}% {MODEL_TITLES[model]}" for model, share in MIXES["released"].items()),
         degree=DEGREE,
         tree_gbps=DEGREE * BANDWIDTH_BPS / 3.2e9,
         grid=grid,

@@ -227,7 +227,7 @@ def tolerance(row: Comparison) -> str:
     """Return how far off is still met; ``exact`` where nothing is."""
     if row.tolerance is None:
         return "–"
-    return "exact" if row.tolerance < 1e-6 else f"{row.tolerance * 100:.2g} %"
+    return "exact" if row.tolerance < 1e-6 else f"{row.tolerance * 100:.2g}%"
 
 
 def verdict(row: Comparison) -> str:

@@ -57,7 +57,7 @@ class RunningWords(TypedDict, total=False):
     server_price: Annotated[Amount, Word("USD|low|typical|high")]
     """Of a server with its accelerators, without the network; typical of the catalogue (topoopt hardware servers)."""
     server_power: Annotated[float, Word("WATTS")]
-    """That a server draws while it trains; 82 % of its rating."""
+    """That a server draws while it trains; 82% of its rating."""
 
 
 @panel("What it costs to own and to train")

@@ -10,7 +10,7 @@ from topoopt.schema.words.cost import OwnershipWords
 _FRAMEWORKS = (
     "megatron|nemo|deepspeed|half-gradients|scaling|scaling-norm-kernel|fsdp|torchtitan|torchtitan-eager-loss"
 )
-Framework = Annotated[str, Word(_FRAMEWORKS, "megatron")]
+Framework = Annotated[str, Word(f"{_FRAMEWORKS}|maxtext")]
 
 
 @panel("Shapes by hand, or changes to the model")
@@ -80,9 +80,9 @@ class UsualSplitWords(TypedDict, total=False):
     """Sequences of a micro-batch."""
     global_batch: int
     """Sequences of an iteration; about 4 million tokens if not given."""
-    recompute: Annotated[str, Word("none|selective|full|PARTS", "none")]
+    recompute: Annotated[str, Word("none|selective|full|PARTS")]
     """Activations that the backward pass computes again: nothing, attention's core, whole layers, or parts joined by +
-    (core, norms, activation, experts, latent)."""
+    (core, norms, activation, experts, latent). By default an estimate takes the least that fits."""
     zero: Annotated[int, Word("0|1|2|3", 0)]
     """Replicas share out nothing, optimizer state, gradients too, parameters too."""
     sequence_parallel: Switch
@@ -160,26 +160,27 @@ class SystemWords(TypedDict, total=False):
     """Of one hop."""
 
 
+class LawWords(TypedDict, total=False):
+    """How attention runs, what a framework takes, and what hides."""
+
+    attention: Annotated[str, Word("fused|eager")]
+    """FlashAttention, or scores in memory; fused unless the calibration is eager."""
+    framework: Framework
+    """Bytes per parameter, what is taken beside tensors, and what kernels are not fused; maxtext on TPUs, else
+    megatron."""
+    no_overlap: Annotated[str | Sequence[str], Word("LIST", repeated=True)]
+    """Communication that hides nothing, with commas or repeated: tensor (async TP), gathers (ZeRO 2 and 3), gradients
+    (ZeRO 0 and 1), replicas (between shards); all of them hide what the calibration says."""
+
+
 @panel("Estimator and memory")
-class EstimatorWords(TypedDict, total=False):
+class EstimatorWords(LawWords, total=False):
     """Which formula, and how attention and memory are counted."""
 
     estimator: Annotated[str, Word("calibrated|apnet24", "calibrated")]
     """Fitted to measured runs, or the published formula."""
     calibration: Annotated[str | os.PathLike[str], Word("FILE")]
     """From topoopt llm calibrate, or a transformer's profile (topoopt profile); the accelerator's own."""
-    no_overlap: Annotated[str | Sequence[str], Word("LIST")]
-    """Communication that hides nothing, with commas: tensor (async TP), gathers (ZeRO 2 and 3), gradients
-    (ZeRO 0 and 1), replicas (between shards); all of them hide what the calibration says."""
-    attention: Annotated[str, Word("fused|eager")]
-    """FlashAttention, or scores in memory; fused unless the calibration is eager."""
-    framework: Annotated[
-        str,
-        Word(
-            "megatron|nemo|deepspeed|half-gradients|scaling|scaling-norm-kernel|fsdp|torchtitan|torchtitan-eager-loss"
-        ),
-    ]
-    """Bytes per parameter, what is taken beside tensors, and what kernels are not fused; megatron."""
 
 
 @panel("How it is counted")
@@ -189,7 +190,7 @@ class SoftwareWords(TypedDict, total=False):
     estimator: Annotated[str, Word("calibrated|apnet24", "calibrated")]
     """As estimates count it, or as the published formula: stages send whole activations, not slices."""
     framework: Framework
-    """What it sends whole, or more often, and ZeRO as it has it."""
+    """What it sends whole, or more often, and ZeRO as it has it; megatron."""
 
 
 @panel("Ranks and servers")
@@ -230,13 +231,27 @@ class RankTrafficWords(ShapeWords, SplitWords, RankWords, SoftwareWords, LoadWor
     """All words that ``topoopt.llm.traffic`` takes."""
 
 
-class ScaleWords(TypedDict, total=False):
+class StageWords(TypedDict, total=False):
+    """How freely stages are cut and ordered."""
+
+    uneven_stages: Switch
+    """Stages need not have equally many layers."""
+    any_schedule: Switch
+    """Try every schedule of stages, and all-to-alls of experts that overlap."""
+
+
+class BatchWords(TypedDict, total=False):
+    """What an iteration trains."""
+
+    global_batch: int
+    """Sequences of an iteration; about 4 million tokens if not given."""
+
+
+class ScaleWords(BatchWords, total=False):
     """How much is trained on how many."""
 
     accelerators: int
     """Accelerators, instead of ``servers``."""
-    global_batch: int
-    """Sequences of an iteration; about 4 million tokens if not given."""
     seq: int
     """Tokens of a sequence; the model's own."""
 
@@ -263,7 +278,7 @@ class DegreeWords(TypedDict, total=False):
 
 
 @panel("Transformers in pipeline stages (what is not given is searched)")
-class TrainingWords(ScaleWords, DegreeWords, DetailWords, total=False):
+class TrainingWords(ScaleWords, DegreeWords, DetailWords, LawWords, StageWords, total=False):
     """How a transformer is trained; what is not given is searched."""
 
     zero: Annotated[int, Word("0|1|2|3")]
@@ -272,19 +287,8 @@ class TrainingWords(ScaleWords, DegreeWords, DetailWords, total=False):
     """Activations that the backward pass computes again."""
     sequence_parallel: bool
     """Split norms and dropouts over the tp ranks, or not."""
-    uneven_stages: Switch
-    """Stages need not have equally many layers."""
-    any_schedule: Switch
-    """Try every schedule of stages, and all-to-alls of experts that overlap."""
-    attention: Annotated[str, Word("fused|eager")]
-    """FlashAttention, or scores in memory; fused unless the calibration is eager."""
-    framework: Annotated[str, Word("megatron|deepspeed|half-gradients|fsdp")]
-    """Bytes per parameter, what is taken beside tensors, and what kernels are not fused; megatron."""
     calibration: Annotated[str, Word("NAME|FILE")]
     """Of step times; the accelerator's if not given."""
-    no_overlap: Annotated[str, Word("LIST")]
-    """Communication that hides nothing, with commas: tensor (async TP), gathers (ZeRO 2 and 3), gradients
-    (ZeRO 0 and 1), replicas (between shards); all of them hide what the calibration says."""
     loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]
     """Of experts, as topoopt llm traffic has them; even if not given."""
     candidates: Annotated[int, Word("K")]
@@ -304,7 +308,7 @@ class FixedWords(DegreeWords, DetailWords, total=False):
 
 
 @panel("How far the search goes")
-class LimitWords(TypedDict, total=False):
+class LimitWords(StageWords, total=False):
     """The most that the search tries."""
 
     max_tp: int
@@ -319,34 +323,16 @@ class LimitWords(TypedDict, total=False):
     """Chunks of a rank."""
     max_micro_batch: Annotated[int, Word("N", 16)]
     """Powers of two up to it are tried."""
-    uneven_stages: Switch
-    """Stages need not have equally many layers."""
-    any_schedule: Switch
-    """Try every schedule of stages, and all-to-alls of experts that overlap."""
-
-
-class BatchWords(TypedDict, total=False):
-    """What an iteration trains."""
-
-    global_batch: int
-    """Sequences of an iteration; about 4 million tokens if not given."""
 
 
 @panel("Memory and times")
-class MeasureWords(TypedDict, total=False):
+class MeasureWords(LawWords, total=False):
     """By what times and memory are counted."""
 
     precision: Annotated[str, Word("bf16|fp16|fp8|fp4|fp32")]
     """Of the matrix products; bf16 where the accelerator has it."""
-    attention: Annotated[str, Word("fused|eager")]
-    """FlashAttention, or scores in memory; fused unless the calibration is eager."""
-    framework: Framework
-    """Bytes per parameter, what is taken beside tensors, and what kernels are not fused."""
     calibration: Annotated[str | os.PathLike[str], Word("FILE")]
     """Of step times (topoopt llm calibrate, topoopt profile); the accelerator's if not given."""
-    no_overlap: Annotated[str | Sequence[str], Word("LIST")]
-    """Communication that hides nothing, with commas: tensor (async TP), gathers (ZeRO 2 and 3), gradients
-    (ZeRO 0 and 1), replicas (between shards); all of them hide what the calibration says."""
 
 
 class ConfigurationSearchWords(

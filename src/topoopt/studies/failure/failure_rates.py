@@ -88,7 +88,7 @@ DEFAULT_RATES = FailureRates(
         "nic": Rate(
             mtbf_of_share(0.00057, MONTH_S),
             4 * 3600.0,
-            "0.057 % of NICs and links fail during a job (MixNet, published); that a job is a month, and 4 h to "
+            "0.057% of NICs and links fail during a job (MixNet, published); that a job is a month, and 4 h to "
             "repair, is assumed",
         ),
         "server": Rate(
@@ -100,13 +100,13 @@ DEFAULT_RATES = FailureRates(
         "panel": Rate(
             mtbf_of_share(0.00051, MONTH_S),
             4 * 3600.0,
-            "assumed to fail like a first switch, 0.051 % of which do in a month (Alibaba HPN, from memory, "
+            "assumed to fail like a first switch, 0.051% of which do in a month (Alibaba HPN, from memory, "
             "unconfirmed); 4 h to repair is assumed",
         ),
         "switch": Rate(
             mtbf_of_share(0.00051, MONTH_S),
             4 * 3600.0,
-            "0.051 % of first switches fail in a month (Alibaba HPN, from memory, unconfirmed), and others are taken "
+            "0.051% of first switches fail in a month (Alibaba HPN, from memory, unconfirmed), and others are taken "
             "to be like these; 4 h to repair is assumed",
         ),
     },

@@ -355,7 +355,8 @@ def _kept(
         again = np.where(selective, freed, again)
     full = table.recomputes("full")
     freed = np.where(full, everything - one.entry, freed)
-    return LayerKeeps(everything, everything - freed, np.where(full, freed, again), one.entry)
+    whole_again = freed - framework.compiled * (one.norms + one.activation)
+    return LayerKeeps(everything, everything - freed, np.where(full, whole_again, again), one.entry)
 
 
 def longer_kept(

@@ -161,13 +161,16 @@ def has_dropout(model: TransformerModel) -> bool:
     return model.norm == "layernorm" and model.mlp_bias and not model.gated
 
 
-def widest_gradients(model: TransformerModel, table: ConfigurationTable, fused: Bools) -> Floats:
+def widest_gradients(
+    model: TransformerModel, table: ConfigurationTable, fused: Bools, framework: Framework
+) -> Floats:
     """Return bytes per token of the gradients alive at once in a layer's backward pass, shape (configurations,).
 
     Those of the layer's output and input, and of the widest part between: the inner feed-forward part, or softmax and
-    scores of an attention that is not fused, when what the feed-forward part kept is gone.
+    scores of an attention that is not fused, when what the feed-forward part kept is gone. Compiled code has gradients
+    take the place of what they are of.
     """
-    element, matrices = ELEMENT_BYTES[table.precision], 3 if model.gated else 2
+    element, matrices = ELEMENT_BYTES[table.precision], 1 if framework.compiled else 2 + model.gated
     dense = element * matrices * model.ffn / table.tp
     inner: list[Floats] = [dense]
     if not np.all(fused):

@@ -13,7 +13,7 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import check_known
-from topoopt.catalog import Accelerator
+from topoopt.catalog import Accelerator, find_accelerator
 from topoopt.jobs import TIGHT
 from topoopt.transformers.configuration_table import ConfigurationTable
 
@@ -96,6 +96,9 @@ class Framework:
     gathers : float
         Layers whose weights are gathered to 16 bits at once, while what is outside of layers stays gathered (FSDP); 0
         where whole weights are stored.
+    compiled : bool
+        Whether a compiler gathers matrices one by one, scatters gradients in 16 bits, and has norms and activations
+        computed by the kernels that read them.
     whole_in_pipelines : bool
         Whether stages of a pipeline gather weights once an iteration, and scatter gradients once: in time, traffic and
         memory they are ZeRO 1, whatever is asked for.
@@ -134,6 +137,7 @@ class Framework:
     ends_are_layers: bool = False
     dummy_gradients: bool = False
     gathers: float = 0.0
+    compiled: bool = False
     whole_in_pipelines: bool = False
     every_second_product: bool = False
     offloads: tuple[str, ...] = ()
@@ -167,7 +171,12 @@ def _frameworks() -> Mapping[str, Framework]:
 
 
 FRAMEWORKS: Mapping[str, Framework] = _frameworks()
-"""By name. ``megatron`` is the default."""
+"""By name."""
+
+
+def usual_framework(accelerator: str) -> str:
+    """Return the framework that trains where none is named: ``maxtext`` on TPUs, else ``megatron``."""
+    return "maxtext" if find_accelerator(accelerator).architecture == "TPU" else "megatron"
 
 
 def find_framework(name: str) -> Framework:

@@ -42,6 +42,8 @@ class Moment:
         Of the output layer alone, on the last stage.
     block : float array
         Per token: a block of logits in fp32, where smaller tensors settle in one that the loss has freed.
+    compiled : bool
+        Whether matrices are there only while they are used: those of a layer are gone when the loss has its own.
     """
 
     layer: Floats
@@ -51,6 +53,7 @@ class Moment:
     outside: Floats
     output: Floats
     block: Floats
+    compiled: bool
 
 
 def moment_of(
@@ -66,7 +69,7 @@ def moment_of(
         others = np.where(table.pp > 1, table.global_batch // (table.dp * table.micro_batch) - 1.0, 0.0)
     weights, outside, output = _whole_weights(model, table, framework)
     return Moment(
-        layer=widest_gradients(model, table, fused)
+        layer=widest_gradients(model, table, fused, framework)
         + element * (model.hidden * arriving + context_buffers(model, table)),
         hidden=2 * element * model.hidden,
         logits=(element * (1 + others) + framework.logit_bytes)
@@ -77,6 +80,7 @@ def moment_of(
         outside=outside,
         output=output,
         block=np.asarray(LOSS_BYTES * framework.splits_blocks * model.vocabulary / ranks, np.float64),
+        compiled=framework.compiled,
     )
 
 
@@ -86,6 +90,8 @@ def moment_bytes(moment: Moment, stage: Stage, again: Floats, tokens: Floats) ->
     always = moment.outside + np.where(stage.is_last, moment.output, 0.0)
     loss = logits + np.where(stage.is_last, moment.hidden, 0.0) * tokens
     layer = (again + moment.layer) * tokens
+    if moment.compiled:
+        return logits, np.maximum(loss + always, layer + moment.weights) - logits
     return logits, np.maximum(loss, layer) - logits + always + moment.weights
 
 
@@ -122,6 +128,11 @@ def _whole_weights(
         return weights, outside, output
     whole = layer + (experts.experts / (table.ep * table.etp) if experts else 0.0)
     sharded = table.zero > 2
+    if framework.compiled:
+        matrices, dense = 2 + model.gated, model.hidden * model.ffn / table.tp
+        widest = np.maximum(dense, experts.experts / matrices / (table.ep * table.etp) if experts else 0.0)
+        used = element * (2.0 * sharded + trained)
+        return weights + shared * used * widest, outside, output + shared * (used - element) * table_entries
     if framework.gathers:
         summed = REDUCED_BYTES * _layers_of_a_turn(model, table)
         one = whole * (element * (sharded * framework.gathers + trained) + summed * trained)

@@ -151,14 +151,15 @@ OVERLAPS: Mapping[str, str] = {
 
 
 def without_overlap(calibration: Calibration, names: str | Sequence[str]) -> Calibration:
-    """Return a calibration with which some communication, a list or names with commas, hides behind nothing.
+    """Return a calibration with which some communication, named in a list or with commas, hides behind nothing.
 
     Raises
     ------
     InvalidInput
         For a name that is not in :data:`OVERLAPS`.
     """
-    listed = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
+    texts = [names] if isinstance(names, str) else names
+    listed = [name.strip() for text in texts for name in text.split(",")]
     for name in listed:
         check_known("no_overlap", name, OVERLAPS)
     return replace(calibration, **dict.fromkeys([OVERLAPS[name] for name in listed], 0.0))  # type: ignore[arg-type]
@@ -219,7 +220,7 @@ class Quality:
             return "a guess: no run of this accelerator was fitted"
         few = f", fewer than its {len(PARAMETERS)} parameters" if self.runs < len(PARAMETERS) else ""
         errors = [
-            f"{percent:g} % off {where}"
+            f"{percent:g}% off {where}"
             for percent, where in (
                 (self.held_out_percent, "where runs are held out"),
                 (self.sizes_held_out_percent, "where whole sizes are"),

@@ -1,14 +1,13 @@
-"""The machines of a step time as columns, and how long collectives take in their groups.
+"""Link rates and latencies of machines as columns, and the time of collectives in groups of ranks.
 
-A ring of the ranks inside each server and rings of equal ranks between servers (hierarchical) are pipelined: the
-slower level sets the rate, and the latency is that of the steps of both. The latency of a step inside a server is
-NCCL's (hwLat of Ring/Simple over NVLINK: 3.4 µs, over NET: 14 µs, nccl v2.30 src/graph/tuning.cc, Apache-2.0); beyond a
-few members NCCL takes double binary trees, whose steps grow with the logarithm.
+A hierarchical ring has one ring inside each server and rings of equal ranks between servers. Both levels are pipelined:
+the slower level determines the rate, and the latencies of both add up. Step latencies are NCCL's (hwLat of Ring/Simple:
+3.4 µs over NVLINK, 14 µs over NET; nccl v2.30, src/graph/tuning.cc, Apache-2.0). For larger groups NCCL takes double
+binary trees, whose number of steps grows with the logarithm of the group size.
 
-Chunks of a pipeline cost latency and fill it at the rate of the links. With the best size of chunks a collective of
-latency L and wire time W takes ``L + W + 2·sqrt(L·W)`` (Johnsson and Ho 1989; from memory). NCCL's protocols pass on
-smaller slices: ``L + W + sqrt(L·W)`` predicts 140 published rows of nccl-tests from 64 MiB with a mean error of 7.1 %
-(``benchmarks/data/collectives.csv``); 20 of them are off by more than 15 %.
+A pipelined collective with latency L and wire time W takes ``L + W + 2·sqrt(L·W)`` with the best chunk size (Johnsson
+and Ho 1989; from memory). NCCL forwards smaller slices: ``L + W + sqrt(L·W)`` predicts 140 published rows of nccl-tests
+from 64 MiB with a mean error of 7.1% (``benchmarks/data/collectives.csv``); the error of 20 of them exceeds 15%.
 """
 
 from collections.abc import Sequence
@@ -25,20 +24,20 @@ from topoopt.transformers.system import LARGEST_SERVER, System
 from topoopt.workloads import RING_PASSES, bus_bandwidth_factor
 
 WITH_FLASH_ATTENTION_2 = ("Volta", "Turing", "Ampere", "Ada")
-"""Architectures for which FlashAttention 2 is as good as it gets."""
+"""Architectures for which FlashAttention 2 is the fastest fused attention."""
 BARE_EXPONENTIALS = 0.67
-"""Of the exponentials, what no product hides, in kernels that overlap the two (``benchmarks/attention_kernels.py``)."""
+"""Share of the exponentials that matrix products do not hide in newer kernels (``benchmarks/attention_kernels.py``)."""
 PRODUCTS_OF_AN_EXPONENTIAL = {"Blackwell": 128.0}
-"""By architecture, the head size whose two forward products take as long as one exponential: FLOPs of a multiprocessor
-and clock over its exponentials, over 4. Blackwell has 8,192 and 16 (Zadouri 2026, "FlashAttention-4")."""
+"""Head size whose two forward products take as long as one exponential, per architecture: FLOPs per clock of a
+multiprocessor over 4 times its exponentials. Blackwell has 8,192 and 16 (Zadouri 2026, "FlashAttention-4")."""
 USUAL_PRODUCTS = 64.0
-"""Hopper has 4,096 and 16, Blackwell Ultra 8,192 and 32; others take over what is known of these."""
+"""The same for Hopper (4,096 and 16) and Blackwell Ultra (8,192 and 32); assumed for other architectures."""
 
 
 def exponential_width(architecture: str) -> float:
     """Return the head size whose products take as long as the exponentials that they do not hide.
 
-    In FlashAttention 2 the two wait for each other at any width, which its efficiency says: 0.
+    FlashAttention 2 overlaps neither, which its efficiency accounts for: 0.
 
     Examples
     --------
@@ -52,25 +51,25 @@ def exponential_width(architecture: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """Each a float64 array of shape () for one system or (rows,) for a system per row.
+    """Rates of machines, each a float64 array of shape () for one system or (rows,) for one system per row.
 
     Attributes
     ----------
     peak_flops : array, shape (precisions, ...)
-        By index into :data:`~topoopt.catalog.PRECISIONS`; of a precision that the part lacks, its 16-bit rate.
+        Peak rate by index into :data:`~topoopt.catalog.PRECISIONS`; the 16-bit rate for unsupported precisions.
     memory_bytes_per_s, scale_up_bytes_per_s, network_bytes_per_s : array
-        Of one accelerator, links in one direction.
+        Bandwidth per accelerator; of links, in one direction.
     per_server : array
-        Accelerators that reach each other over the scale-up links.
+        Accelerators per scale-up domain.
     latency_s : array
-        One hop of the network.
+        Latency per hop of the network.
     host_bytes_per_s : array
-        To the memory of the host, each way; NaN where that is not known.
+        Bandwidth to host memory, each way; NaN if unknown.
     newer_kernels : array
-        1 where Megatron's fused attention is newer than PyTorch's, 0 where both are FlashAttention 2: since Hopper it
-        is cuDNN's or FlashAttention 3, which make use of what FlashAttention 2 does not know (Shah 2024, figure 5).
+        1 if Megatron's fused attention is newer than PyTorch's, 0 if both are FlashAttention 2. Since Hopper it is
+        cuDNN's or FlashAttention 3 (Shah 2024, figure 5).
     exponential_width : array
-        Head size whose products take as long in fused attention as the exponentials that they do not hide.
+        Result of :func:`exponential_width`.
     """
 
     peak_flops: Floats
@@ -89,7 +88,7 @@ NETWORK_STEP_S = 14e-6
 
 
 class Links:
-    """Rates and latencies of a machine under a calibration, for the collectives of many configurations."""
+    """Calibrated rates and latencies of the links, for the collectives of many configurations."""
 
     def __init__(
         self, machine: Machine, calibration: Calibration, accelerators: Floats | Ints | None = None
@@ -106,8 +105,8 @@ class Links:
     def members_inside(self, size: Floats, stride: Floats) -> Floats:
         """Return how many of ``size`` ranks, ``stride`` apart, share a server.
 
-        Of groups that would fit into a rack but do not divide it, as 16 ranks do not divide 72, some lie half in one
-        and half in the next, and the others wait for those.
+        Groups that fit into a rack but do not divide it, as 16 ranks do not divide 72, may straddle two racks with one
+        half in each; the other groups wait for those.
         """
         inside: Floats = np.clip(np.floor(self.per_server / stride), 1.0, size)
         if self.accelerators is None or not np.any(self.per_server > LARGEST_SERVER):
@@ -118,7 +117,7 @@ class Links:
         return np.where(straddles, np.maximum(size / 2, 1.0), inside)
 
     def around_s_per_byte(self, size: Floats | float, inside: Floats | float) -> Floats:
-        """Return the time of a byte on its way around a hierarchical ring: that of the slower level."""
+        """Return the time per byte of a hierarchical ring, which is that of its slower level."""
         inner = bus_bandwidth_factor("all-gather", inside) * self.scale_up_s_per_byte
         outer = (size / inside - 1) / size * self.network_s_per_byte
         return np.asarray(np.maximum(inner, outer), np.float64)
@@ -126,12 +125,9 @@ class Links:
     def gather_s(
         self, size: Floats, stride: Floats, size_bytes: Floats, passes: Floats | float = 1.0
     ) -> Floats:
-        """Return the time of an all-gather or a reduce-scatter of ``size_bytes`` in all; 0 for groups of one.
+        """Return the time of an all-gather or a reduce-scatter of ``size_bytes`` in total; 0 for groups of one.
 
-        Parameters
-        ----------
-        passes
-            2 for an AllReduce, which starts once and does both.
+        With 2 ``passes`` it is an AllReduce, which starts once and does both.
         """
         inside = self.members_inside(size, stride)
         steps = self.steps_s(inside, size / inside, self.network_step_s)
@@ -141,7 +137,7 @@ class Links:
     def steps_s(
         self, inside: Floats | float, servers: Floats | float, network_step_s: Floats | float
     ) -> Floats:
-        """Return the latency of the steps of a collective inside servers and between them: of rings or trees."""
+        """Return the latency of the steps inside servers and between them, by a ring or a tree, whichever has fewer."""
         within, between = (np.minimum(count - 1, 2 * np.log2(count)) for count in (inside, servers))
         return np.asarray(SCALE_UP_STEP_S * within + network_step_s * between, np.float64)
 
@@ -153,16 +149,14 @@ class Links:
         messages: Ints | int = 1,
         flat: Bools | bool = False,
     ) -> Floats:
-        """Return the time of an all-gather or a reduce-scatter as NCCL does them: rings of all ranks, never trees.
-
-        The steps that a ring has more than a tree add latency; its links are busy meanwhile.
+        """Return the time of an all-gather or a reduce-scatter by NCCL, which takes rings of all ranks, never trees.
 
         Parameters
         ----------
         messages
-            Collectives that the bytes are sent in.
+            Number of collectives into which the bytes are divided.
         flat
-            Whether there is one ring, which enters a server by one rank's network interface, instead of one for each.
+            Whether there is a single ring, which enters each server through one NIC, instead of one ring per NIC.
         """
         inside = self.members_inside(size, stride)
         servers = size / inside
@@ -178,10 +172,10 @@ class Links:
         return np.where(size > 1, messages * one_s, 0.0)
 
     def ring_s(self, size: Floats, stride: Floats, size_bytes: Floats) -> Floats:
-        """Return the time in which parts of ``size_bytes`` in all go round, from each member to the next at a time.
+        """Return the time of a ring in which each member forwards one part of ``size_bytes`` per hop.
 
-        Every hop is a transfer with a start of its own. Where the ring spans servers, one member of each sends to the
-        next server at a time, over the links that all members of its server have; the hops inside go on meanwhile.
+        Each hop is a transfer with its own start. Between servers one member sends at a time, over the NICs of all
+        members of its server; hops inside servers proceed concurrently.
         """
         inside = self.members_inside(size, stride)
         hop = self.start_s + np.where(size / inside > 1, self.network_step_s, SCALE_UP_STEP_S)
@@ -191,7 +185,7 @@ class Links:
     def _wire(
         self, size: Floats | float, inside: Floats | float, pattern: str
     ) -> tuple[Floats, Floats | float]:
-        """Return the time of a byte that each rank sends, round a ring or to all, and its share on the network."""
+        """Return the time per byte that each rank sends, in a ring or to all ranks, and its share on the network."""
         if pattern == "ring":
             inner, between = np.minimum(inside - 1, 1.0), np.where(size > inside, 1 / inside, 0.0)
         else:
@@ -199,12 +193,9 @@ class Links:
         return np.maximum(inner * self.scale_up_s_per_byte, between * self.network_s_per_byte), between
 
     def beyond_network_s_per_byte(self, size: int, inside: float, pattern: str) -> float:
-        """Return what a byte that each rank sends takes beyond its time on the network at full rate.
+        """Return the time per byte beyond that of the network at full rate.
 
-        Parameters
-        ----------
-        pattern
-            ``ring``, ``all-to-all``, or ``transfer`` to another server.
+        The ``pattern`` is ``ring``, ``all-to-all``, or ``transfer`` to another server.
         """
         full = 1 / float(self.network_bytes_per_s)
         if pattern == "transfer":
@@ -213,27 +204,27 @@ class Links:
         return float(wire - between * full)
 
     def exchange_start_s(self, size: Floats, inside: Floats) -> Floats:
-        """Return the time before the first byte of an all-to-all, of whose ranks so many share a server."""
+        """Return the startup time of an all-to-all with ``inside`` ranks per server."""
         latency = self.start_s + SCALE_UP_STEP_S * (inside - 1) + self.network_step_s * (size > inside)
         return np.asarray(latency, np.float64)
 
     def exchange_s(self, size: Floats, stride: Floats, sent_bytes: Floats) -> Floats:
-        """Return the time of an all-to-all in which each rank sends ``sent_bytes`` over all ranks evenly."""
+        """Return the time of an all-to-all in which each rank sends ``sent_bytes``, evenly divided among the ranks."""
         inside = self.members_inside(size, stride)
         wire, _ = self._wire(size, inside, "all-to-all")
         return np.where(size > 1, self.exchange_start_s(size, inside) + sent_bytes * wire, 0.0)
 
     def transfer_s(self, stride: Floats, size_bytes: Floats) -> Floats:
-        """Return the time of a transfer to the rank ``stride`` further."""
+        """Return the time of a transfer to the rank that is ``stride`` ranks away."""
         near = stride < self.per_server
         rate = np.where(near, self.scale_up_s_per_byte, self.network_s_per_byte)
         return self.start_s + np.where(near, SCALE_UP_STEP_S, self.network_step_s) + size_bytes * rate
 
     def inside_ring_s(self, collective: str, group: ServerGroup, size_bytes: float, count: int) -> float:
-        """Return the seconds of ``count`` ring collectives of ``size_bytes`` of one rank in all, but for the network.
+        """Return the time of ``count`` ring collectives without the network, in seconds.
 
-        The group is known server by server. Left out is what its bytes take on a network at full rate, and the latency
-        of its links.
+        The total is ``size_bytes`` per rank. Excluded are the wire time of the network at full rate and the latency of
+        its links.
         """
         servers, inside = np.float64(len(group.members)), np.float64(group.inside)
         latency = self.start_s + self.steps_s(inside, servers, NETWORK_STEP_S)
@@ -244,18 +235,15 @@ class Links:
         return RING_PASSES[collective] * count * (float(pipelined_s(latency, wire_s)) - network_s)
 
     def starts_s(self, count: int, inside: float = 1.0) -> float:
-        """Return the seconds that starting ``count`` transfers between servers takes, but for their links' latency.
+        """Return the startup time of ``count`` transfers between servers without the latency of the links.
 
-        Parameters
-        ----------
-        inside
-            Ranks of an all-to-all in a server.
+        In an all-to-all ``inside`` ranks share a server.
         """
         return count * (self.start_s + SCALE_UP_STEP_S * (inside - 1) + NETWORK_STEP_S)
 
 
 def pipelined_s(latency_s: Floats | float, wire_s: Floats | float) -> Floats:
-    """Return the time of a collective that is pipelined in chunks, from its latency and its time on the wire.
+    """Return the time of a pipelined collective, from its latency and its wire time.
 
     Examples
     --------
@@ -279,12 +267,12 @@ def stacked_machines(systems: Sequence[System]) -> Machine:
 
 
 def sixteen_bit_flops(accelerator: str) -> float:
-    """Return the dense 16-bit rate of an accelerator: bf16 where it has that, else fp16.
+    """Return the dense 16-bit rate of an accelerator: bf16 if supported, else fp16.
 
     Raises
     ------
     InvalidInput
-        If neither is known, nor of a relative.
+        If neither rate is known, nor that of a related accelerator.
     """
     peaks = peak_rates(accelerator)
     return peaks.get("bf16", peaks.get("fp16", 0.0))

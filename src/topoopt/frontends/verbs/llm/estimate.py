@@ -18,7 +18,13 @@ from topoopt.frontends.verbs.llm.words import (
 from topoopt.frontends.verbs.pricing import cluster_of
 from topoopt.measurements.training import PredictedRuns, predict_runs, read_runs
 from topoopt.schema.words import EstimateWords, checked_arguments, checked_words
-from topoopt.transformers import Estimate, estimate_configuration, named_calibration
+from topoopt.transformers import (
+    Estimate,
+    estimate_configuration,
+    named_calibration,
+    usual_framework,
+    with_least_recomputation,
+)
 
 
 @checked_arguments
@@ -45,8 +51,8 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     --------
     >>> import topoopt
     >>> found = topoopt.llm.estimate("llama3-70b", accelerators=512, tp=8, pp=4)
-    >>> found.configuration.dp, found.fits
-    (16, False)
+    >>> found.configuration.dp, found.fits, found.assumed
+    (16, True, 'recompute full, because without it 97.7 of 79.1 GiB are needed')
     """
     settings = checked_words(words, EstimateWords)
     law, attention = settings["estimator"], settings.get("attention")
@@ -61,15 +67,11 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     configuration = configuration_of(transformer, settings)
     calibration = None if law == "apnet24" else calibration_of(settings, system.accelerator)
     cluster = cluster_of(settings, system, configuration.accelerators)
-    answer = estimate_configuration(
-        transformer,
-        configuration,
-        system,
-        calibration,
-        attention,
-        settings.get("framework", "megatron"),
-        loads_of(transformer, settings),
-    )
+    framework = settings.get("framework", usual_framework(system.accelerator))
+    further = attention, framework, loads_of(transformer, settings)
+    answer = estimate_configuration(transformer, configuration, system, calibration, *further)
+    if "recompute" not in settings and calibration is not None and not answer.fits:
+        answer = with_least_recomputation(answer, further)
     return replace(answer, cluster=cluster)
 
 

@@ -19,6 +19,7 @@ from topoopt.transformers import (
     published_layouts,
     search_configurations,
     usual_batch,
+    usual_framework,
     usual_precision,
 )
 
@@ -103,6 +104,6 @@ def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> Se
         limits,
         words.get("precision") or usual_precision(system.accelerator),
         attention,
-        words["framework"],
+        words.get("framework", usual_framework(system.accelerator)),
         loads_of(transformer, words),
     )

@@ -61,7 +61,7 @@ def traffic(
     settings = checked_words(words, RankTrafficWords)
     check_known("by", by, BY)
     transformer = model_of(model, settings)
-    framework, law = settings["framework"], settings["estimator"]
+    framework, law = settings.get("framework", "megatron"), settings["estimator"]
     check_known("estimator", law, ESTIMATORS)
     software = find_framework(framework)
     table = configuration_table([configuration_of(transformer, settings)])

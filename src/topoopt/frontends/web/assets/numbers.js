@@ -11,7 +11,7 @@ export const rate = written("b/s");
 export const watts = written("W");
 
 export function percent(share) {
-  return share === null || share === undefined ? unknown : `${(100 * share).toFixed(Math.abs(share) < 0.1 ? 1 : 0)} %`;
+  return share === null || share === undefined ? unknown : `${(100 * share).toFixed(Math.abs(share) < 0.1 ? 1 : 0)}%`;
 }
 
 export function element(name, attributes = {}, ...children) {

@@ -72,12 +72,12 @@ export function networkPanel(side, figure, names, paint, hide) {
       for (let hop = 1; hop < path.length; hop += 1) shown.lit.push([path[hop - 1], path[hop], weight, hop === 1]);
       shown.near.push(...path.slice(1, -1));
       element("br", "", text);
-      element("span", `${path.map(called).join(" → ")}${weight < 1 ? ` (${Math.round(weight * 100)} %)` : ""}`, text);
+      element("span", `${path.map(called).join(" → ")}${weight < 1 ? ` (${Math.round(weight * 100)}%)` : ""}`, text);
     }
     const rest = 100 - found.reduce((sum, [weight]) => sum + Math.round(weight * 100), 0);
     if (rest >= 2) {
       element("br", "", text);
-      element("span", `and by smaller shares ${rest} %`, text);
+      element("span", `and by smaller shares ${rest}%`, text);
     }
     return shown;
   }

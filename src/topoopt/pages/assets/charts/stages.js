@@ -29,7 +29,7 @@ export function drawStages(place, svg, figure, state, width) {
     shape("rect", { x: x + 12, y: foot_, width: full, height: 7, rx: 3.5, class: "meter" }, svg);
     shape("rect", { x: x + 12, y: foot_, width: Math.max(full * part, 3), height: 7, rx: 3.5, class: "meter full" }, svg);
     return {
-      x: x + wide / 2, y: y + 10, lines: [box.name, ...box.lines, `${said(box.busy_s, "s")} a micro-batch, ${Math.round(part * 100)} % of the slowest stage`],
+      x: x + wide / 2, y: y + 10, lines: [box.name, ...box.lines, `${said(box.busy_s, "s")} a micro-batch, ${Math.round(part * 100)}% of the slowest stage`],
       mark: (layer) => shape("rect", { x, y, width: wide, height: tall - 4, rx: 8, class: "outline" }, layer), box: [x, y],
     };
   });
