@@ -1,6 +1,5 @@
 """The state of a cluster between two events: jobs to come, queued and running, and the plans that they have."""
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -8,7 +7,7 @@ from functools import lru_cache
 from topoopt.catalog import Sizing
 from topoopt.clusters.job_shape import KEPT, JobShape, shape_job
 from topoopt.clusters.pace import IterationTimes, JobPlan, PlacedJob
-from topoopt.clusters.result import IterationTime, JobRecord, ServedRecord
+from topoopt.clusters.result import ServedRecord
 from topoopt.clusters.served_job import (
     WatchedSends,
     cycle_s,
@@ -19,7 +18,7 @@ from topoopt.clusters.served_job import (
 from topoopt.clusters.served_model import serving_of_text
 from topoopt.clusters.settings import Planning
 from topoopt.clusters.shards import Shard, Shards
-from topoopt.clusters.statistics import distribution
+from topoopt.clusters.statistics import CountedJob
 from topoopt.clusters.trace import TraceJob
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.pricing import pricing_of
@@ -60,27 +59,17 @@ class Prepared:
 MakePlan = Callable[[JobShape], JobPlan]
 
 
-class ActiveJob:
+class ActiveJob(CountedJob):
     """A job from when it has servers until it ends.
 
     Attributes
     ----------
-    index : int
-        In order of arrival.
     servers : tuple of int
         At present, in the order of the job's own.
     ready_s : float
         When its wiring is (or was) ready.
     running : bool
         Whether it iterates.
-    done : float
-        Iterations done, counted on as many servers as the trace asks for.
-    end_s : float
-        When it ends if iterations go on to take as long as now.
-    weights : mapping from seconds to iterations
-        How many iterations took how long.
-    alone_s : float
-        All iterations, as they would have been with nobody else on the same servers.
     sends : WatchedSends
         Of a served model.
     stretch : float
@@ -88,21 +77,14 @@ class ActiveJob:
     """
 
     def __init__(self, index: int, prepared: Prepared, shard: Shard, now_s: float, ready_s: float) -> None:
-        self.index = index
-        self.job: TraceJob = prepared.job
+        super().__init__(index, prepared.job)
         self.plans: Mapping[int, JobPlan] = prepared.plans
-        self.servers = shard.servers
-        self.ready_s, self.end_s = ready_s, float("inf")
-        self.running, self.done = False, 0.0
-        self.weights: defaultdict[float, float] = defaultdict(float)
-        self.sends = WatchedSends()
-        self.run_s, self.alone_s, self.iterations, self.stretch = 0.0, 0.0, 0.0, 1.0
+        self.servers, self.ready_s = shard.servers, ready_s
+        self.running, self.sends, self.stretch = False, WatchedSends(), 1.0
         self.times: IterationTimes = self.plan.alone
-        self._work = prepared.work
-        self._since_s = now_s
-        self._rewiring_s, self._moves = ready_s - now_s, shard.moves
+        self._work, self._since_s = prepared.work, now_s
+        self._stopped_s, self.moves = ready_s - now_s, shard.moves
         self._first_servers, self._assigned_s, self._start_s = shard.servers, now_s, ready_s
-        self._resizes: list[tuple[float, int]] = []
 
     @property
     def plan(self) -> JobPlan:
@@ -131,8 +113,8 @@ class ActiveJob:
     def resize(self, shard: Shard, now_s: float, ready_s: float) -> None:
         """Go on with another shard once it is ready."""
         self.servers, self.ready_s = shard.servers, ready_s
-        self._rewiring_s += ready_s - now_s
-        self._moves += shard.moves
+        self._stopped_s += ready_s - now_s
+        self.moves += shard.moves
         self._resizes.append((now_s, len(shard.servers)))
 
     def advance(self, now_s: float) -> None:
@@ -170,30 +152,8 @@ class ActiveJob:
         self.end_s = now_s + self.left_s(times.mean_s, len(self.servers))
 
     @property
-    def mean_s(self) -> float:
-        """Mean iteration time until now."""
-        return self.run_s / self.iterations
-
-    def record(self) -> JobRecord:
-        """Return what became of it, once it has ended."""
-        arrival_s = self.job.arrival_s
-        return JobRecord(
-            self.job.job,
-            self.job.model,
-            self._first_servers,
-            arrival_s,
-            self._start_s,
-            self.end_s,
-            self._assigned_s - arrival_s,
-            self._rewiring_s,
-            self.end_s - arrival_s,
-            self._work,
-            IterationTime(self.mean_s, distribution(list(self.weights), list(self.weights.values())).p99),
-            self._moves,
-            tuple(self._resizes),
-            self._served() if self.job.serving else None,
-            None if self.job.serving else self.alone_s / self.iterations,
-        )
+    def _counted(self) -> float:
+        return self._work
 
     def _served(self) -> ServedRecord:
         words = serving_of_text(self.job.serving, "serving")

@@ -1,42 +1,83 @@
 """Statistics of all jobs of a trace on one fabric: means, quantiles and totals."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
 from topoopt.catalog import NetworkRow
-from topoopt.clusters.result import Distribution, FabricRun, JobRecord
+from topoopt.clusters.result import Distribution, FabricRun, IterationTime, JobRecord, ServedRecord
 from topoopt.clusters.trace import TraceJob
 
 
-class EndedJob(Protocol):
-    """A job that has ended, on servers of its own or on single workers."""
+class CountedJob:
+    """A job from when it comes until it ends, on servers of its own or on single workers: what is counted of it.
 
-    index: int
-    job: TraceJob
-    iterations: float
+    Attributes
+    ----------
+    index : int
+        In order of arrival.
+    end_s : float
+        When it ends if iterations go on to take as long as now; infinite until that is known.
+    weights : mapping from seconds to iterations
+        How many iterations took how long.
+    run_s, alone_s : float
+        All iterations, and what they would have taken on the same servers with nobody else.
+    done : float
+        Iterations done, counted on as many servers as the trace asks for.
+    moves : int
+        Fibers or workers moved for it.
+    """
 
-    @property
-    def weights(self) -> Mapping[float, float]:
-        """How many iterations took how many seconds."""
-        ...
+    def __init__(self, index: int, job: TraceJob) -> None:
+        self.index, self.job, self.end_s = index, job, float("inf")
+        self.weights: defaultdict[float, float] = defaultdict(float)
+        self.done, self.iterations, self.run_s, self.alone_s = 0.0, 0.0, 0.0, 0.0
+        self.moves, self._stopped_s = 0, 0.0
+        self._first_servers: tuple[int, ...] = ()
+        self._assigned_s = self._start_s = job.arrival_s
+        self._resizes: list[tuple[float, int]] = []
 
     @property
     def mean_s(self) -> float:
-        """Mean iteration time."""
-        ...
+        """Mean iteration time until now."""
+        return self.run_s / self.iterations
 
     def record(self) -> JobRecord:
-        """Return what became of it."""
-        ...
+        """Return what became of it, once it has ended."""
+        arrival_s = self.job.arrival_s
+        return JobRecord(
+            self.job.job,
+            self.job.model,
+            self._first_servers,
+            arrival_s,
+            self._start_s,
+            self.end_s,
+            self._assigned_s - arrival_s,
+            self._stopped_s,
+            self.end_s - arrival_s,
+            self._counted,
+            IterationTime(self.mean_s, distribution(list(self.weights), list(self.weights.values())).p99),
+            self.moves,
+            tuple(self._resizes),
+            self._served() if self.job.serving else None,
+            None if self.job.serving else self.alone_s / self.iterations,
+        )
+
+    @property
+    def _counted(self) -> float:
+        """Iterations of the record."""
+        return self.iterations
+
+    def _served(self) -> ServedRecord:
+        raise NotImplementedError
 
 
 def fabric_run(
     fabric: NetworkRow,
-    ended: Sequence[EndedJob],
+    ended: Sequence[CountedJob],
     changes: Sequence[tuple[float, int, int]],
     *,
     servers: int,
@@ -75,7 +116,7 @@ def fabric_run(
     )
 
 
-def iteration_times(jobs: Sequence[EndedJob], weighting: str) -> Distribution:
+def iteration_times(jobs: Sequence[CountedJob], weighting: str) -> Distribution:
     """Return the distribution of iteration times of all jobs together; those of served models are none.
 
     With ``jobs`` every job counts the same, and so does every iteration of one job; the mean is then the mean of the

@@ -115,14 +115,14 @@ def network_caveats(plan: Plan) -> list[str]:
     if found.exposed_communication_s > found.compute_time_s:
         sentences.append(
             f"Communication that nothing hides takes {format_time(found.exposed_communication_s)}, computation "
-            f"{format_time(found.compute_time_s)}: more bandwidth a server (--degree, --bandwidth) matters more "
+            f"{format_time(found.compute_time_s)}: more bandwidth a server matters more "
             "than the fabric."
         )
     servers_usd = plan.job.cluster.servers * (plan.terms.server.usd or 0.0) if plan.terms else 0.0
     if usd is not None and usd < LEAST_OF_SERVERS * servers_usd:
         sentences.append(
             f"The network costs {usd / servers_usd:.1%} of its servers: check that {plan.job.cluster.degree} × "
-            f"{format_bandwidth(plan.job.cluster.link_bandwidth_bps)} a server is meant (--degree, --bandwidth)."
+            f"{format_bandwidth(plan.job.cluster.link_bandwidth_bps)} a server is meant."
         )
     return sentences
 

@@ -1,19 +1,19 @@
 """A job that has come: its workers, how far it is, and how long its iterations took."""
 
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
-from topoopt.clusters.result import IterationTime, JobRecord, ServedRecord
+from topoopt.clusters.result import ServedRecord
 from topoopt.clusters.schedulers.scheduler import Claim
 from topoopt.clusters.scheduling.iterations import Iterating, Timetable, undisturbed
 from topoopt.clusters.scheduling.model_workers import PlacedWorkers, WorkerJob
 from topoopt.clusters.scheduling.network import ScheduleSettings
 from topoopt.clusters.served_job import sends_time
-from topoopt.clusters.statistics import distribution
+from topoopt.clusters.statistics import CountedJob
 from topoopt.clusters.trace import TraceJob
 
 TIME_DIGITS = 6
@@ -22,13 +22,11 @@ WHOLE = 1e-6
 """A part of an iteration that is not worth another one."""
 
 
-class RunningJob:
+class RunningJob(CountedJob):
     """A job from when it comes until it ends.
 
     Attributes
     ----------
-    index : int
-        In order of arrival.
     placed : PlacedWorkers or None
         Where it runs; None while it waits.
     next_start_s : float
@@ -36,10 +34,6 @@ class RunningJob:
     end_s : float
         When its last iteration is over; infinite until that is simulated. A served model goes when it has stayed for
         as long as the trace says, whatever its sends take.
-    weights : mapping from seconds to iterations
-        How many iterations took how long.
-    run_s, alone_s : float
-        All iterations, and what they would have taken on the same workers with links of their own.
     marks : float
         Packets with an ECN mark, estimated.
     """
@@ -47,23 +41,18 @@ class RunningJob:
     def __init__(
         self, index: int, job: TraceJob, shape_on: Callable[[int], WorkerJob], settings: ScheduleSettings
     ) -> None:
-        self.index, self.job, self.shape_on = index, job, shape_on
+        super().__init__(index, job)
+        self.shape_on = shape_on
         self._noise_scale = settings.noise_scale
         self._late = _drawn(settings.seed, job.job) if settings.staggered and not job.serving else 0.0
         self.placed: PlacedWorkers | None = None
-        self.next_start_s, self.end_s = job.arrival_s, float("inf")
-        self.weights: defaultdict[float, float] = defaultdict(float)
-        self.done, self.iterations, self.run_s, self.marks = 0.0, 0.0, 0.0, 0.0
-        self.pace, self.slot_s, self.alone_s = 1.0, 0.0, 0.0
+        self.next_start_s = job.arrival_s
+        self.pace, self.slot_s, self.marks = 1.0, 0.0, 0.0
         self.group: int | None = None
         self.work = job.iterations or max(
             job.duration_s / shape_on(job.servers).profile.iteration_time_s, 1.0
         )
-        self._first_servers: tuple[int, ...] = ()
-        self._assigned_s = self._start_s = job.arrival_s
-        self._restarting_s = self._waiting_s = 0.0
-        self._resizes: list[tuple[float, int]] = []
-        self.moves = 0
+        self._waiting_s = 0.0
 
     @property
     def servers(self) -> tuple[int, ...]:
@@ -144,7 +133,7 @@ class RunningJob:
             self._first_servers, self._assigned_s, self._start_s = placed.servers, now_s, self.next_start_s
             return
         self.next_start_s += restart_s
-        self._restarting_s += restart_s
+        self._stopped_s += restart_s
         self.moves += len(set(placed.servers).difference(before))
         if len(placed.servers) != len(before):
             self._resizes.append((now_s, len(placed.servers)))
@@ -189,32 +178,6 @@ class RunningJob:
             0.0,
         )
         self.advance(undisturbed(self.next_start_s, shape.profile.iteration_time_s), float("inf"))
-
-    @property
-    def mean_s(self) -> float:
-        """Mean iteration time."""
-        return self.run_s / self.iterations
-
-    def record(self) -> JobRecord:
-        """Return what became of it, once it has ended."""
-        arrival_s = self.job.arrival_s
-        return JobRecord(
-            self.job.job,
-            self.job.model,
-            self._first_servers,
-            arrival_s,
-            self._start_s,
-            self.end_s,
-            self._assigned_s - arrival_s,
-            self._restarting_s,
-            self.end_s - arrival_s,
-            self.iterations,
-            IterationTime(self.mean_s, distribution(list(self.weights), list(self.weights.values())).p99),
-            self.moves,
-            tuple(self._resizes),
-            self._served() if self.job.serving else None,
-            None if self.job.serving else self.alone_s / self.iterations,
-        )
 
     def _served(self) -> ServedRecord:
         """Return how much longer what a served model sends in a while takes than that while."""

@@ -33,15 +33,13 @@ class PricingWords(PriceListWords, total=False):
 
 
 @panel("What it costs to own and to train")
-class RunningWords(TypedDict, total=False):
-    """Network, servers and what running them takes over years."""
+class YearsWords(TypedDict, total=False):
+    """What owning servers and a network takes over years."""
 
     years: Annotated[float, Word("N")]
     """Over which everything is paid for; 5."""
     electricity_price: Annotated[float, Word("USD")]
     """Of a kilowatt-hour; 0.0872, US industry in 2025."""
-    power_usage_effectiveness: Annotated[float, Word("RATIO", names=("pue",))]
-    """Watts of the building for a watt of the parts; 1.58, the average of 2023."""
     utilization: Annotated[float, Word("SHARE")]
     """Of the hours in which the cluster trains; 0.8, assumed."""
     interest: Annotated[float, Word("SHARE")]
@@ -56,6 +54,14 @@ class RunningWords(TypedDict, total=False):
     """Price of the storage that goes with it; left out if not given."""
     server_price: Annotated[Amount, Word("USD|low|typical|high")]
     """Of a server with its accelerators, without the network; typical of the catalogue (topoopt hardware servers)."""
+
+
+@panel("What it costs to own and to train")
+class RunningWords(YearsWords, total=False):
+    """The same, and what the machines draw."""
+
+    power_usage_effectiveness: Annotated[float, Word("RATIO", names=("pue",))]
+    """Watts of the building for a watt of the parts; 1.58, the average of 2023."""
     server_power: Annotated[float, Word("WATTS")]
     """That a server draws while it trains; 82% of its rating."""
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypedDict
 
 from topoopt.schema.words.arguments import Amount, File, Rate, Switch, Time, Word, panel
-from topoopt.schema.words.cost import OwnershipWords, PricingWords
+from topoopt.schema.words.cost import OwnershipWords, PricingWords, YearsWords
 from topoopt.schema.words.transformer import TrainingWords
 
 
 @panel("The question that the page opens with")
-class QuestionWords(TypedDict, total=False):
+class QuestionWords(YearsWords, total=False):
     """What a page of the studio asks; what is not given is as the page has it."""
 
     servers: Annotated[int, Word("N", 128)]
@@ -33,24 +33,6 @@ class QuestionWords(TypedDict, total=False):
     """Price list, such as 2025; 2026 if not given."""
     link_technology: Annotated[str, Word("KIND")]
     """pluggable, linear, co-packaged or copper; pluggable."""
-    years: Annotated[float, Word("N")]
-    """Over which everything is paid for; 5."""
-    utilization: Annotated[float, Word("SHARE")]
-    """Of the hours in which the cluster trains; 0.8."""
-    electricity_price: Annotated[float, Word("USD")]
-    """Of a kilowatt-hour; 0.0872."""
-    interest: Annotated[float, Word("SHARE")]
-    """Cost of capital a year; 0.1."""
-    colocation: Annotated[float, Word("USD")]
-    """Of the building for a kilowatt and month; 184."""
-    maintenance: Annotated[float, Word("SHARE")]
-    """Repairs and support a year, of all prices; 0.048."""
-    staff: Annotated[float, Word("USD")]
-    """Of those who run it, a year; left out if not given."""
-    storage: Annotated[float, Word("USD")]
-    """Price of the storage that goes with it; left out if not given."""
-    server_price: Annotated[Amount, Word("USD|low|typical|high")]
-    """Of a server with its accelerators, without the network; typical of the catalogue."""
 
 
 @panel("Where it listens")
