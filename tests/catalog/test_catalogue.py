@@ -24,6 +24,20 @@ def test_every_row_says_where_it_comes_from(name: str) -> None:
         assert row.quality
 
 
+def test_products_stand_behind_their_technologies_and_say_what_they_are() -> None:
+    rows = optical_switches(products=True)
+    technologies, products = rows[:8], rows[8:]
+    assert technologies == optical_switches()
+    assert len(products) >= 12
+    assert all(row.technology != row.name for row in products)
+    for row in products:
+        low, high = row.insertion_loss_db or (0.0, 0.0)
+        assert 0 <= low <= high
+        assert row.outage_s == row.reconfiguration_s + (row.relock_s or 0)
+    palomar = find_optical_switch("Google-Palomar")
+    assert (palomar.ports, palomar.technology, palomar.watts) == (136, "3d-mems", 108)
+
+
 @pytest.mark.parametrize("name", [name for name in CATALOGUES if name != "efficiency"])
 def test_names_in_a_table_are_unique(name: str) -> None:
     names = [row.name for row in catalogue(name) if hasattr(row, "name")]

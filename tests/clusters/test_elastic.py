@@ -7,6 +7,10 @@ from hypothesis import strategies as st
 from tests.clusters.conftest import LOOK_AHEAD, OCS, by_hand
 from topoopt.catalog import ClusterSpec
 from topoopt.clusters import ClusterSettings, CourseFabric, JobRecord, Trace, TraceJob, run_course
+from topoopt.clusters.shards import ocs_switching
+
+OPTICS = {"piezo": 0.025, "polatis-576": 0.047 + 5.67, "google-palomar": 0.003}
+"""Seconds without traffic; of Google's own links nobody says how long they take."""
 
 
 def elastic(
@@ -33,6 +37,11 @@ def test_a_job_pauses_while_optical_switches_change() -> None:
     assert found["b"].start_s == 10.5
     assert [size for _, size in found["a"].resizes] == [4, 8]
     assert found["a"].rewiring_s == pytest.approx(1.5)  # at the start, for shrinking, for growing
+
+
+def test_circuits_of_a_product_carry_traffic_once_its_links_are_up_again() -> None:
+    of = {name: ocs_switching(ClusterSettings(ClusterSpec(8, 2, 100e9), ocs=name)) for name in OPTICS}
+    assert {name: rules.change_s for name, rules in of.items()} == pytest.approx(OPTICS)
 
 
 def test_a_job_starts_smaller_rather_than_wait_and_larger_than_asked_where_there_is_room() -> None:

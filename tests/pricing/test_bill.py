@@ -276,3 +276,36 @@ def test_mixnet_is_a_fat_tree_of_some_interfaces_and_circuit_ports_for_the_other
     assert both.note.startswith("2 of 8 interfaces on a full-bisection fat-tree")
     with pytest.raises(InvalidInput, match=r"electrical_interfaces must be 1\.\.7 of 8 interfaces, got 8"):
         bill_of_materials("mixnet", 16, 8, 100e9, PRICES, None, FabricOptions(electrical_interfaces=8))
+
+
+def test_a_product_is_priced_as_its_technology_and_draws_its_own_watts() -> None:
+    lists = find_prices("2026"), Accounting()
+    bills = {
+        name: bill_of_materials("topoopt-ocs", 128, 4, 100e9, *lists, FabricOptions(technology=name))
+        for name in ("piezo", "polatis-384", "polatis-576", "coherent-320", "manual-panel", "plzt")
+    }
+    ports = {name: next(row for row in bill.lines if "port" in row.item) for name, bill in bills.items()}
+    assert [(row.item, row.unit_usd, row.name) for row in ports.values()] == [
+        ("piezo_port", 520, ""),
+        ("piezo_port", 520, "polatis-384"),
+        ("piezo_port", 520, "polatis-576"),
+        ("liquid_crystal_port", 1040, "coherent-320"),
+        ("ocs_port", 520, ""),  # circuits are no panels
+        ("ocs_port", 520, ""),
+    ]
+    assert ports["polatis-384"].unit_w == pytest.approx(100 / 384)
+    assert ports["polatis-576"].unit_w == ports["piezo"].unit_w == 0.26  # of that size nobody says it
+    own = bill_of_materials("topoopt", 128, 4, 100e9, *lists, FabricOptions(technology="manual-panel"))
+    panel = next(row for row in own.lines if row.item == "manual_panel_port")
+    assert (panel.part.words, panel.unit_usd) == ("manual_panel_port manual-panel", 5)
+
+
+@pytest.mark.parametrize(
+    "item", ["patch_panel_port", "manual_panel_port", "ocs_port", "mems_port", "piezo_port"]
+)
+def test_ranges_of_optical_ports_hold_the_listed_price(item: str) -> None:
+    (row,) = [row for row in find_prices("2026").rows if row.item == item]
+    assert row.low is not None
+    assert row.high is not None
+    assert row.low <= row.value <= row.high
+    assert row.source

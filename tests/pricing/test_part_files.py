@@ -120,7 +120,7 @@ def test_a_switch_has_a_price_by_its_name(tmp_path: Path) -> None:
     [
         (
             "item,bandwidth_gbps,usd\nnick,100,5\n",
-            'row 1: item: unknown name "nick"; did you mean nic? A row without an item is told all 15 names',
+            'row 1: item: unknown name "nick"; did you mean nic? A row without an item is told all 18 names',
         ),
         ("item,bandwidth_gbps,usd\nnic,100,-5\n", 'row 1: usd: expected a number >= 0, got "-5"'),
         ("item,bandwidth_gbps,usd\nnic,100,\n", 'row 1: missing key "usd": expected a number >= 0'),
@@ -146,7 +146,7 @@ def test_a_bad_row_is_one_line_with_its_number(tmp_path: Path, text: str, messag
 def test_a_price_that_stands_twice_and_an_unknown_list_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("item,bandwidth_gbps,usd\nnic,100,5\nnic,100,6\n")
-    with pytest.raises(InvalidInput, match="nic at 100 Gb/s stands twice"):
+    with pytest.raises(InvalidInput, match="nic of 100 Gb/s stands twice"):
         find_prices(str(path))
     with pytest.raises(InvalidInput, match='prices: unknown name "2023"; did you mean'):
         find_prices("2023")

@@ -93,7 +93,7 @@ def test_a_bad_row_is_one_line_with_its_number(tmp_path: Path, text: str, messag
 def test_a_figure_that_stands_twice_and_an_unknown_table_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "watts.csv"
     path.write_text("item,bandwidth_gbps,watts\nnic,100,5\nnic,100,6\n")
-    with pytest.raises(InvalidInput, match="nic at 100 Gb/s stands twice"):
+    with pytest.raises(InvalidInput, match="nic of 100 Gb/s stands twice"):
         find_power(str(path))
     with pytest.raises(InvalidInput, match='power: unknown name "tipical"; did you mean typical'):
         find_power("tipical")

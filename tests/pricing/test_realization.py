@@ -69,6 +69,19 @@ def test_the_light_that_is_left_is_the_budget_less_the_worst_connection() -> Non
     )
 
 
+def test_a_product_has_its_own_ports_and_light() -> None:
+    (mirrors,) = realize("topoopt-ocs", 320, 4, 100e9, Cabling(technology="lumentum-r300")).optical
+    assert (mirrors.largest, mirrors.loss_db, mirrors.fits) == (300, (1.5, 1.5), False)
+    halves = realize("topoopt-ocs", 320, 4, 100e9, Cabling(shards=2, technology="Lumentum-R300"))
+    assert (halves.optical[0].technology, halves.optical[0].count, halves.problems) == (
+        "lumentum-r300",
+        8,
+        (),
+    )
+    (robots,) = realize("topoopt", 128, 4, 100e9, Cabling(technology="telescent-g5")).optical
+    assert robots.count == 8  # a panel, and its spare
+
+
 def test_what_no_source_says_is_said_not_to_be_known() -> None:
     piezo = realize("topoopt-ocs", 400, 4, 100e9)
     assert piezo.margin_db is None

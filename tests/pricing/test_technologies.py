@@ -37,7 +37,14 @@ def test_ports_of_all_interfaces_are_priced_where_a_list_prices_them() -> None:
     }
     assert usd["patch-panel"] == 512 * 100
     assert usd["3d-mems"] == usd["piezo"] == 512 * 520
-    assert usd["silicon-photonics"] is None
+    assert usd["plzt"] is None
+
+
+def test_each_technology_that_is_sold_has_a_price_of_its_own_in_the_list_of_2026() -> None:
+    rows = technology_rows(128, 4, 1e11, find_prices("2026"), average_hops=2)
+    usd = {row.choice.technology.name: row.cost_usd for row in rows}
+    assert usd["silicon-photonics"] == 512 * 300
+    assert usd["2d-mems"] is None
 
 
 def test_a_technology_that_loses_more_light_than_there_is_does_not_suit() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
@@ -27,16 +28,8 @@ from topoopt.catalog.parts import (
     transceivers,
 )
 
-CatalogueRow = (
-    Accelerator
-    | AcceleratorServer
-    | Nic
-    | Transceiver
-    | CopperCable
-    | PacketSwitch
-    | OpticalSwitch
-    | EfficiencyRow
-)
+NetworkPart = Nic | Transceiver | CopperCable | PacketSwitch | OpticalSwitch
+CatalogueRow = Accelerator | AcceleratorServer | NetworkPart | EfficiencyRow
 
 CATALOGUES: Mapping[str, Callable[[], tuple[CatalogueRow, ...]]] = {
     "accelerators": accelerators,
@@ -45,7 +38,7 @@ CATALOGUES: Mapping[str, Callable[[], tuple[CatalogueRow, ...]]] = {
     "transceivers": transceivers,
     "copper-cables": copper_cables,
     "switches": packet_switches,
-    "optical-switches": optical_switches,
+    "optical-switches": partial(optical_switches, products=True),
     "efficiency": efficiency_table,
 }
 """The tables of the catalogue by name; each row is a dataclass with ``quality`` and ``source``."""

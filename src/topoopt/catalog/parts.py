@@ -110,28 +110,41 @@ class CopperCable:
 
 @dataclass(frozen=True, slots=True)
 class OpticalSwitch:
-    """One optical switching technology.
+    """One optical switching technology, or a product of one.
 
     Attributes
     ----------
+    technology : str
+        Technology of a product; a technology has its own name here.
     ports : int
         Fiber pairs of the largest device.
     reconfiguration_s : float
         Time to change its wiring; its ports carry nothing meanwhile.
     fiber_move_s : float or None
         Time to move one fiber, where they are moved one after the other; None where all are switched at once.
+    relock_s : float or None
+        Time until links carry traffic once their light is back; None where it is not known.
     insertion_loss_db : (float, float) or None
         Lowest and highest loss of a connection; None where the sources give none.
+    watts : float or None
     """
 
     name: str
+    technology: str
     ports: int
     reconfiguration_s: float
     fiber_move_s: float | None
+    relock_s: float | None
     insertion_loss_db: tuple[float, float] | None
+    watts: float | None
     quality: str
     source: str
     note: str = ""
+
+    @property
+    def outage_s(self) -> float:
+        """Time for which links carry nothing: its reconfiguration, and the relock where that is known."""
+        return self.reconfiguration_s + (self.relock_s or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,15 +172,16 @@ class OpticalChoice:
 
 
 @cache
-def optical_switches() -> tuple[OpticalSwitch, ...]:
-    """Return every technology of the catalogue, slowest first."""
+def optical_switches(products: bool = False) -> tuple[OpticalSwitch, ...]:
+    """Return every technology of the catalogue, slowest first; with ``products`` their products behind them, too."""
     rows = read_nouns(OpticalSwitch, "optical_switches", insertion_loss_db=_losses)
-    return tuple(sorted(rows, key=lambda row: -row.reconfiguration_s))
+    some = [row for row in rows if products or row.name == row.technology]
+    return tuple(sorted(some, key=lambda row: (row.name != row.technology, -row.reconfiguration_s)))
 
 
 def find_optical_switch(name: str) -> OpticalSwitch:
-    """Return the technology with this name; an unknown one is an :class:`InvalidInput` with the nearest."""
-    by_name = {row.name: row for row in optical_switches()}
+    """Return the technology or product with this name; an unknown one is an :class:`InvalidInput` with the nearest."""
+    by_name = {row.name: row for row in optical_switches(products=True)}
     check_known("optical switch", name.lower(), by_name)
     return by_name[name.lower()]
 
@@ -249,9 +263,9 @@ def _check_break_even(reconfiguration_s: float, hops: float) -> None:
 
 def _choice(row: OpticalSwitch, servers: int, interval_s: float, overhead: float) -> OpticalChoice:
     # One interval holds one rewiring and then traffic; where rewiring takes longer there is no time for traffic.
-    duty = max(0.0, 1.0 - row.reconfiguration_s / interval_s)
+    duty = max(0.0, 1.0 - row.outage_s / interval_s)
     fits = servers <= row.ports
-    break_even_s = row.reconfiguration_s / overhead
+    break_even_s = row.outage_s / overhead
     return OpticalChoice(row, fits, duty, break_even_s, fits and interval_s >= break_even_s)
 
 

@@ -330,9 +330,7 @@ def panel_switching(settings: ClusterSettings) -> Switching:
 
 def ocs_switching(settings: ClusterSettings) -> Switching:
     """Return the rules of optical circuit switches: one plane, rewired at once."""
-    return Switching(
-        settings.ocs, 1, 0.0, 1, find_optical_switch(settings.ocs).reconfiguration_s, elastic=True
-    )
+    return Switching(settings.ocs, 1, 0.0, 1, find_optical_switch(settings.ocs).outage_s, elastic=True)
 
 
 def servers_of_panels(technology: str, servers: int, largest: int, interfaces_per_panel: int = 1) -> int:

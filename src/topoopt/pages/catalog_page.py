@@ -35,6 +35,7 @@ HIDDEN = {
     "scale_up_link",
     "nic_bandwidth_bps",
     "host_interface",
+    "fiber_move_s",
     "chip",
 }
 """Columns that only JSON has room for."""

@@ -46,14 +46,17 @@ ITEMS = {
     "co_packaged_port": "co-packaged optics of a port",
     "breakout_cable": "breakout cable",
     "patch_panel_port": "port of a patch panel",
+    "manual_panel_port": "port of a manual patch panel",
     "ocs_port": "port of an optical circuit switch",
     "mems_port": "port of a circuit switch of mirrors",
     "piezo_port": "port of a piezo circuit switch",
+    "liquid_crystal_port": "port of a circuit switch of liquid crystal",
+    "silicon_photonics_port": "port of a circuit switch of silicon photonics",
     "optical_switch_1x2": "1×2 optical switch",
     "fiber_m": "fiber",
 }
-PORTS_OF = {"electrical_port": "port", "co_packaged_port": "optics of a port"}
-"""The same of a switch that is named."""
+PORTS_OF = {"co_packaged_port": "optics of a port"}
+"""The same of a switch that is named; all others are ports."""
 MILLION = 1e6
 SAMPLES = ((1.0, "1 sample"), (1e3, "1 k samples"), (1e6, "1 M samples"), (1e9, "1 G samples"))
 """How many samples are priced together, and how that is written."""
@@ -303,7 +306,9 @@ def _part(line: BillLine) -> str:
     if line.name:
         if line.item == "nic":
             return f"{ITEMS[line.item]}{speed}, {line.name}"
-        return f"{PORTS_OF.get(line.item, line.item)}{speed} of {line.name}" if speed else line.name
+        return (
+            line.name if line.item == "switch" else f"{PORTS_OF.get(line.item, 'port')}{speed} of {line.name}"
+        )
     return ITEMS[line.item] + speed
 
 

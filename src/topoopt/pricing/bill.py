@@ -8,7 +8,7 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
-from topoopt.catalog import NETWORKS, packet_switches
+from topoopt.catalog import NETWORKS, find_optical_switch, packet_switches
 from topoopt.pricing.fabric_options import CO_PACKAGED, COPPER, PLUGGABLE, Accounting, FabricOptions
 from topoopt.pricing.fabric_price import price_of_fabric
 from topoopt.pricing.part_counts import Buying, Interfaces
@@ -312,7 +312,11 @@ def price_range(prices: PartTable, part: Part, sold: bool = False) -> tuple[floa
 
 
 def _watts(part: Part, power: PartTable) -> float | None:
-    """Return the watts of a part; a switch that has no row of its own draws what its ports do."""
+    """Return the watts of a part: an optical product's own; a switch without a row draws what its ports do."""
+    if part.name and part.item != "switch" and part.bandwidth_bps is None:
+        product = find_optical_switch(part.name)
+        if product.watts is not None:
+            return product.watts / product.ports
     known = power.known_value(part.item, part.bandwidth_bps, part.name)
     if known is not None or part.item != "switch":
         return known
@@ -352,9 +356,8 @@ def mean_between_servers_m(servers: int, room: RoomLayout = USUAL_ROOM) -> float
         return room.within_rack_m
     x_m, y_m = _places(servers, room)
     rack = np.arange(servers) // room.servers_per_rack
-    alike = float(
-        (np.bincount(rack).astype(float) ** 2).sum()
-    )  # ordered pairs of one rack, each with itself too
+    # ordered pairs of one rack, each with itself too
+    alike = float((np.bincount(rack).astype(float) ** 2).sum())
     pairs = float(servers) ** 2
     apart_m = (pairs - alike) * _vertical_m(room) + _sum_of_distances(x_m) + _sum_of_distances(y_m)
     return (apart_m + (alike - servers) * room.within_rack_m) / (pairs - servers)

@@ -26,7 +26,7 @@ from topoopt.pricing.cost_equivalence import (
     published_equivalent_bandwidth,
 )
 from topoopt.pricing.offer import Offer, PricedNetwork, Purchase, make_offers
-from topoopt.pricing.part_counts import PORT_OF_TECHNOLOGY, light_left_db, transceiver_for
+from topoopt.pricing.part_counts import PORT_OF_TECHNOLOGY, is_panel, light_left_db, transceiver_for
 from topoopt.pricing.price_lists import PartTable
 from topoopt.pricing.running_costs import usual_figures
 
@@ -319,7 +319,7 @@ def technology_rows(
     module = transceiver_for(bandwidth_bps)
     rows = []
     for choice in choose_optics(servers if ports is None else ports, change_interval_s, overhead):
-        delay_s, port_usd = choice.technology.reconfiguration_s, _port_usd(choice.technology.name, prices)
+        delay_s, port_usd = choice.technology.outage_s, _port_usd(choice.technology.name, prices)
         rows.append(
             TechnologyRow(
                 choice,
@@ -338,4 +338,4 @@ def _port_usd(technology: str, prices: PartTable) -> float | None:
     if item is None:
         return None
     port_usd = prices.known_value(item)
-    return prices.known_value("ocs_port") if port_usd is None and item != "patch_panel_port" else port_usd
+    return prices.known_value("ocs_port") if port_usd is None and not is_panel(technology) else port_usd

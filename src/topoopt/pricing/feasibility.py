@@ -9,10 +9,10 @@ from topoopt.base.units import format_bandwidth
 from topoopt.catalog import Transceiver, packet_switches
 from topoopt.pricing.fabric_options import REGION_SERVERS, FabricOptions
 from topoopt.pricing.part_counts import (
-    PANEL,
     Cabling,
     Interfaces,
     OpticalDevices,
+    is_panel,
     light_left_db,
     optical_devices,
     regional_devices,
@@ -205,7 +205,7 @@ def _optical_remarks(
     elif module.fibers > 2:
         pairs = module.fibers // 2
         yield f"{module.name} has {pairs} fiber pairs, each takes a port: the bill counts one a link"
-    if cabling.look_ahead and any(row.technology == PANEL for row in devices):
+    if cabling.look_ahead and any(is_panel(row.technology) for row in devices):
         yield "two 1×2 switches on every link lose light, too; no source says how much"
     for row in devices:
         if row.loss_db is None:

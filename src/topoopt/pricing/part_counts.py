@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import inf
+from math import ceil, inf
 from operator import itemgetter
 
 import numpy as np
@@ -20,7 +20,10 @@ from topoopt.pricing.fabric_options import (
 from topoopt.pricing.price_lists import Item, Part, PartTable
 from topoopt.pricing.switch_choice import Plane, Wanted, bought_as, chosen_planes, ports_for, price_of
 
-PANEL = "patch-panel"
+
+def is_panel(name: str) -> bool:
+    """Return whether the fibers of an optical technology or product are moved one after the other."""
+    return find_optical_switch(name).fiber_move_s is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Cabling:
     shards : int
         Parts of the cluster with devices of their own.
     technology : str or None
-        Optical technology in place of the usual ones.
+        Optical technology or product in place of the usual ones.
     look_ahead : bool
         Whether every panel has a second one, on which the next job is wired.
     interfaces_per_device : int or None
@@ -141,16 +144,18 @@ class Counted:
 
     def plus(self, other: "Counted") -> "Counted":
         """Return the parts of both."""
-        parts = dict(self.parts)
-        for part, count in other.parts.items():
-            parts[part] = parts.get(part, 0) + count
+        one, two = self.parts, other.parts
+        parts = {part: one.get(part, 0) + two.get(part, 0) for part in {**one, **two}}
         return Counted(parts, self.planes + other.planes)
 
 
 PORT_OF_TECHNOLOGY: Mapping[str, Item] = {
     "patch-panel": "patch_panel_port",
+    "manual": "manual_panel_port",
     "3d-mems": "mems_port",
     "piezo": "piezo_port",
+    "liquid-crystal": "liquid_crystal_port",
+    "silicon-photonics": "silicon_photonics_port",
 }
 """Which part a port of an optical technology is; the others have no price in any list."""
 
@@ -217,9 +222,8 @@ def network_cards(buying: Buying) -> dict[Part, float]:
 
 def _server_side(buying: Buying) -> Counted:
     size = buying.interfaces
-    return Counted(
-        {**network_cards(buying), Part(server_module(buying.technology), size.bandwidth_bps): size.total}
-    )
+    module = Part(server_module(buying.technology), size.bandwidth_bps)
+    return Counted({**network_cards(buying), module: size.total})
 
 
 def _panels(buying: Buying) -> Counted:
@@ -227,7 +231,7 @@ def _panels(buying: Buying) -> Counted:
     fibers = 2 if rule.look_ahead and rule.look_ahead_fiber else 1
     return Counted(
         {
-            Part("patch_panel_port"): (2 if rule.look_ahead else 1) * interfaces,
+            _port(buying, "patch_panel_port"): (2 if rule.look_ahead else 1) * interfaces,
             Part("optical_switch_1x2"): interfaces if rule.look_ahead else 0,
             Part("fiber_m"): buying.fiber_m(fibers * interfaces),
         }
@@ -235,12 +239,18 @@ def _panels(buying: Buying) -> Counted:
 
 
 def _circuit_ports(buying: Buying) -> Counted:
-    """Return ports of circuit switches, of the technology that is named where the list has a price for it."""
     count = buying.interfaces.total
-    item = PORT_OF_TECHNOLOGY.get(buying.options.technology or "", "ocs_port")
-    if item == "patch_panel_port" or buying.prices.known_value(item) is None:
-        item = "ocs_port"
-    return Counted({Part(item): count, Part("fiber_m"): buying.fiber_m(count)})
+    return Counted({_port(buying, "ocs_port"): count, Part("fiber_m"): buying.fiber_m(count)})
+
+
+def _port(buying: Buying, usual: Item) -> Part:
+    """Return a port of what is named if it is of the usual kind, panel or not; the item where the list has a price."""
+    row = find_optical_switch(buying.options.technology or "patch-panel")
+    if is_panel(row.name) != (usual == "patch_panel_port"):
+        return Part(usual)
+    item = PORT_OF_TECHNOLOGY.get(row.technology, usual)
+    product = row.name if row.name != row.technology else ""
+    return Part(usual if buying.prices.known_value(item) is None else item, None, product)
 
 
 def switched(buying: Buying, *, oversubscription: float = 1.0, rails: bool = False) -> Counted:
@@ -255,16 +265,8 @@ def switched(buying: Buying, *, oversubscription: float = 1.0, rails: bool = Fal
         return ports_in_use(buying, (buying.rule.tiers or 3) - 1, oversubscription)
     size = buying.interfaces
     fiber_usd = (buying.prices.known_value("fiber_m") or 0.0) * buying.fiber_m(1, switched=True)
-    wanted = Wanted(
-        size.servers,
-        size.degree,
-        size.bandwidth_bps,
-        buying.technology,
-        fiber_usd,
-        buying.rule.tiers,
-        oversubscription,
-        rails,
-    )
+    joined = size.servers, size.degree, size.bandwidth_bps
+    wanted = Wanted(*joined, buying.technology, fiber_usd, buying.rule.tiers, oversubscription, rails)
     planes = chosen_planes(wanted, buying.prices)
     copper = in_copper(buying.lengths_m, size.bandwidth_bps) if buying.technology == COPPER else {}
     counted = Counted(network_cards(buying), planes)
@@ -273,9 +275,8 @@ def switched(buying: Buying, *, oversubscription: float = 1.0, rails: bool = Fal
         # the parts of equal trees: switches, what is plugged in at both ends of each link, and the cables
         tree, model, speed_bps = plane.tree, plane.model, buying.interfaces.bandwidth_bps
         optical = tree.hosts - sum(reached.values())
-        ends = ports_for(optical, model.split) + 2 * (
-            ports_for(tree.leaf_links, model.split) + ports_for(tree.upper_links, model.split)
-        )
+        between = ports_for(tree.leaf_links, model.split) + ports_for(tree.upper_links, model.split)
+        ends = ports_for(optical, model.split) + 2 * between
         parts: dict[Part, float] = {
             part: count * tree.switches for part, count in bought_as(model.switch, buying.prices).items()
         }
@@ -285,17 +286,14 @@ def switched(buying: Buying, *, oversubscription: float = 1.0, rails: bool = Fal
         for item, count in reached.items():
             parts[Part(item, speed_bps)] = count
         parts[Part("fiber_m")] = buying.fiber_m(optical + tree.links, switched=True)
-        of_plane = Counted({part: count * plane.count for part, count in parts.items()})
-        counted = counted.plus(of_plane)
+        counted = counted.plus(Counted({part: count * plane.count for part, count in parts.items()}))
     return counted
 
 
 def ports_in_use(buying: Buying, tiers_above: int, oversubscription: float = 1.0) -> Counted:
     """Return the parts of a k-ary fat-tree by the port: so many tiers of links above the first switch."""
     # the links out of first switches: one for `oversubscription` links of servers
-    whole = buying.interfaces.total / oversubscription
-    up = int(whole) if whole == int(whole) else int(whole) + 1
-    return parts_by_port(buying, tiers_above * up)
+    return parts_by_port(buying, tiers_above * ceil(buying.interfaces.total / oversubscription))
 
 
 def parts_by_port(buying: Buying, upper_links: int) -> Counted:
@@ -367,7 +365,7 @@ def optical_devices(
     rows = [find_optical_switch(name) for name in named]
     row = next((row for row in rows if row.ports >= ports), max(rows, key=lambda row: row.ports))
     count = cabling.shards * -(-interfaces // share)
-    if cabling.look_ahead and row.name == PANEL:
+    if cabling.look_ahead and is_panel(row.name):
         count *= 2
     holds_all = servers * interfaces <= row.ports
     return OpticalDevices(row.name, count, ports, row.ports, holds_all, row.insertion_loss_db)

@@ -30,9 +30,12 @@ Item = Literal[
     "co_packaged_port",
     "breakout_cable",
     "patch_panel_port",
+    "manual_panel_port",
     "ocs_port",
     "mems_port",
     "piezo_port",
+    "liquid_crystal_port",
+    "silicon_photonics_port",
     "optical_switch_1x2",
     "fiber_m",
 ]
@@ -59,7 +62,7 @@ class Part:
     @property
     def words(self) -> str:
         """The part as a list names it, with its speed or its name."""
-        if self.name and self.item == NAMED_ITEM:
+        if self.name and self.bandwidth_bps is None:
             return f"{self.item} {self.name}"
         return self.item + (f" of {format_bandwidth(self.bandwidth_bps)}" if self.bandwidth_bps else "")
 
@@ -113,12 +116,9 @@ class PartTable:
         met = set()
         for row in self.rows:
             if row.key in met:
-                at = (
-                    f" at {format_bandwidth(row.bandwidth_bps)}"
-                    if row.bandwidth_bps
-                    else row.name and f" {row.name}"
+                raise InvalidInput(
+                    f"{self.kind} {self.name}: {Part(*row.key).words} stands twice; leave one row"
                 )
-                raise InvalidInput(f"{self.kind} {self.name}: {row.item}{at} stands twice; leave one row")
             met.add(row.key)
 
     def overlaid(self, over: "PartTable", name: str) -> "PartTable":
@@ -384,15 +384,10 @@ def _check_item(item: object, place: str) -> None:
 
 def _row(kind: str, row: object, place: str) -> PartRow:
     """Return a row with its speed in bits per second, which parts have that depend on it, and no others."""
-    model: PriceRowModel | PowerRowModel
     if isinstance(row, Mapping):
         _check_item(row.get("item"), place)
-    if kind == "prices":
-        model = validated(PriceRowModel, row, place)
-        value, low, high = model.usd, model.low_usd, model.high_usd
-    else:
-        model = validated(PowerRowModel, row, place)
-        value, low, high = model.watts, model.low_watts, model.high_watts
+    model: _PartRowModel = validated(PriceRowModel if kind == "prices" else PowerRowModel, row, place)
+    value, low, high = (getattr(model, ends + COLUMNS[kind]) for ends in ("", "low_", "high_"))
     by_speed, gbps = model.item in SPEED_ITEMS, model.bandwidth_gbps
     if by_speed != (gbps is not None):
         rule = "needs a bandwidth_gbps" if by_speed else "has no bandwidth_gbps"

@@ -80,9 +80,8 @@ def _two(hosts: int, radix: int, cost: CostRule, oversubscription: float) -> Swi
     best = _cheapest(below + up <= radix, cost(leaves + spines, links, np.zeros_like(links)))
     if best is None:
         return None
-    return SwitchTree(
-        hosts, radix, 2, int(leaves[best]), spines=int(spines[best]), leaf_links=int(links[best])
-    )
+    low, top, up_links = (int(counts[best]) for counts in (leaves, spines, links))
+    return SwitchTree(hosts, radix, 2, low, spines=top, leaf_links=up_links)
 
 
 def _three(hosts: int, radix: int, cost: CostRule, oversubscription: float) -> SwitchTree | None:
@@ -114,9 +113,7 @@ def _of_leaf(hosts: int, leaves: Ints, oversubscription: float) -> tuple[Ints, I
 
 def _cheapest(allowed: Flags, usd: Floats) -> int | None:
     """Return the place of the least price that is allowed, the first of equals."""
-    if not allowed.any():
-        return None
-    return int(np.argmin(np.where(allowed, usd, np.inf)))
+    return int(np.argmin(np.where(allowed, usd, np.inf))) if allowed.any() else None
 
 
 IntsT = TypeVar("IntsT", int, Ints)
@@ -170,16 +167,13 @@ class Plane:
 
     def to_json(self) -> dict[str, Any]:
         """Return the trees as a mapping."""
+        tree = self.tree
         return {
             "switch": self.model.switch.name,
             "split": self.model.split,
             "interfaces": self.interfaces,
             "trees": self.count,
-            "tree": {
-                **asdict(self.tree),
-                "switches": self.tree.switches,
-                "spare_ports": self.tree.spare_ports,
-            },
+            "tree": {**asdict(tree), "switches": tree.switches, "spare_ports": tree.spare_ports},
             "switches": self.switches,
             "spare_ports": self.spare_ports,
         }
@@ -258,17 +252,15 @@ def switch_models(technology: str, bandwidth_bps: float, prices: PartTable) -> t
             few_enough = split == 1 or switch.ports * split <= switch.most_ports
             if not few_enough or switch.port_bandwidth_bps / split < bandwidth_bps * (1 - 1e-12):
                 continue
-            whole = {
-                part: (price_of(prices, part), count) for part, count in bought_as(switch, prices).items()
-            }
+            whole = [(price_of(prices, part), count) for part, count in bought_as(switch, prices).items()]
             plugs = [price_of(prices, part) for part in plugged(technology, switch, split, bandwidth_bps)]
             model = SwitchModel(
                 switch,
                 split,
-                sum((usd or 0.0) * count for usd, count in whole.values()),
+                sum((usd or 0.0) * count for usd, count in whole),
                 sum(usd or 0.0 for usd in plugs),
             )
-            open_parts = None in plugs or any(usd is None for usd, _ in whole.values())
+            open_parts = None in plugs or any(usd is None for usd, _ in whole)
             (unknown if open_parts else known).append(model)
     return tuple(known or unknown)
 

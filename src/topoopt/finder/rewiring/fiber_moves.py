@@ -199,9 +199,10 @@ def rewiring_times(order: MoveOrder, wiring: Wiring, servers: int) -> tuple[Rewi
 def step_time_s(step: Step, wiring: Wiring, technology: OpticalSwitch) -> float:
     """Return the time of the moves that are made at once; see :func:`rewiring_times`."""
     if technology.fiber_move_s is None:
-        return technology.reconfiguration_s
+        return technology.outage_s
     touched = [Counter(wiring.panel_of(patch) for patch in some) for some in (step.unplug, step.plug)]
-    return technology.fiber_move_s * max(max(some.values(), default=0) for some in touched)
+    moves = max(max(some.values(), default=0) for some in touched)
+    return technology.fiber_move_s * moves + (technology.relock_s or 0.0)
 
 
 MOVE_COLUMNS = ("step", "action", "panel", "from_server", "from_interface", "to_server", "to_interface")

@@ -178,7 +178,7 @@ class OperationWords(TypedDict, total=False):
     hands: Annotated[int, Word("N", 0)]
     """Robots or technicians at a set of panels; 0 for one on each panel."""
     ocs: Annotated[str, Word("NAME", "piezo")]
-    """Switch of topoopt-ocs; see topoopt hardware optical-switches."""
+    """Technology or product of topoopt-ocs; see topoopt hardware optical-switches."""
     simulator: Annotated[str, Word("analytic|flow|packet", "analytic")]
     """Of jobs on links of their own; where jobs share links, flows do."""
     weighting: Annotated[str, Word("jobs|iterations", "jobs")]

@@ -116,7 +116,7 @@ class PurchaseWords(TypedDict, total=False):
     shards: Annotated[int, Word("N", 1)]
     """Parts of the cluster with optical devices of their own; servers of two parts cannot be joined."""
     technology: Annotated[str, Word("NAME")]
-    """Optical technology of the fabrics that have one (topoopt hardware optical-switches)."""
+    """Optical technology or product of the fabrics that have one (topoopt hardware optical-switches)."""
 
 
 @panel("What is counted")
