@@ -31,7 +31,7 @@ TRANSPORTS = {
     "rdma": "rdma",
 }
 """The policy of a row that measures how weights are brought over, and what is predicted with."""
-HELD = 0.9
+HELD = 0.85
 """Of an accelerator's memory that weights take at most, where a row does not say how many share a replica."""
 DEFAULT_ACCELERATOR = "h100"
 """Its memory is taken for rows that name no accelerator."""

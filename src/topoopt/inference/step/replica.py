@@ -14,6 +14,7 @@ from topoopt.inference.memory import (
     cache_element_bytes,
     cache_shape,
     compute_rate,
+    other_element_bytes,
     weight_format,
     weight_shape,
 )
@@ -138,7 +139,7 @@ def replica(
         "mlp_weights": weights.mlp / tensor + weights.whole,
         "head_weights": weights.output / tensor,
         "attention_bytes": attention_element_bytes(model, settings.weight_precision),
-        "mlp_bytes": stored.other_bytes,
+        "mlp_bytes": other_element_bytes(model, settings.weight_precision),
         "expert_weights": weights.one_expert / expert_parts,
         "expert_bytes": stored.expert_bytes,
         "experts": max(weights.experts, 1),

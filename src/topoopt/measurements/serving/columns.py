@@ -14,8 +14,7 @@ from topoopt.inference import (
     Parallelism,
     Replica,
     ServedStack,
-    accelerator_weight_bytes,
-    activation_bytes,
+    cache_bytes,
     cache_shape,
     closed_loop,
     constants_of_logs,
@@ -181,8 +180,7 @@ def _held(run: ServedRun) -> float:
     Such a run ran all the same, so the count is off there.
     """
     model, settings, split = run.stack.model, run.stack.settings, run.stack.split
-    free = settings.memory_share * run.stack.accelerator.memory_bytes - activation_bytes(model)
-    free -= accelerator_weight_bytes(model, split, settings)
+    free = cache_bytes(model, run.stack.accelerator, split, settings)
     if np.isnan(run.prompt):
         return np.inf
     size = request_cache_bytes(

@@ -177,7 +177,8 @@ def _settings(row: Row, accelerator: Accelerator) -> EngineSettings:
     cache = text(row, "kv_dtype") or usual_cache_format(text(row, "engine"), weights, accelerator)
     if cache not in CACHE_FORMATS:
         raise InvalidInput(f"kv_dtype {cache}: expected one of {', '.join(CACHE_FORMATS)}")
-    return EngineSettings(weights, cache, memory_share=MEMORY_SHARE)
+    engine, version = text(row, "engine"), text(row, "engine_version")
+    return EngineSettings(weights, cache, memory_share=MEMORY_SHARE, engine=engine, version=version)
 
 
 def usual_cache_format(engine: str, weights: str, accelerator: Accelerator) -> str:
