@@ -16,6 +16,7 @@ from scipy.optimize import least_squares
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
+from topoopt.catalog import find_accelerator
 from topoopt.measurements import Constant, TableRow, fit_constants, held_out, percent_off, read_run_table
 from topoopt.reinforcement.job import Constants, shipped_constants
 from topoopt.reinforcement.runs import COLUMNS, measured_request
@@ -138,9 +139,7 @@ def weight_rows() -> list[tuple[str, float, float]]:
     ]
     found = [(run_transport(row), sent_bytes(row), float(row["weight_sync_s"])) for row in rows]
     usable_bytes = find_accelerator(DEFAULT_ACCELERATOR).usable_memory_bytes
-    return [
-        (transport_for(name, size, usable_bytes).name, size, seconds) for name, size, seconds in found
-    ]
+    return [(transport_for(name, size, usable_bytes).name, size, seconds) for name, size, seconds in found]
 
 
 def law_of_transport(sizes: np.ndarray, seconds: np.ndarray) -> tuple[float, float]:

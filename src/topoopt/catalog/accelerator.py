@@ -82,13 +82,7 @@ class Accelerator:
 
     @property
     def usable_memory_bytes(self) -> float:
-        """Memory that a program can allocate: what it sees where that is known, else by :data:`USABLE`.
-
-        Examples
-        --------
-        >>> round(find_accelerator("h100").usable_memory_bytes / 2**30, 2)
-        79.14
-        """
+        """Memory that a program can allocate: what it sees where that is known, else by :data:`USABLE`."""
         return self.visible_memory_bytes or USABLE * self.memory_bytes / 1e9 * 2**30
 
     def peak_flops(self, precision: str) -> float:

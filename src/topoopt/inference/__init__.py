@@ -93,7 +93,6 @@ from topoopt.inference.step.law import prompt_step_s as prompt_step_s
 from topoopt.inference.step.law import step_table as step_table
 from topoopt.inference.step.law import touched_experts as touched_experts
 from topoopt.inference.step.law import touched_ranks as touched_ranks
-from topoopt.inference.step.replica import Degrees as Degrees
 from topoopt.inference.step.replica import Replica as Replica
 from topoopt.inference.step.replica import replica as replica
 from topoopt.inference.step.replica import scale_up_ranks as scale_up_ranks

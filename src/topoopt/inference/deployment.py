@@ -125,18 +125,17 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class EngineMemory:
-    """Memory of an accelerator that a serving engine takes beside weights and caches, and what its share means.
+    """Memory that a serving engine takes beside weights and caches, and what its memory share applies to.
 
     Attributes
     ----------
     basis : str
-        What the share applies to. ``total``: all memory, weights, runtime and activations included (vLLM).
-        ``static``: what is free before weights are loaded; activations are outside (SGLang). ``free``: what weights,
-        runtime and activations leave (TensorRT-LLM).
+        ``total``: all memory (vLLM). ``static``: weights and caches, of what is free before (SGLang). ``free``: caches,
+        of what weights, runtime and activations leave (TensorRT-LLM).
     share : float
         The engine's default.
     context_bytes, group_bytes : float
-        Context, libraries and workspaces; communicators and their buffers, where accelerators work on a layer together.
+        Context and libraries; communicators, where accelerators work on a layer together.
     base_bytes, logit_copies : float
         Peak of the trial run beside tensors of the hidden size: a constant, and copies of the logits in fp32.
     """
@@ -151,20 +150,13 @@ class EngineMemory:
 
 @lru_cache(maxsize=64)
 def engine_memory(engine: str, version: str = "") -> EngineMemory:
-    """Return what a version of an engine takes, the newest where none is named; of an unknown engine what vLLM takes.
-
-    Examples
-    --------
-    >>> engine_memory("vllm", "0.11.2").share, engine_memory("trtllm").basis
-    (0.9, 'free')
-    """
-    rows = packaged_rows("inference", "engine_memory")
-    rows = [row for row in rows if row["engine"] == engine] or [
-        row for row in rows if row["engine"] == "vllm"
-    ]
+    """Return what a version of an engine takes, by default the newest; an unknown engine takes what vLLM takes."""
+    named = [(row["engine"], row) for row in packaged_rows("inference", "engine_memory")]
+    name = engine.strip().lower() if engine.strip().lower() in dict(named) else "vllm"
+    rows = [row for one, row in named if one == name]
     older = [row for row in rows if version and row["until"] and _release(version) < _release(row["until"])]
     row = min(older, key=lambda one: _release(one["until"])) if older else rows[0]
-    context, group, base = (float(row[name]) * 2**30 for name in ("context_gib", "group_gib", "base_gib"))
+    context, group, base = (float(row[column]) * 2**30 for column in ("context_gib", "group_gib", "base_gib"))
     return EngineMemory(row["basis"], float(row["share"]), context, group, base, float(row["logit_copies"]))
 
 
@@ -196,7 +188,7 @@ class EngineSettings:
     adapters, adapter_rank : int
         LoRA adapters that are held in memory together, and their rank; 0 for none.
     engine, version : str
-        The engine whose memory is counted.
+        The engine whose step times are taken and whose memory is counted; ``""`` for the mean of all engines.
     max_batch, token_budget : int
         Requests and tokens of a step of a copy of attention: what the engine's trial run is made with.
     """
@@ -211,20 +203,16 @@ class EngineSettings:
     drafted_tokens: int = 0
     adapters: int = 0
     adapter_rank: int = 0
-    engine: str = ""
+    engine: str = "vllm"
     version: str = ""
     max_batch: int = 1024
     token_budget: int = 8192
 
     @property
-    def memory(self) -> EngineMemory:
-        """What the engine takes of memory."""
-        return engine_memory(self.engine.strip().lower(), self.version)
-
-    @property
     def share(self) -> float:
         """The memory share that is given, or the engine's default."""
-        return self.memory.share if self.memory_share is None else self.memory_share
+        default = engine_memory(self.engine, self.version).share
+        return default if self.memory_share is None else self.memory_share
 
 
 @dataclass(frozen=True, slots=True)

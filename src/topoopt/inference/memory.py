@@ -7,7 +7,7 @@ from functools import lru_cache
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import format_memory
 from topoopt.catalog import Accelerator
-from topoopt.inference.deployment import EngineSettings, Parallelism
+from topoopt.inference.deployment import EngineSettings, Parallelism, engine_memory
 from topoopt.workloads.transformer import (
     TransformerModel,
     adapter_parameters,
@@ -15,9 +15,6 @@ from topoopt.workloads.transformer import (
     layer_kinds,
     layer_parameters,
 )
-
-ELEMENT_BYTES = 2.0
-"""Adapters stay in 16 bits, whatever format the weights have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ experts only, a scale of two bytes for 32."""
 CACHE_FORMATS: Mapping[str, float] = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5 + 1 / 16}
 """Bytes of a number in caches of keys and values."""
 HEAD_BYTES = 2.0
-"""Bytes of a weight of embedding and output layer, which stay in 16 bits."""
+"""Bytes of a weight of embedding, output layer and adapters, which stay in 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +272,7 @@ def cache_bytes(
     model: TransformerModel, accelerator: Accelerator, parallelism: Parallelism, settings: EngineSettings
 ) -> float:
     """Return the bytes that an engine leaves for caches on the fullest accelerator; negative: no room."""
-    engine, usable = settings.memory, accelerator.usable_memory_bytes
+    engine, usable = engine_memory(settings.engine, settings.version), accelerator.usable_memory_bytes
     runtime = engine.context_bytes + engine.group_bytes * (parallelism.stage_accelerators > 1)
     weights = accelerator_weight_bytes(model, parallelism, settings)
     if engine.basis == "static":
@@ -290,7 +287,7 @@ def activation_bytes(model: TransformerModel, parallelism: Parallelism, settings
     A layer has queries, keys, values and outputs, and three tensors of the inner size, in 16 bits; the logits of all
     requests are in fp32, beside two tensors of the hidden size. Tokens on their way through experts have three copies.
     """
-    engine, tokens = settings.memory, settings.token_budget
+    engine, tokens = engine_memory(settings.engine, settings.version), settings.token_budget
     layer = 2.0 * tokens * (3 * model.ffn / parallelism.tensor + 4 * model.hidden)
     logits = 4.0 * settings.max_batch * model.vocabulary * engine.logit_copies + 4.0 * tokens * model.hidden
     routed = 6.0 * tokens * model.hidden * model.experts.per_token if model.experts else 0.0
@@ -305,25 +302,21 @@ def _fullest(model: TransformerModel, parallelism: Parallelism) -> int:
 @lru_cache(maxsize=512)
 def weight_shape(model: TransformerModel) -> WeightShape:
     """Return the weights of a model by how they are split."""
-    sums = dict.fromkeys(("split", "kept", "mlp", "whole", "expert"), 0)
+    sums = dict.fromkeys(("attention_split", "attention_whole", "mlp", "whole", "one_expert"), 0)
     for kind in layer_kinds(model):
         one, layers = layer_parameters(kind.model, kind.is_moe), len(kind.layers)
-        sums["split"] += layers * (one.attention - one.attention_replicated)
-        sums["kept"] += layers * one.attention_replicated
+        sums["attention_split"] += layers * (one.attention - one.attention_replicated)
+        sums["attention_whole"] += layers * one.attention_replicated
         sums["mlp"] += layers * (one.mlp + one.shared)
         sums["whole"] += layers * (one.router + one.norms)
-        sums["expert"] += layers * one.one_expert
+        sums["one_expert"] += layers * one.one_expert
     count, experts = count_parameters(model), model.experts
     return WeightShape(
-        sums["split"],
-        sums["kept"],
-        sums["mlp"],
-        sums["whole"],
-        sums["expert"],
-        experts.count if experts else 0,
-        experts.per_token if experts else 0,
-        count.embedding + count.positions + count.extra,
-        model.vocabulary * model.hidden,
+        **sums,
+        experts=experts.count if experts else 0,
+        experts_per_token=experts.per_token if experts else 0,
+        embedding=count.embedding + count.positions + count.extra,
+        output=model.vocabulary * model.hidden,
     )
 
 
@@ -417,4 +410,4 @@ def adapter_bytes(model: TransformerModel, parallelism: Parallelism, settings: E
     outside = shape.whole + shape.split / parallelism.tensor
     one_expert = shape.one_expert_whole + shape.one_expert_split / parts
     values = outside + shape.experts / parallelism.expert * one_expert
-    return ELEMENT_BYTES * settings.adapters * settings.adapter_rank * values / parallelism.pipeline
+    return HEAD_BYTES * settings.adapters * settings.adapter_rank * values / parallelism.pipeline

@@ -7,14 +7,7 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
-from topoopt.inference import (
-    DeploymentPart,
-    EngineSettings,
-    PoolPart,
-    engine_memory,
-    parse_pool,
-    read_deployment,
-)
+from topoopt.inference import DeploymentPart, EngineSettings, PoolPart, parse_pool, read_deployment
 from topoopt.schema.files import validated
 from topoopt.schema.words import pick
 
@@ -58,7 +51,7 @@ def engine_settings(words: Mapping[str, Any]) -> EngineSettings:
     InvalidInput
         For numbers out of their range, and for adapters of no rank or a rank of no adapters.
     """
-    words = {**words, "memory_share": words.get("memory_share", engine_memory(words["engine"].lower()).share)}
+    words = {"memory_share": EngineSettings(engine=words["engine"]).share, **words}
     for word, low, high in (
         ("memory_share", 0.0, 1.0),
         ("accepted_tokens", 1.0, 1.0 + words["drafted_tokens"]),

@@ -141,6 +141,7 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
     failures = tuple(
         Failure(*one) for one in _down(words.get("replica_failures"), "replica_failures", "REPLICA")
     )
+    known_engine(words["engine"])
     return Question(
         Machine(
             model,
@@ -148,7 +149,6 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
             accelerators,
             system.accelerators_per_server,
             engine_settings(words),
-            known_engine(words["engine"]),
         ),
         _demand(words),
         objectives,

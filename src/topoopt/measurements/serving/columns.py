@@ -10,7 +10,6 @@ from topoopt.base.arrays import Flags, Floats, Ints
 from topoopt.catalog import Accelerator
 from topoopt.inference import (
     Constants,
-    Degrees,
     Parallelism,
     Replica,
     ServedStack,
@@ -160,10 +159,8 @@ def served_columns(runs: Sequence[ServedRun]) -> ServedColumns:
 
 
 def _replica(stack: ServedStack, split: Parallelism) -> Replica:
-    degrees = (split.tensor, split.pipeline, split.expert, split.attention_data)
-    columns = Degrees(*(np.array([float(one)]) for one in degrees))
     settings = replace(stack.settings, two_batch_overlap=usually_overlaps(split, stack.accelerator))
-    return replica(stack.model, stack.accelerator, columns, settings)
+    return replica(stack.model, stack.accelerator, split, settings)
 
 
 def usually_overlaps(split: Parallelism, accelerator: Accelerator) -> bool:
