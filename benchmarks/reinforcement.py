@@ -16,11 +16,12 @@ from scipy.optimize import least_squares
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
+from topoopt.catalog import find_accelerator
 from topoopt.measurements import Constant, TableRow, fit_constants, held_out, percent_off, read_run_table
 from topoopt.reinforcement.job import Constants, shipped_constants
 from topoopt.reinforcement.runs import COLUMNS, measured_request
 from topoopt.reinforcement.step_plan import plan_step
-from topoopt.reinforcement.sync_measurements import USUAL_MEMORY_BYTES, run_transport, sent_bytes
+from topoopt.reinforcement.sync_measurements import DEFAULT_ACCELERATOR, run_transport, sent_bytes
 from topoopt.reinforcement.weight_sync import transport_for
 from topoopt.transformers import Bounds
 
@@ -137,9 +138,8 @@ def weight_rows() -> list[tuple[str, float, float]]:
         if row.cells["kind"] == "weight_sync" and row.dataset not in CHECKED
     ]
     found = [(run_transport(row), sent_bytes(row), float(row["weight_sync_s"])) for row in rows]
-    return [
-        (transport_for(name, size, USUAL_MEMORY_BYTES).name, size, seconds) for name, size, seconds in found
-    ]
+    usable_bytes = find_accelerator(DEFAULT_ACCELERATOR).usable_memory_bytes
+    return [(transport_for(name, size, usable_bytes).name, size, seconds) for name, size, seconds in found]
 
 
 def law_of_transport(sizes: np.ndarray, seconds: np.ndarray) -> tuple[float, float]:

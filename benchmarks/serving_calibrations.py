@@ -71,7 +71,7 @@ SUBJECTS: tuple[tuple[str, str, Callable[[ServedRun], bool]], ...] = (
 """What errors are given of: in words, its quantity, its runs."""
 
 NAMES: tuple[tuple[str, Callable[[ServedRun], str]], ...] = (
-    ("engine", lambda run: run.stack.engine),
+    ("engine", lambda run: run.stack.settings.engine),
     ("accelerator", lambda run: run.stack.accelerator.name),
     ("model", lambda run: run.stack.model.name),
 )
@@ -99,7 +99,7 @@ def main() -> None:
             left_out = {
                 name: pool.submit(held_out_logs, ready, parts, scale, ROUNDS)
                 for name, parts in {
-                    "one engine left out": _parts(runs, lambda run: engine_family(run.stack.engine)),
+                    "one engine left out": _parts(runs, lambda run: engine_family(run.stack.settings.engine)),
                     "one accelerator left out": _parts(runs, lambda run: run.stack.accelerator.name),
                 }.items()
             }

@@ -17,7 +17,7 @@ from tests.frontends.web.test_api import LONG, children, until
 from tests.frontends.web.test_many_clients import CLIENTS, asks
 from topoopt.base.errors import Infeasible
 from topoopt.catalog import find_accelerator
-from topoopt.inference import Degrees, EngineSettings, closed_loop, replica
+from topoopt.inference import EngineSettings, Parallelism, closed_loop, replica
 from topoopt.inference.step.constants import ServedStack, shipped_constants
 from topoopt.pages import html, make_page
 from topoopt.plugins.exports import Deployment, deployment
@@ -89,9 +89,9 @@ def _forward() -> None:
 
 def _closed_loops(count: int = 100_000) -> None:
     model, accelerator = find_transformer("deepseek-v3"), find_accelerator("h200")
-    engine, ones, generator = EngineSettings("fp8", "fp8"), np.ones(count), np.random.default_rng(0)
-    law = shipped_constants(ServedStack(model, accelerator, engine, "vllm"))
-    one = replica(model, accelerator, Degrees(8 * ones, ones, ones, ones), engine)
+    engine, generator = EngineSettings("fp8", "fp8"), np.random.default_rng(0)
+    law = shipped_constants(ServedStack(model, accelerator, engine))
+    one = replica(model, accelerator, Parallelism(8), engine)
     clients, prompts = generator.uniform(1, 512, count), generator.uniform(16, 8192, count)
     closed_loop(one, law, clients, prompts, 512.0, 1e9)
 

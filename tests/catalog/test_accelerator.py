@@ -71,3 +71,16 @@ def test_every_part_is_plausible_and_sourced(part: object) -> None:
     assert known == sorted(known) or row.name in ("RTX3090", "L40S", "Gaudi3")  # narrower formats are faster
     assert pickle.loads(pickle.dumps(row)) == row
     assert hash(row) == hash(pickle.loads(pickle.dumps(row)))
+
+
+@pytest.mark.parametrize(
+    ("name", "gibibytes"), [("a100", 39.39), ("h100", 79.14), ("l40s", 44.39), ("mi300x", 191.98)]
+)
+def test_usable_memory_is_what_a_program_sees(name: str, gibibytes: float) -> None:
+    """In GiB: from logs of PyTorch, TensorRT-LLM and vLLM, which the files of the parts name."""
+    assert find_accelerator(name).usable_memory_bytes == pytest.approx(gibibytes * 2**30, rel=1e-5)
+
+
+def test_usable_memory_is_at_most_what_the_maker_means_by_gb() -> None:
+    for part in accelerators():
+        assert 0.9 * part.memory_bytes < part.usable_memory_bytes <= part.memory_bytes / 1e9 * 2**30 * 1.01

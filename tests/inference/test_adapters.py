@@ -10,7 +10,7 @@ from topoopt.inference.deployment import EngineSettings, Parallelism
 from topoopt.inference.memory import adapter_bytes, adapter_shape
 from topoopt.inference.step.constants import Constants
 from topoopt.inference.step.law import adapters_s, decode_step_s, prompt_step_s
-from topoopt.inference.step.replica import Degrees, Replica, replica
+from topoopt.inference.step.replica import Replica, replica
 from topoopt.schema.files import packaged_rows
 from topoopt.workloads.transformer import TransformerModel, find_transformer
 
@@ -20,9 +20,8 @@ NONE = EngineSettings()
 MANY = replace(NONE, adapters=32, adapter_rank=16)
 
 
-def one_replica(settings: EngineSettings, tensor: float = 1.0) -> Replica:
-    parts = (np.array([part]) for part in (tensor, 1.0, 1.0, 1.0))
-    return replica(LLAMA, find_accelerator("h100"), Degrees(*parts), settings)
+def one_replica(settings: EngineSettings, tensor: int = 1) -> Replica:
+    return replica(LLAMA, find_accelerator("h100"), Parallelism(tensor), settings)
 
 
 @pytest.fixture

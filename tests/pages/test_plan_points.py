@@ -132,9 +132,9 @@ def test_turned_routes_are_those_of_the_other_servers(plan: Plan, result: SimRes
 
 def test_memory_is_beside_what_an_accelerator_has(plan: Plan) -> None:
     chart, use = memory_picture(plan), fullest_server(plan.job, plan.strategy)
-    assert sum(series.y[0] for series in chart.series) == pytest.approx(use.total_bytes / 1e9)
-    assert [limit.value for limit in chart.limits] == [40.0]  # an A100 of the paper's testbed
-    assert chart.limits[0].name == "an accelerator has 40 GB"
+    assert sum(series.y[0] for series in chart.series) == pytest.approx(use.total_bytes / 2**30)
+    assert [limit.value for limit in chart.limits] == [pytest.approx(39.39, abs=1e-3)]  # an A100
+    assert chart.limits[0].name == "an accelerator has 39.4 GiB"
 
 
 def test_of_many_pairs_those_with_the_most_bytes_have_room(

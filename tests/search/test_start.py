@@ -84,7 +84,7 @@ def test_what_fits_nowhere_is_said_in_one_line() -> None:
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith("memory: even split over 16 servers")
-    for part in ("tables", "a100 has 40 GB", "memory_check=warn"):
+    for part in ("tables", "a100 has 39.4 GiB", "memory_check=warn"):
         assert part in message
 
 

@@ -20,6 +20,10 @@ PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
 """Number formats of the arithmetic. ``fp32`` is without tensor cores, the others are dense (no sparsity)."""
 BYTES_PER_ELEMENT = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "fp4": 0.5}
 """Bytes that a number occupies in memory and on the wire."""
+USABLE = 79.14 / 80
+"""GiB that a program can allocate per GB that a part is sold with. Makers write GB for GiB: an "80 GB" A100 has 81,920
+MiB by nvidia-smi, of which PyTorch's messages name 79.14 to 79.33 GiB on an A100 or H100 (79.25 in
+github.com/wbfwonderful/Vad-R1/issues/11); this is the least of those."""
 EFFICIENCY_KINDS = ("matmul", "conv", "attention", "embedding", "elementwise", "pool", "concat")
 """The kinds of operator that efficiencies distinguish."""
 
@@ -37,7 +41,9 @@ class Accelerator:
     peaks : mapping of precision to FLOP/s
         Dense peak rates; a precision that the part lacks, or whose rate is not known, is not in it.
     memory_bytes, memory_bandwidth_bytes_per_s : float
-        Size and bandwidth of its own memory.
+        Size of its own memory as its maker writes it, and its bandwidth.
+    visible_memory_bytes : float or None
+        Memory that a program can allocate, where it is known: ``total_memory`` of PyTorch.
     scale_up_bandwidth_bps : float or None
         Bits per second in one direction to the other accelerators of its scale-up domain (NVLink, …).
     scale_up_domain : str
@@ -56,6 +62,7 @@ class Accelerator:
     peaks: Mapping[str, float] = field(hash=False)
     memory_bytes: float
     memory_bandwidth_bytes_per_s: float
+    visible_memory_bytes: float | None = None
     scale_up_link: str
     scale_up_bandwidth_bps: float | None = None
     scale_up_domain: str
@@ -68,9 +75,15 @@ class Accelerator:
     def __post_init__(self) -> None:
         for precision in self.peaks:
             check_known("peaks", precision, PRECISIONS)
-        for rate in (*self.peaks.values(), self.memory_bytes, self.memory_bandwidth_bytes_per_s):
+        sizes = (self.memory_bytes, self.usable_memory_bytes, self.memory_bandwidth_bytes_per_s)
+        for rate in (*self.peaks.values(), *sizes):
             if not rate > 0:
                 raise InvalidInput(f"{self.name}: rates and sizes must be positive, got {rate:g}")
+
+    @property
+    def usable_memory_bytes(self) -> float:
+        """Memory that a program can allocate: what it sees where that is known, else by :data:`USABLE`."""
+        return self.visible_memory_bytes or USABLE * self.memory_bytes / 1e9 * 2**30
 
     def peak_flops(self, precision: str) -> float:
         """Return the dense peak rate in FLOP/s.

@@ -174,14 +174,13 @@ def sharing_serving(shape: JobShape, fabric: str, server_bandwidth_bps: float, p
 def _service(served: ServedModel, fabric: Fabric, cluster: ClusterSpec) -> Service:
     """Return what says how long answers take."""
     words = served.words
-    stack = ServingStack(words.engine)
     return service_on(
         fabric,
         served.model,
         served.deployment,
         cluster,
         served.load,
-        stack=stack,
+        stack=ServingStack(),
         spread=words.spread,
         seed=_SEED,
     )

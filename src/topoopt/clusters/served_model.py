@@ -179,7 +179,7 @@ def _deployment(words: ServingPart, cluster: ClusterSpec) -> Deployment:
     """
     tensor = words.tensor or max(cluster.accelerators_per_server // words.attention_data, 1)
     split = Parallelism(tensor, expert=words.expert, attention_data=words.attention_data)
-    settings = EngineSettings(weight_precision=words.weights, kv_precision=words.kv)
+    settings = EngineSettings(weight_precision=words.weights, kv_precision=words.kv, engine=words.engine)
     prefill, decode = words.prefill_servers, cluster.servers - words.prefill_servers
     if decode < 1:
         raise InvalidInput(

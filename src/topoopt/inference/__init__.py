@@ -6,6 +6,7 @@ from topoopt.inference.deployment import EngineSettings as EngineSettings
 from topoopt.inference.deployment import Parallelism as Parallelism
 from topoopt.inference.deployment import Pool as Pool
 from topoopt.inference.deployment import deployment_preset as deployment_preset
+from topoopt.inference.deployment import engine_memory as engine_memory
 from topoopt.inference.fabric_comparison import Priced as Priced
 from topoopt.inference.fabric_comparison import ServedFabric as ServedFabric
 from topoopt.inference.fabric_comparison import compare_serving as compare_serving
@@ -19,7 +20,7 @@ from topoopt.inference.memory import CACHE_FORMATS as CACHE_FORMATS
 from topoopt.inference.memory import WEIGHT_FORMATS as WEIGHT_FORMATS
 from topoopt.inference.memory import CacheCapacity as CacheCapacity
 from topoopt.inference.memory import accelerator_weight_bytes as accelerator_weight_bytes
-from topoopt.inference.memory import activation_bytes as activation_bytes
+from topoopt.inference.memory import cache_bytes as cache_bytes
 from topoopt.inference.memory import cache_bytes_per_token as cache_bytes_per_token
 from topoopt.inference.memory import cache_capacity as cache_capacity
 from topoopt.inference.memory import cache_copies as cache_copies
@@ -92,7 +93,6 @@ from topoopt.inference.step.law import prompt_step_s as prompt_step_s
 from topoopt.inference.step.law import step_table as step_table
 from topoopt.inference.step.law import touched_experts as touched_experts
 from topoopt.inference.step.law import touched_ranks as touched_ranks
-from topoopt.inference.step.replica import Degrees as Degrees
 from topoopt.inference.step.replica import Replica as Replica
 from topoopt.inference.step.replica import replica as replica
 from topoopt.inference.step.replica import scale_up_ranks as scale_up_ranks

@@ -1,7 +1,9 @@
 """The nouns Parallelism, Pool and Deployment: how a served model is split, and which accelerators do what."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from topoopt.base.errors import InvalidInput, check_known
@@ -122,6 +124,47 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineMemory:
+    """Memory that a serving engine takes beside weights and caches, and what its memory share applies to.
+
+    Attributes
+    ----------
+    basis : str
+        ``total``: all memory (vLLM). ``static``: weights and caches, of what is free before (SGLang). ``free``: caches,
+        of what weights, runtime and activations leave (TensorRT-LLM).
+    share : float
+        The engine's default.
+    context_bytes, group_bytes : float
+        Context and libraries; communicators, where accelerators work on a layer together.
+    base_bytes, logit_copies : float
+        Peak of the trial run beside tensors of the hidden size: a constant, and copies of the logits in fp32.
+    """
+
+    basis: str
+    share: float
+    context_bytes: float
+    group_bytes: float
+    base_bytes: float
+    logit_copies: float
+
+
+@lru_cache(maxsize=64)
+def engine_memory(engine: str, version: str = "") -> EngineMemory:
+    """Return what a version of an engine takes, by default the newest; an unknown engine takes what vLLM takes."""
+    named = [(row["engine"], row) for row in packaged_rows("inference", "engine_memory")]
+    name = engine.strip().lower() if engine.strip().lower() in dict(named) else "vllm"
+    rows = [row for one, row in named if one == name]
+    older = [row for row in rows if version and row["until"] and _release(version) < _release(row["until"])]
+    row = min(older, key=lambda one: _release(one["until"])) if older else rows[0]
+    context, group, base = (float(row[column]) * 2**30 for column in ("context_gib", "group_gib", "base_gib"))
+    return EngineMemory(row["basis"], float(row["share"]), context, group, base, float(row["logit_copies"]))
+
+
+def _release(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)[:2]]
+
+
+@dataclass(frozen=True, slots=True)
 class EngineSettings:
     """What a serving engine is told, beside how the model is split.
 
@@ -132,8 +175,8 @@ class EngineSettings:
         accelerator has it, else in bf16.
     page_tokens : int
         Tokens of a page of keys and values.
-    memory_share : float
-        Share of an accelerator's memory that the engine takes.
+    memory_share : float or None
+        Share of an accelerator's memory, in the engine's own sense (:class:`EngineMemory`); ``None`` for its default.
     prefix_cache : bool
         Whether keys and values of prefixes that requests have in common are kept.
     two_batch_overlap : bool
@@ -144,18 +187,32 @@ class EngineSettings:
         Tokens that are proposed, and looked at in a step, for each request; 0 without speculative decoding.
     adapters, adapter_rank : int
         LoRA adapters that are held in memory together, and their rank; 0 for none.
+    engine, version : str
+        The engine whose step times are taken and whose memory is counted; ``""`` for the mean of all engines.
+    max_batch, token_budget : int
+        Requests and tokens of a step of a copy of attention: what the engine's trial run is made with.
     """
 
     weight_precision: str = "bf16"
     kv_precision: str = "bf16"
     page_tokens: int = 16
-    memory_share: float = 0.9
+    memory_share: float | None = None
     prefix_cache: bool = False
     two_batch_overlap: bool = False
     accepted_tokens: float = 1.0
     drafted_tokens: int = 0
     adapters: int = 0
     adapter_rank: int = 0
+    engine: str = "vllm"
+    version: str = ""
+    max_batch: int = 1024
+    token_budget: int = 8192
+
+    @property
+    def share(self) -> float:
+        """The memory share that is given, or the engine's default."""
+        default = engine_memory(self.engine, self.version).share
+        return default if self.memory_share is None else self.memory_share
 
 
 @dataclass(frozen=True, slots=True)

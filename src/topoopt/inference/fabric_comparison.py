@@ -235,12 +235,11 @@ def compare_serving(
     """
     cluster = question.cluster
     cache_element_bytes(settings.kv_precision)  # an unknown format or engine is no split that does not fit
-    table_without_network(
-        model, cluster.accelerator, Parallelism(), settings, stack.engine, cluster.accelerators_per_server
-    )
+    one_server = cluster.accelerators_per_server
+    table_without_network(model, cluster.accelerator, Parallelism(), settings, one_server)
     if isinstance(deployments, int):
         on_progress("splits", 0, 0)
-        candidates, looked_at = _searched(model, question, settings, stack, deployments)
+        candidates, looked_at = _searched(model, question, settings, deployments)
     else:
         candidates, looked_at = list(deployments), len(deployments)
         for one in candidates:
@@ -253,7 +252,6 @@ def _searched(
     model: TransformerModel,
     question: FabricQuestion,
     settings: EngineSettings,
-    stack: ServingStack,
     batch: int,
 ) -> tuple[list[Contender], int]:
     cluster = question.cluster
@@ -261,7 +259,7 @@ def _searched(
     total = cluster.total_accelerators
     rates: list[SplitRates] = []
     for split in splits(model, total):
-        one = split_rates(model, split, settings, cluster, question.load, objectives_s, stack.engine, batch)
+        one = split_rates(model, split, settings, cluster, question.load, objectives_s, batch)
         if one is not None:
             rates.append(one)
     if not rates:

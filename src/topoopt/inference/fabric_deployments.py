@@ -147,7 +147,6 @@ def split_rates(
     cluster: ClusterSpec,
     load: RequestLoad,
     objectives_s: tuple[float, float],
-    engine: str = "",
     batch_a_copy: int = 256,
 ) -> SplitRates | None:
     """Return how many requests a replica takes in time without a network; None where the model does not fit.
@@ -160,9 +159,8 @@ def split_rates(
     batch = batch_a_copy * parallelism.attention_data
     try:
         places = places_of(model, cluster.accelerator, Pool(parallelism, 1, batch), settings, load)
-        table = table_without_network(
-            model, cluster.accelerator, parallelism, settings, engine, cluster.accelerators_per_server
-        )
+        per_server = cluster.accelerators_per_server
+        table = table_without_network(model, cluster.accelerator, parallelism, settings, per_server)
     except TopoOptError:
         return None
     copies, (ttft_s, tpot_s) = parallelism.attention_data, objectives_s

@@ -39,8 +39,6 @@ class ServingStack:
 
     Attributes
     ----------
-    engine : str
-        Whose constants are taken; the mean of all where there is none.
     sent : SentBy
     transfer : TransferLaw
         Of keys and values from pool to pool.
@@ -48,7 +46,6 @@ class ServingStack:
         Whether keys and values move while later layers are still computed, and not after the prompt.
     """
 
-    engine: str = ""
     sent: SentBy = USUAL
     transfer: TransferLaw = field(default_factory=transfer_law)
     by_layer: bool = False
@@ -209,16 +206,15 @@ def table_without_network(
     accelerator: str,
     parallelism: Parallelism,
     settings: EngineSettings,
-    engine: str,
     accelerators_per_server: int,
 ) -> StepTable:
     """Return the step times of a replica on a network that takes no time for bytes.
 
     What a dispatch or a combine over servers takes before its first byte is part of them.
     """
-    stack = ServedStack(model, find_accelerator(accelerator), settings, engine, split=parallelism)
+    stack = ServedStack(model, find_accelerator(accelerator), settings, split=parallelism)
     law = shipped_constants(stack)
-    return step_table(model, accelerator, parallelism, settings, engine, law, accelerators_per_server)
+    return step_table(model, accelerator, parallelism, settings, law, accelerators_per_server)
 
 
 def kv_wire_bytes(model: TransformerModel, deployment: Deployment, load: RequestLoad) -> float:
@@ -275,13 +271,11 @@ def prepared(
     placement = place(deployment, per_server, cluster.servers)
     readers = deployment.prefill or deployment.decode
     prefill, decode = (
-        table_without_network(model, accelerator, pool.parallelism, settings, stack.engine, per_server)
+        table_without_network(model, accelerator, pool.parallelism, settings, per_server)
         for pool in (readers, deployment.decode)
     )
     split = deployment.decode.parallelism
-    law = shipped_constants(
-        ServedStack(model, find_accelerator(accelerator), settings, stack.engine, split=split)
-    )
+    law = shipped_constants(ServedStack(model, find_accelerator(accelerator), settings, split=split))
     kv_bytes = kv_wire_bytes(model, deployment, load) if deployment.prefill else 0.0
     places = places_of(model, accelerator, deployment.decode, settings, load)
     return (

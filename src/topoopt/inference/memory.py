@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.units import format_memory
 from topoopt.catalog import Accelerator
-from topoopt.inference.deployment import EngineSettings, Parallelism
+from topoopt.inference.deployment import EngineSettings, Parallelism, engine_memory
 from topoopt.workloads.transformer import (
     TransformerModel,
     adapter_parameters,
@@ -14,9 +15,6 @@ from topoopt.workloads.transformer import (
     layer_kinds,
     layer_parameters,
 )
-
-ELEMENT_BYTES = 2.0
-"""Adapters stay in 16 bits, whatever format the weights have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ experts only, a scale of two bytes for 32."""
 CACHE_FORMATS: Mapping[str, float] = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5 + 1 / 16}
 """Bytes of a number in caches of keys and values."""
 HEAD_BYTES = 2.0
-"""Bytes of a weight of embedding and output layer, which stay in 16 bits."""
+"""Bytes of a weight of embedding, output layer and adapters, which stay in 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,17 +249,17 @@ def cache_capacity(
     InvalidInput
         If the weights leave no room for a page: by how much, and what would help.
     """
-    weights = accelerator_weight_bytes(model, parallelism, settings)
-    free = settings.memory_share * accelerator.memory_bytes - weights - activation_bytes(model)
-    split = min(parallelism.tensor, cache_shape(model).shares) * parallelism.pipeline
+    free = cache_bytes(model, accelerator, parallelism, settings)
+    split = min(parallelism.tensor, cache_shape(model).shares) * model.layers / _fullest(model, parallelism)
     page = (
         request_cache_bytes(model, settings.page_tokens, settings.kv_precision, settings.page_tokens) / split
     )
     if free < page:
         raise InvalidInput(
-            f"{model.name}: {weights / 1e9:.1f} GB of weights an accelerator leave no room for keys and values in "
-            f"{settings.memory_share:g} of the {accelerator.memory_bytes / 1e9:g} GB of {accelerator.name}; take more "
-            "tensor, pipeline or expert parallelism, or a smaller weight precision"
+            f"{model.name}: {format_memory(accelerator_weight_bytes(model, parallelism, settings))} of weights an "
+            f"accelerator leave no room for keys and values in {accelerator.name}, which has "
+            f"{format_memory(accelerator.usable_memory_bytes)} (memory_share {settings.share:g}); take more tensor, "
+            "pipeline or expert parallelism, or a smaller weight precision"
         )
     grown = cache_bytes_per_token(model, settings.kv_precision)
     usual = request_cache_bytes(model, length, settings.kv_precision, settings.page_tokens) / length
@@ -270,62 +268,88 @@ def cache_capacity(
     return CacheCapacity(free, pages * settings.page_tokens * copies, free * split / usual * copies)
 
 
-def activation_bytes(model: TransformerModel, tokens: int = 8192) -> float:
-    """Return what one step of so many tokens needs beside weights and caches: some tensors of the hidden size, logits.
+def cache_bytes(
+    model: TransformerModel, accelerator: Accelerator, parallelism: Parallelism, settings: EngineSettings
+) -> float:
+    """Return the bytes that an engine leaves for caches on the fullest accelerator; negative: no room."""
+    engine, usable = engine_memory(settings.engine, settings.version), accelerator.usable_memory_bytes
+    runtime = engine.context_bytes + engine.group_bytes * (parallelism.stage_accelerators > 1)
+    weights = accelerator_weight_bytes(model, parallelism, settings)
+    if engine.basis == "static":
+        return settings.share * (usable - runtime) - weights
+    taken = weights + runtime + activation_bytes(model, parallelism, settings)
+    return settings.share * (usable - taken) if engine.basis == "free" else settings.share * usable - taken
 
-    Engines find it by a trial run; this is its size to about a gigabyte: eight tensors of the hidden size in 16 bits,
-    logits of 256 rows in fp32, and 1 GiB of the runtime's own.
+
+def activation_bytes(model: TransformerModel, parallelism: Parallelism, settings: EngineSettings) -> float:
+    """Return the peak of the trial run by which engines size caches, beside weights: of a layer or of the logits.
+
+    A layer has queries, keys, values and outputs, and three tensors of the inner size, in 16 bits; the logits of all
+    requests are in fp32, beside two tensors of the hidden size. Tokens on their way through experts have three copies.
     """
-    return 16.0 * tokens * model.hidden + 4.0 * 256 * model.vocabulary + 2.0**30
+    engine, tokens = engine_memory(settings.engine, settings.version), settings.token_budget
+    layer = 2.0 * tokens * (3 * model.ffn / parallelism.tensor + 4 * model.hidden)
+    logits = 4.0 * settings.max_batch * model.vocabulary * engine.logit_copies + 4.0 * tokens * model.hidden
+    routed = 6.0 * tokens * model.hidden * model.experts.per_token if model.experts else 0.0
+    return max(layer, logits + engine.base_bytes) + routed
+
+
+def _fullest(model: TransformerModel, parallelism: Parallelism) -> int:
+    """Return the layers of the fullest stage."""
+    return -(-model.layers // parallelism.pipeline)
 
 
 @lru_cache(maxsize=512)
 def weight_shape(model: TransformerModel) -> WeightShape:
     """Return the weights of a model by how they are split."""
-    sums = dict.fromkeys(("split", "kept", "mlp", "whole", "expert"), 0)
+    sums = dict.fromkeys(("attention_split", "attention_whole", "mlp", "whole", "one_expert"), 0)
     for kind in layer_kinds(model):
         one, layers = layer_parameters(kind.model, kind.is_moe), len(kind.layers)
-        sums["split"] += layers * (one.attention - one.attention_replicated)
-        sums["kept"] += layers * one.attention_replicated
+        sums["attention_split"] += layers * (one.attention - one.attention_replicated)
+        sums["attention_whole"] += layers * one.attention_replicated
         sums["mlp"] += layers * (one.mlp + one.shared)
         sums["whole"] += layers * (one.router + one.norms)
-        sums["expert"] += layers * one.one_expert
+        sums["one_expert"] += layers * one.one_expert
     count, experts = count_parameters(model), model.experts
     return WeightShape(
-        sums["split"],
-        sums["kept"],
-        sums["mlp"],
-        sums["whole"],
-        sums["expert"],
-        experts.count if experts else 0,
-        experts.per_token if experts else 0,
-        count.embedding + count.positions + count.extra,
-        model.vocabulary * model.hidden,
+        **sums,
+        experts=experts.count if experts else 0,
+        experts_per_token=experts.per_token if experts else 0,
+        embedding=count.embedding + count.positions + count.extra,
+        output=model.vocabulary * model.hidden,
     )
 
 
 def attention_element_bytes(model: TransformerModel, precision: str) -> float:
     """Return the bytes of a weight of attention: checkpoints of models with experts keep some formats out of it."""
     one = weight_format(precision)
-    return one.attention_bytes if model.experts else one.other_bytes
+    return one.attention_bytes if model.experts else one.expert_bytes
+
+
+def other_element_bytes(model: TransformerModel, precision: str) -> float:
+    """Return the bytes of a weight of feed-forward parts outside routed experts; dense models quantize all of them."""
+    one = weight_format(precision)
+    return one.other_bytes if model.experts else one.expert_bytes
 
 
 def accelerator_weight_bytes(
     model: TransformerModel, parallelism: Parallelism, settings: EngineSettings
 ) -> float:
-    """Return the bytes of weights that an accelerator of a replica holds, in a stage of mean size.
+    """Return the bytes of weights that an accelerator of a replica holds, in the stage with most layers.
 
-    Attention is split ``tensor`` ways, and so are feed-forward parts and shared experts; routed experts are spread over
-    all accelerators of a stage.
+    Embedding and output layer are on stages of their own where there are several. Attention is split ``tensor`` ways,
+    and so are feed-forward parts and shared experts; routed experts are spread over all accelerators of a stage.
     """
     shape, stored = weight_shape(model), weight_format(settings.weight_precision)
     tensor = parallelism.tensor
     attention = shape.attention_split / tensor + shape.attention_whole
     layers = attention * attention_element_bytes(model, settings.weight_precision)
-    layers += shape.mlp / tensor * stored.other_bytes + 2.0 * shape.whole
+    layers += shape.mlp / tensor * other_element_bytes(model, settings.weight_precision) + 2.0 * shape.whole
     layers += shape.experts * shape.one_expert * stored.expert_bytes / parallelism.stage_accelerators
-    outside = (shape.embedding + (0 if model.tied else shape.output)) / tensor
-    return layers / parallelism.pipeline + outside * HEAD_BYTES + adapter_bytes(model, parallelism, settings)
+    ends = (shape.embedding, 0 if model.tied and parallelism.pipeline == 1 else shape.output)
+    outside = (sum(ends) if parallelism.pipeline == 1 else max(ends)) / tensor
+    layers *= _fullest(model, parallelism) / model.layers
+    return layers + outside * HEAD_BYTES + adapter_bytes(model, parallelism, settings)
 
 
 def weight_format(precision: str) -> WeightFormat:
@@ -386,4 +410,4 @@ def adapter_bytes(model: TransformerModel, parallelism: Parallelism, settings: E
     outside = shape.whole + shape.split / parallelism.tensor
     one_expert = shape.one_expert_whole + shape.one_expert_split / parts
     values = outside + shape.experts / parallelism.expert * one_expert
-    return ELEMENT_BYTES * settings.adapters * settings.adapter_rank * values / parallelism.pipeline
+    return HEAD_BYTES * settings.adapters * settings.adapter_rank * values / parallelism.pipeline

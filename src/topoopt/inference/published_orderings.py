@@ -63,12 +63,10 @@ class Asked:
     given : Deployment or None
     pairing : tuple of str
         Names of pairings that the router knows.
-    engine : str
     """
 
     given: Deployment | None = None
     pairing: tuple[str, ...] = ("any", "network-aware", "neighbors")
-    engine: str = ""
 
 
 PRESET = "deepseek-v3-2025"
@@ -211,7 +209,9 @@ def deployment_rows() -> list[PublishedOrdering]:
 
 def _asked(model: str, words: Mapping[str, Any], answers: int, load: RequestLoad) -> ServedFabric:
     """Return the deployment with so many accelerators that answer, on rails."""
-    settings = EngineSettings(words["weight_precision"], two_batch_overlap=words["two_batch_overlap"])
+    settings = EngineSettings(
+        words["weight_precision"], two_batch_overlap=words["two_batch_overlap"], engine=words["engine"]
+    )
     reads = parse_pool(words["prefill"], "prefill")[1]
     given = Deployment(
         "disaggregated",
@@ -221,9 +221,7 @@ def _asked(model: str, words: Mapping[str, Any], answers: int, load: RequestLoad
     )
     servers = (reads.accelerators + answers) // SERVER
     cluster = ClusterSpec(servers, SERVER, PORT_BPS, SERVER, words["accelerator"])
-    return asked(
-        model, cluster, load, (60.0, 1.0), words["fabrics"], Asked(given, engine=words["engine"])
-    ).fabrics[0]
+    return asked(model, cluster, load, (60.0, 1.0), words["fabrics"], Asked(given)).fabrics[0]
 
 
 def _reads(model: str, words: Mapping[str, Any], figure: DeploymentFigure) -> PublishedOrdering:
@@ -332,7 +330,7 @@ def asked(
         how.given.settings if how.given else EngineSettings("fp8"),
         fabrics,
         Priced(pricing_of(), terms),
-        ServingStack(how.engine),
+        ServingStack(),
         (Contender(float("inf"), how.given),) if how.given else _BATCH,
         silent,
     )

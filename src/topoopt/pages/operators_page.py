@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import asdict
 
-from topoopt.base.units import format_bytes, format_time
+from topoopt.base.units import format_bytes, format_memory, format_time
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import DDP_BUCKET_BYTES, NO_BUCKETS, bucket_text, operators_of
 from topoopt.pages.chart import BarChart, Limit, Series
@@ -17,7 +17,7 @@ from topoopt.workloads import OperatorGraph, OperatorSplit, ParallelStrategy
 MOST_LINES = 8
 TABLE = "embedding table"
 DIMENSIONS = {"out": "output channels", "in": "input channels", "rows": "rows", "columns": "columns"}
-GIGABYTE = 1e9
+GIBIBYTE = 2.0**30
 
 
 def job_facts(plan: Plan) -> Entries:
@@ -37,10 +37,10 @@ def strategy_sections(plan: Plan) -> tuple[Section, ...]:
     """Return how operators are split, what that moves and what memory it takes."""
     traffic, splits = plan.traffic(), counted(len(plan.strategy.splits), "operator")
     use = fullest_server(plan.job, plan.strategy)
-    listed = ", ".join(f"{name} {format_bytes(size)}" for name, size in use.by_cause.items() if size)
-    available = find_accelerator(plan.job.cluster.accelerator).memory_bytes
+    listed = ", ".join(f"{name} {format_memory(size)}" for name, size in use.by_cause.items() if size)
+    available = find_accelerator(plan.job.cluster.accelerator).usable_memory_bytes
     memory = (
-        f"{format_bytes(use.total_bytes)} of {format_bytes(available)} on the fullest accelerator "
+        f"{format_memory(use.total_bytes)} of {format_memory(available)} on the fullest accelerator "
         f"(server {use.server}: {listed})"
     )
     strategy = {
@@ -101,19 +101,19 @@ OPERATORS_PAGE = WorkPage(
 
 
 def memory_picture(plan: Plan) -> BarChart:
-    """Return what the fullest accelerator holds, by cause, in GB, with a line at what it has."""
+    """Return what the fullest accelerator holds, by cause, in GiB, with a line at what it has."""
     use = fullest_server(plan.job, plan.strategy)
-    available_bytes = find_accelerator(plan.job.cluster.accelerator).memory_bytes
+    available_bytes = find_accelerator(plan.job.cluster.accelerator).usable_memory_bytes
     where = (f"server {use.server}",)
     return BarChart(
         "memory",
         "Memory of the fullest accelerator, by cause",
         "",
-        "memory (GB)",
-        tuple(Series(cause, where, (size / GIGABYTE,)) for cause, size in use.by_cause.items() if size),
+        "memory (GiB)",
+        tuple(Series(cause, where, (size / GIBIBYTE,)) for cause, size in use.by_cause.items() if size),
         stacked=True,
         horizontal=True,
-        limits=(Limit(available_bytes / GIGABYTE, f"an accelerator has {format_bytes(available_bytes)}"),),
+        limits=(Limit(available_bytes / GIBIBYTE, f"an accelerator has {format_memory(available_bytes)}"),),
     )
 
 
@@ -182,14 +182,14 @@ def strategy_table(plan: Plan) -> Table:
 def memory_table(plan: Plan) -> Table:
     """Return what the fullest accelerator holds, by cause."""
     use = fullest_server(plan.job, plan.strategy)
-    there_is = find_accelerator(plan.job.cluster.accelerator).memory_bytes
+    there_is = find_accelerator(plan.job.cluster.accelerator).usable_memory_bytes
     sizes = {**use.by_cause, "together": use.total_bytes, "there is": there_is}
     held = {what: size for what, size in sizes.items() if size}
     return table(
         f"Memory of an accelerator of server {use.server}, the fullest",
         joined(what=held, size=held.values()),
         text("what", "what", lambda what: what.replace("tables", "embedding tables")),
-        number("size", "size", format_bytes),
+        number("size", "size", format_memory),
     )
 
 

@@ -4,7 +4,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from topoopt.base.units import format_bandwidth, format_bytes, format_time
+from topoopt.base.units import format_bandwidth, format_bytes, format_memory, format_time
 from topoopt.catalog import find_accelerator
 from topoopt.pages.chart import Bar, BarChart, LineChart, Series, TimelineChart
 from topoopt.pages.cost_tables import cluster_sections
@@ -243,7 +243,7 @@ def finetuning_page(tuned: FineTuning) -> Page:
     way = tuned.asked
     tiles = [
         Tile("Step", format_time(way.step_s), f"{tuned.sequences:,} sequences of {tuned.sequence:,} tokens"),
-        Tile("Memory", format_bytes(way.memory_total_bytes), f"of {format_bytes(way.capacity_bytes)}"),
+        Tile("Memory", format_memory(way.memory_total_bytes), f"of {format_memory(way.capacity_bytes)}"),
     ]
     if way.hours is not None:
         tiles.append(
@@ -293,8 +293,8 @@ def _head(tuned: FineTuning) -> Section:
         "split": f"{way.name}, recomputing {way.split['recompute']}, ZeRO {way.split['zero']}",
         "step": f"{format_time(way.step_s)}, {way.tokens_per_s:,.0f} tokens a second",
         "waits": f"{format_time(way.exposed_s)} for bytes between servers" if tuned.servers > 1 else "",
-        "memory": f"{format_bytes(way.memory_total_bytes)} of {format_bytes(way.capacity_bytes)}: "
-        + listed([f"{name} {format_bytes(size)}" for name, size in way.memory_bytes.items() if size >= 1e6]),
+        "memory": f"{format_memory(way.memory_total_bytes)} of {format_memory(way.capacity_bytes)}: "
+        + listed([f"{name} {format_memory(size)}" for name, size in way.memory_bytes.items() if size >= 1e6]),
         "data set": f"{tuned.tokens:,.0f} tokens in {tuned.steps:,.0f} steps: {_hours(way)}{_for(way)}",
     }
     matters = HARDLY if tuned.asked.network_hardly_matters else _matters(tuned.asked)
@@ -313,7 +313,7 @@ def _side_by_side(tuned: FineTuning) -> Section:
         number("gradients", "gradient_bytes", format_bytes),
         text("split", "name"),
         number("step", "step_s"),
-        number("memory", "memory_total_bytes", format_bytes),
+        number("memory", "memory_total_bytes", format_memory),
         *_network_columns(tuned),
         number("data set", "hours", lambda hours: duration(hours * 3600, 3)),
         number("costs", "usd", dollars),
@@ -325,11 +325,11 @@ def _side_by_side(tuned: FineTuning) -> Section:
     names = tuple(NAMES[way.kind] for way in done)
     causes = [cause for cause in done[0].memory_bytes if any(way.memory_bytes.get(cause, 0) for way in done)]
     series = tuple(
-        Series(cause, names, tuple(way.memory_bytes.get(cause, 0.0) / 1e9 for way in done))
+        Series(cause, names, tuple(way.memory_bytes.get(cause, 0.0) / 2**30 for way in done))
         for cause in causes
     )
     memory_chart = BarChart(
-        "memory", "Memory of the fullest accelerator", "", "GB", series, stacked=True, horizontal=True
+        "memory", "Memory of the fullest accelerator", "", "GiB", series, stacked=True, horizontal=True
     )
     blocks: tuple[Block, ...] = (rows, *((Notes(tuple(lines)),) if lines else ()), memory_chart)
     caption = "Each with the fastest split that was found for it, on the network that was wired for it."

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.base.units import format_bandwidth, format_time
-from topoopt.catalog import NETWORKS
+from topoopt.base.units import format_bandwidth, format_memory, format_time
+from topoopt.catalog import NETWORKS, find_accelerator
 from topoopt.inference import ServingAnswer, ServingRun, split_words, user_tokens_per_s
 from topoopt.pages.chart import Bar, Chart, Limit, LineChart, Series, TimelineChart
 from topoopt.pages.page import Notes, Page, Section, Table, Tile
@@ -166,12 +166,11 @@ def _entries(answer: ServingAnswer) -> Entries:
         "screened": f"{counted(answer.screened, 'deployment')}, in closed form; "
         f"{counted(answer.splits, 'split')} of a replica fit into memory",
         "router": question.router
-        or (
-            "least-loaded, network-aware where pairs are chosen with the wiring"
-            if network
-            else "least-loaded"
-        ),
-        "engine": f"{machine.engine}; weights {settings.weight_precision}, keys and values {settings.kv_precision}",
+        or "least-loaded" + ", network-aware where pairs are chosen with the wiring" * bool(network),
+        "memory": f"a replica of the best deployment holds keys and values of "
+        f"{answer.best.candidate.decode.cache_tokens:,} tokens; memory share {settings.share:g} of "
+        f"{format_memory(find_accelerator(machine.accelerator).usable_memory_bytes)} per accelerator",
+        "engine": f"{settings.engine}; weights {settings.weight_precision}, keys and values {settings.kv_precision}",
         "network": ""
         if network is None
         else f"{network.cluster.servers} servers with {network.cluster.degree} x "

@@ -66,7 +66,7 @@ def operators_to_mapping(plan: Plan) -> dict[str, Any]:
     per_server = job.cluster.accelerators_per_server
     use = memory_use(graph, plan.strategy, job.global_batch, per_server, job.settings.optimizer)
     fullest = max(use, key=lambda row: row.total_bytes)
-    available = find_accelerator(job.cluster.accelerator).memory_bytes
+    available = find_accelerator(job.cluster.accelerator).usable_memory_bytes
     memory = {
         **asdict(fullest),
         "total_bytes": fullest.total_bytes,
@@ -114,7 +114,7 @@ def traffic_to_mapping(plan: Plan) -> dict[str, Any]:
             "server": 0,
             **NO_MEMORY,
             "total_bytes": 0.0,
-            "available_bytes": find_accelerator(plan.job.cluster.accelerator).memory_bytes,
+            "available_bytes": find_accelerator(plan.job.cluster.accelerator).usable_memory_bytes,
             "fits": True,
         },
     }

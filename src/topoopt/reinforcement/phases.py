@@ -142,7 +142,7 @@ def rollout_phase(
         )
     settings = EngineSettings(
         job.rollout_precision,
-        memory_share=EngineSettings().memory_share if job.disjoint else constants.colocated_memory_share,
+        memory_share=None if job.disjoint else constants.colocated_memory_share,
     )
     part = find_accelerator(job.system.accelerator)
     usual = round(job.lengths.mean) + job.prompt_tokens

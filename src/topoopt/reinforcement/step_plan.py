@@ -161,7 +161,7 @@ def _with_pools(request: RlRequest, rollout_accelerators: int, training_accelera
     traffic = min(found, key=lambda one: one.busiest_bytes)
     size_bytes = sum(weight_bytes(job.model, job.rollout_precision))
     word = request.transport or USUAL_TRANSPORTS[job.policy]
-    transport = transport_for(word, size_bytes, find_accelerator(job.system.accelerator).memory_bytes)
+    transport = transport_for(word, size_bytes, find_accelerator(job.system.accelerator).usable_memory_bytes)
     network = least_network_s(
         traffic, job.system.network_bandwidth_bps * per_server, job.system.network_latency_s
     )

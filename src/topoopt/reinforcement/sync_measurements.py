@@ -31,10 +31,10 @@ TRANSPORTS = {
     "rdma": "rdma",
 }
 """The policy of a row that measures how weights are brought over, and what is predicted with."""
-HELD = 0.9
+HELD = 0.85
 """Of an accelerator's memory that weights take at most, where a row does not say how many share a replica."""
-USUAL_MEMORY_BYTES = 80e9
-"""Of rows that name no accelerator."""
+DEFAULT_ACCELERATOR = "h100"
+"""Its memory is taken for rows that name no accelerator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def sync_time(row: Row) -> SyncTime:
         If something that decides the time is not stated, or nothing known.
     """
     size_bytes, word = sent_bytes(row), text(row, "accelerator")
-    memory_bytes = find_accelerator(word).memory_bytes if word else USUAL_MEMORY_BYTES
+    memory_bytes = find_accelerator(word or DEFAULT_ACCELERATOR).usable_memory_bytes
     transport = transport_for(run_transport(row), size_bytes, memory_bytes)
     accelerators = whole(row, "n_acc", None if transport.by_network else 0)
     if not word or not accelerators:

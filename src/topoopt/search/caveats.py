@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from topoopt.base.units import format_bandwidth, format_bytes, format_memory, format_time
+from topoopt.base.units import format_bandwidth, format_memory, format_time
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT, is_tight, operators_of, transformer_of
 from topoopt.plans import Plan
@@ -29,12 +29,12 @@ def caveats(plan: Plan) -> tuple[str, ...]:
 
 def _operator_caveats(plan: Plan) -> list[str]:
     use, part = fullest_server(plan.job, plan.strategy), find_accelerator(plan.job.cluster.accelerator)
-    if plan.job.settings.memory_check == "off" or use.total_bytes <= part.memory_bytes:
+    if plan.job.settings.memory_check == "off" or use.total_bytes <= part.usable_memory_bytes:
         memory_caveats = []
     else:
         memory_caveats = [
             f"Does not fit in memory: an accelerator of server {use.server} needs "
-            f"{format_bytes(use.total_bytes)}, {part.name} has {format_bytes(part.memory_bytes)}. "
+            f"{format_memory(use.total_bytes)}, {part.name} has {format_memory(part.usable_memory_bytes)}. "
             "With memory_check enforce only what fits is searched."
         ]
     sentences = [*memory_caveats, *_device_caveats(plan)]
@@ -99,8 +99,8 @@ def _layout_caveats(plan: Plan) -> list[str]:
     if needed <= work.capacity_bytes:
         return []
     return [
-        f"Does not fit in memory: an accelerator needs {format_bytes(needed)} and has "
-        f"{format_bytes(work.capacity_bytes)}."
+        f"Does not fit in memory: an accelerator needs {format_memory(needed)} and has "
+        f"{format_memory(work.capacity_bytes)}."
     ]
 
 

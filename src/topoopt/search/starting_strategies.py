@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from topoopt.base.errors import Infeasible
-from topoopt.base.units import format_bytes
+from topoopt.base.units import format_memory
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import Job, operators_of
 from topoopt.search.proposals.problem_tables import MAX_CHANNEL_DEGREE
@@ -31,7 +31,7 @@ def starting_strategy(job: Job) -> ParallelStrategy:
     start = job.work.plain_strategy(servers)
     if job.settings.memory_check != "enforce":
         return start
-    available = find_accelerator(job.cluster.accelerator).memory_bytes
+    available = find_accelerator(job.cluster.accelerator).usable_memory_bytes
     degrees = [k for k in range(1, MAX_CHANNEL_DEGREE + 1) if servers % k == 0]
     fullest = fullest_server(job, start)
     for layers in degrees:
@@ -42,8 +42,8 @@ def starting_strategy(job: Job) -> ParallelStrategy:
                 return candidate
     raise Infeasible(
         f"memory: even split over {degrees[-1]} servers, server {fullest.server} needs "
-        f"{format_bytes(fullest.total_bytes)} on an accelerator ({_causes(fullest)}); "
-        f"{job.cluster.accelerator} has {format_bytes(available)}; use memory_check=warn, "
+        f"{format_memory(fullest.total_bytes)} on an accelerator ({_causes(fullest)}); "
+        f"{job.cluster.accelerator} has {format_memory(available)}; use memory_check=warn, "
         f"a smaller batch or another accelerator"
     )
 
@@ -66,7 +66,7 @@ def tensor_parallel_starts(job: Job) -> tuple[ParallelStrategy, ...]:
 
 def fits(job: Job, strategy: ParallelStrategy) -> bool:
     """Return whether a strategy may be used: it fits in memory, or memory is not enforced."""
-    available = find_accelerator(job.cluster.accelerator).memory_bytes
+    available = find_accelerator(job.cluster.accelerator).usable_memory_bytes
     enforced = job.settings.memory_check == "enforce"
     return not enforced or fullest_server(job, strategy).total_bytes <= available
 
@@ -95,7 +95,7 @@ def _split(job: Job, start: ParallelStrategy, tables: int, layers: int) -> Paral
 
 
 def _causes(use: MemoryUse) -> str:
-    return ", ".join(f"{name} {format_bytes(size)}" for name, size in use.by_cause.items() if size)
+    return ", ".join(f"{name} {format_memory(size)}" for name, size in use.by_cause.items() if size)
 
 
 def split_tables(job: Job, start: ParallelStrategy, columns: int) -> ParallelStrategy:

@@ -6,18 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topoopt.catalog import find_accelerator
-from topoopt.inference import ClosedLoop, Degrees, EngineSettings, closed_loop, replica
+from topoopt.inference import ClosedLoop, EngineSettings, Parallelism, closed_loop, replica, stacked
 from topoopt.inference.step.constants import ServedStack, shipped_constants
 from topoopt.workloads.transformer import find_transformer
 
 MODELS = ("llama3-8b", "llama3-70b", "qwen3-235b-a22b", "deepseek-v3", "gpt-oss-120b", "qwen3.5-397b-a17b")
 
 
-def loop(name: str, part: str, tensor: float, clients: np.ndarray, prompt: np.ndarray) -> ClosedLoop:
+def loop(name: str, part: str, tensor: int, clients: np.ndarray, prompt: np.ndarray) -> ClosedLoop:
     model, accelerator, fp8 = find_transformer(name), find_accelerator(part), EngineSettings("fp8", "fp8")
-    ones = np.ones(len(clients))
-    one = replica(model, accelerator, Degrees(tensor * ones, ones, ones, ones), fp8)
-    law = shipped_constants(ServedStack(model, accelerator, fp8, "vllm"))
+    one = stacked([replica(model, accelerator, Parallelism(tensor), fp8)] * len(clients))
+    law = shipped_constants(ServedStack(model, accelerator, fp8))
     return closed_loop(one, law, clients, prompt, 512.0, 1e9)
 
 

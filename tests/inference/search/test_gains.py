@@ -45,15 +45,11 @@ def test_with_twice_of_all_a_step_takes_half_as_long() -> None:
     """Every second of a step is of one resource of those that are named."""
     machine = Machine(find_transformer("llama3-70b"), "h100", 8, 8, EngineSettings())
     (split,) = splits_of(machine, {"tensor": 4, "pipeline": 2}, 2048)
-    stack = ServedStack(
-        machine.model, find_accelerator("h100"), machine.settings, "", split=split.parallelism
-    )
+    stack = ServedStack(machine.model, find_accelerator("h100"), machine.settings, split=split.parallelism)
     law = shipped_constants(stack)
     changed = {name: 2 * getattr(law, name) for relief in RELIEFS for name in relief.doubled}
     changed |= {name: getattr(law, name) / 2 for relief in RELIEFS for name in relief.halved}
-    half = step_table(
-        machine.model, "h100", split.parallelism, machine.settings, "", replace(law, **changed), 8
-    )
+    half = step_table(machine.model, "h100", split.parallelism, machine.settings, replace(law, **changed), 8)
     assert half.decode_s(64, 64_000) == pytest.approx(split.table.decode_s(64, 64_000) / 2)
     assert half.prefill_s(2048) == pytest.approx(split.table.prefill_s(2048) / 2)
 

@@ -21,7 +21,7 @@ from topoopt.inference.step.law import (
     reduce_s,
     token_s,
 )
-from topoopt.inference.step.replica import Degrees, Replica, replica
+from topoopt.inference.step.replica import Replica, replica
 from topoopt.schema.files import packaged_rows
 from topoopt.workloads.transformer import find_transformer
 
@@ -37,16 +37,10 @@ BARE = Constants(
 def columns(
     model: str, split: Parallelism, accelerator: str = "h800", two_batch_overlap: bool = False
 ) -> Replica:
-    degrees = Degrees(
-        *(
-            np.array([float(one)])
-            for one in (split.tensor, split.pipeline, split.expert, split.attention_data)
-        )
-    )
     return replica(
         find_transformer(model),
         find_accelerator(accelerator),
-        degrees,
+        split,
         EngineSettings("fp8", two_batch_overlap=two_batch_overlap),
     )
 

@@ -23,7 +23,7 @@ def test_steps_take_longer_with_more_requests_and_longer_prompts(
     name: str, accelerator: str, tensor: int, engine: str
 ) -> None:
     table = step_table(
-        find_transformer(name), accelerator, Parallelism(tensor), EngineSettings("fp8"), engine
+        find_transformer(name), accelerator, Parallelism(tensor), EngineSettings("fp8", engine=engine)
     )
     for times in (table.base_s, table.prefill_base_s, table.head_s):
         assert (np.diff(times) >= 0).all()

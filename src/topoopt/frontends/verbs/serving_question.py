@@ -142,6 +142,7 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
     failures = tuple(
         Failure(*one) for one in _down(words.get("replica_failures"), "replica_failures", "REPLICA")
     )
+    known_engine(words["engine"])
     return Question(
         Machine(
             model,
@@ -149,7 +150,6 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
             accelerators,
             system.accelerators_per_server,
             engine_settings(words),
-            known_engine(words["engine"]),
         ),
         _demand(words),
         objectives,
@@ -377,6 +377,7 @@ def engine_settings(words: Mapping[str, Any]) -> EngineSettings:
     InvalidInput
         For numbers out of their range, and for adapters of no rank or a rank of no adapters.
     """
+    words = {"memory_share": EngineSettings(engine=words["engine"]).share, **words}
     for word, low, high in (
         ("memory_share", 0.0, 1.0),
         ("accepted_tokens", 1.0, 1.0 + words["drafted_tokens"]),

@@ -175,6 +175,7 @@ class ServingAnswer:
         return {
             "deployment": deployment_json(deployment),
             "accelerators": deployment.accelerators,
+            "replica_cache_tokens": one.candidate.decode.cache_tokens,
             "goodput_per_s": goodput,
             "goodput_per_accelerator_per_s": goodput / deployment.accelerators,
             "stable_per_s": one.stable_per_s,
@@ -227,7 +228,7 @@ class ServingAnswer:
             "model": question.machine.model.name,
             "accelerator": self.accelerator,
             "accelerators": question.limits.accelerators,
-            "engine": question.machine.engine,
+            "engine": question.machine.settings.engine,
             "requests": len(demand.requests),
             "requests_words": demand.words,
             "rate_per_s": demand.rate_per_s,
@@ -367,7 +368,7 @@ def _split(machine: Machine, split: Split, relief: Relief) -> Split:
         return replace(split, cache_tokens=relief.room * split.cache_tokens)
     accelerator = find_accelerator(machine.accelerator)
     law = shipped_constants(
-        ServedStack(machine.model, accelerator, machine.settings, machine.engine, split=split.parallelism)
+        ServedStack(machine.model, accelerator, machine.settings, split=split.parallelism)
     )
     changed = {name: 2 * getattr(law, name) for name in relief.doubled}
     changed |= {name: getattr(law, name) / 2 for name in relief.halved}
@@ -376,7 +377,6 @@ def _split(machine: Machine, split: Split, relief: Relief) -> Split:
         machine.accelerator,
         split.parallelism,
         machine.settings,
-        machine.engine,
         replace(law, **changed),
         machine.accelerators_per_server,
     )

@@ -26,8 +26,6 @@ class Machine:
     ----------
     accelerators_per_server : int
         Tensor parallelism stays inside of a server where it is searched.
-    engine : str
-        Whose step times are taken; the mean of all where empty.
     """
 
     model: TransformerModel
@@ -35,7 +33,6 @@ class Machine:
     accelerators: int
     accelerators_per_server: int
     settings: EngineSettings
-    engine: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,12 +231,7 @@ def splits_of(machine: Machine, fixed: Mapping[str, int], most_tokens: int) -> l
             )
             continue
         table = table_without_network(
-            machine.model,
-            machine.accelerator,
-            one,
-            machine.settings,
-            machine.engine,
-            machine.accelerators_per_server,
+            machine.model, machine.accelerator, one, machine.settings, machine.accelerators_per_server
         )
         found.append(Split(one, table, room.tokens))
     if not found:

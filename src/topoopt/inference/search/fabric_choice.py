@@ -86,7 +86,7 @@ def on_fabrics(
     load = RequestLoad(demand.rate_per_s or 0.0, demand.prompt, demand.answer)
     asked = FabricQuestion(network.cluster, load, goals.ttft_s, goals.tpot_s, network.pairings, question.seed)
     contenders = sorted(_promised(found, simulated), key=lambda one: -one.bound_per_s)[:MOST_KEPT]
-    stack = ServingStack(question.machine.engine, network.sent, question.way.law, question.way.layerwise)
+    stack = ServingStack(network.sent, question.way.law, question.way.layerwise)
     trying = Trying(question.machine.model, asked, contenders, network.priced, stack)
     by_deployment = {one.deployment: one for one in found}
     table = compare(

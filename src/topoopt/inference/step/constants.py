@@ -1,7 +1,7 @@
 """The noun Constants: what the law of a step knows of an accelerator and an engine beside promised rates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
@@ -23,8 +23,6 @@ class ServedStack:
     model: TransformerModel
     accelerator: Accelerator
     settings: EngineSettings
-    engine: str
-    version: str = ""
     drafted: str = "no"
     split: Parallelism = ONE
 
@@ -133,7 +131,7 @@ def members_of(names: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, str
 
 def level_names(stack: ServedStack) -> dict[str, str]:
     """Return the name of a stack at each level."""
-    engine, part = engine_family(stack.engine), stack.accelerator
+    engine, part = engine_family(stack.settings.engine), stack.accelerator
     kind, weights = model_kind(stack.model), stack.settings.weight_precision
     return {
         "engine": engine,
@@ -144,7 +142,7 @@ def level_names(stack: ServedStack) -> dict[str, str]:
         "engine+kind": f"{engine}, {kind}",
         "model": stack.model.name,
         "engine+split": f"{engine}, {split_kind(stack.split)}",
-        "release": f"{engine} {stack.version}, drafted: {stack.drafted}, {kind}",
+        "release": f"{engine} {stack.settings.version}, drafted: {stack.drafted}, {kind}",
         "stack": f"{engine}, {stack.model.name} in {weights} on {part.name}",
     }
 
@@ -170,10 +168,6 @@ def split_kind(split: Parallelism) -> str:
     if split.expert > 1:
         return "spread experts"
     return "tensor parallel" if split.tensor > 1 else "whole"
-
-
-USUAL_ENGINE = "vllm"
-"""Whose constants are taken where no engine is named."""
 
 
 @cache
@@ -209,6 +203,5 @@ def shipped_logs(stacks: Sequence[ServedStack]) -> Floats:
 
 def shipped_constants(stack: ServedStack) -> Constants:
     """Return the constants of a stack; what was never measured has a factor of 1."""
-    named = stack if stack.engine else replace(stack, engine=USUAL_ENGINE)
-    columns = constants_of_logs(shipped_logs([named]))
+    columns = constants_of_logs(shipped_logs([stack]))
     return Constants(**{name: float(getattr(columns, name)[0]) for name in CONSTANTS})

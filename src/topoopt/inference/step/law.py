@@ -16,7 +16,7 @@ from topoopt.catalog import find_accelerator
 from topoopt.inference.deployment import EngineSettings, Parallelism
 from topoopt.inference.network.traffic import exchange_law
 from topoopt.inference.step.constants import Constants, Number, ServedStack, shipped_constants
-from topoopt.inference.step.replica import Degrees, Replica, replica
+from topoopt.inference.step.replica import Replica, replica
 from topoopt.inference.step_table import Halves, StepTable, overlapped_s
 from topoopt.workloads import bus_bandwidth_factor
 from topoopt.workloads.transformer import TransformerModel
@@ -38,7 +38,6 @@ def step_table(
     accelerator: str,
     parallelism: Parallelism = ONE,
     settings: EngineSettings = USUAL,
-    engine: str = "",
     constants: Constants | None = None,
     free_between: int = 0,
 ) -> StepTable:
@@ -48,8 +47,6 @@ def step_table(
     ----------
     accelerator
         A name or alias of the catalogue.
-    engine
-        Whose constants are taken, such as ``vllm``; those of vLLM where not given.
     constants
         Of one's own calibration, instead.
     free_between
@@ -63,20 +60,9 @@ def step_table(
     """
     check_split(model, parallelism)
     part = find_accelerator(accelerator)
-    stack = ServedStack(model, part, settings, engine, split=parallelism)
+    stack = ServedStack(model, part, settings, split=parallelism)
     law = shipped_constants(stack) if constants is None else constants
-    degrees = Degrees(
-        *(
-            np.array([float(degree)])
-            for degree in (
-                parallelism.tensor,
-                parallelism.pipeline,
-                parallelism.expert,
-                parallelism.attention_data,
-            )
-        )
-    )
-    one = replica(model, part, degrees, settings)
+    one = replica(model, part, parallelism, settings)
     if free_between:
         domain = np.minimum(one.domain, free_between)
         one = replace(one, network_bytes_per_s=np.full(1, np.inf), domain=domain)

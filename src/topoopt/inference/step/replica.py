@@ -7,13 +7,14 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.catalog import Accelerator
-from topoopt.inference.deployment import EngineSettings
+from topoopt.inference.deployment import EngineSettings, Parallelism
 from topoopt.inference.memory import (
     adapter_shape,
     attention_element_bytes,
     cache_element_bytes,
     cache_shape,
     compute_rate,
+    other_element_bytes,
     weight_format,
     weight_shape,
 )
@@ -22,21 +23,6 @@ from topoopt.workloads.transformer import TransformerModel
 
 SERVER = 8
 """Accelerators of a server where the catalogue's scale-up domain is no number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Degrees:
-    """Columns of how replicas are split; see :class:`~topoopt.inference.Parallelism`. Arrays (n,) of float."""
-
-    tensor: Floats
-    pipeline: Floats
-    expert: Floats
-    attention_data: Floats
-
-    @property
-    def stage_accelerators(self) -> Floats:
-        """Accelerators that work on a layer together."""
-        return self.tensor * self.attention_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +97,15 @@ class Replica:
 
 
 def replica(
-    model: TransformerModel, accelerator: Accelerator, degrees: Degrees, settings: EngineSettings
+    model: TransformerModel, accelerator: Accelerator, split: Parallelism, settings: EngineSettings
 ) -> Replica:
-    """Return what an accelerator holds and moves, a row for each way of splitting a model."""
+    """Return what an accelerator holds and moves: one row; :func:`stacked` joins rows."""
     weights, cache, adapter = weight_shape(model), cache_shape(model), adapter_shape(model)
     stored = weight_format(settings.weight_precision)
     element = cache_element_bytes(settings.kv_precision)
-    tensor = np.asarray(degrees.tensor, float)
-    stage, held = degrees.stage_accelerators, np.minimum(tensor, cache.shares)
-    expert_parts = stage / degrees.expert
+    tensor, stage = np.full(1, float(split.tensor)), np.full(1, float(split.stage_accelerators))
+    held = np.minimum(tensor, cache.shares)
+    expert_parts = stage / split.expert
     index = model.indexer.head_dim * model.attention_layers if model.indexer else 0
     sparse = cache.whole_values - index if model.indexer else 0
     rate = compute_rate(accelerator, settings.weight_precision)
@@ -130,20 +116,20 @@ def replica(
         "moe_layers": model.moe_layers,
         "hidden": model.hidden,
         "tensor": tensor,
-        "pipeline": degrees.pipeline,
-        "expert_ranks": degrees.expert,
-        "attention_data": degrees.attention_data,
+        "pipeline": split.pipeline,
+        "expert_ranks": split.expert,
+        "attention_data": split.attention_data,
         "stage": stage,
         "attention_weights": weights.attention_split / tensor + weights.attention_whole,
         "mlp_weights": weights.mlp / tensor + weights.whole,
         "head_weights": weights.output / tensor,
         "attention_bytes": attention_element_bytes(model, settings.weight_precision),
-        "mlp_bytes": stored.other_bytes,
+        "mlp_bytes": other_element_bytes(model, settings.weight_precision),
         "expert_weights": weights.one_expert / expert_parts,
         "expert_bytes": stored.expert_bytes,
         "experts": max(weights.experts, 1),
         "experts_per_token": weights.experts_per_token,
-        "experts_held": weights.experts / degrees.expert,
+        "experts_held": weights.experts / split.expert,
         "cache_bytes_per_token": (cache.whole_values - sparse) * element / held,
         "window_bytes_per_token": (cache.window_values + sparse) * element / held,
         "window": model.window if model.window_layers else 2**31,
@@ -155,17 +141,14 @@ def replica(
         "plain_flops": plain,
         **(links := _links(accelerator)),
         "domains_visited": _domains_visited(model, stage, links["domain"]),
-        "hosts": np.where(degrees.attention_data > 1, np.maximum(stage / SERVER, 1.0), 1.0),
+        "hosts": np.where(split.attention_data > 1, np.maximum(stage / SERVER, 1.0), 1.0),
         "adapters": settings.adapters,
         "adapter_weights": settings.adapter_rank * (adapter.whole + adapter.split / tensor),
         "adapter_expert_weights": settings.adapter_rank
         * (adapter.one_expert_whole + adapter.one_expert_split / expert_parts),
         "overlaps": float(settings.two_batch_overlap),
     }
-    shape = np.broadcast_shapes(tensor.shape, *(np.shape(value) for value in columns.values()))
-    return Replica(
-        **{name: np.broadcast_to(np.asarray(value, float), shape) for name, value in columns.items()}
-    )
+    return Replica(**{name: np.broadcast_to(np.asarray(value, float), 1) for name, value in columns.items()})
 
 
 def stacked(replicas: Sequence[Replica]) -> Replica:

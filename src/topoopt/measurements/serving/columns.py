@@ -10,12 +10,10 @@ from topoopt.base.arrays import Flags, Floats, Ints
 from topoopt.catalog import Accelerator
 from topoopt.inference import (
     Constants,
-    Degrees,
     Parallelism,
     Replica,
     ServedStack,
-    accelerator_weight_bytes,
-    activation_bytes,
+    cache_bytes,
     cache_shape,
     closed_loop,
     constants_of_logs,
@@ -161,10 +159,8 @@ def served_columns(runs: Sequence[ServedRun]) -> ServedColumns:
 
 
 def _replica(stack: ServedStack, split: Parallelism) -> Replica:
-    degrees = (split.tensor, split.pipeline, split.expert, split.attention_data)
-    columns = Degrees(*(np.array([float(one)]) for one in degrees))
     settings = replace(stack.settings, two_batch_overlap=usually_overlaps(split, stack.accelerator))
-    return replica(stack.model, stack.accelerator, columns, settings)
+    return replica(stack.model, stack.accelerator, split, settings)
 
 
 def usually_overlaps(split: Parallelism, accelerator: Accelerator) -> bool:
@@ -181,8 +177,7 @@ def _held(run: ServedRun) -> float:
     Such a run ran all the same, so the count is off there.
     """
     model, settings, split = run.stack.model, run.stack.settings, run.stack.split
-    free = settings.memory_share * run.stack.accelerator.memory_bytes - activation_bytes(model)
-    free -= accelerator_weight_bytes(model, split, settings)
+    free = cache_bytes(model, run.stack.accelerator, split, settings)
     if np.isnan(run.prompt):
         return np.inf
     size = request_cache_bytes(

@@ -75,7 +75,7 @@ class ServingCalibration:
         """Return logarithms of constants of runs with the factors of those that are of its stack."""
         stacks = [run.stack for run in runs]
         ours = [
-            engine_family(one.engine) in self.engines and one.accelerator.name in self.accelerators
+            engine_family(one.settings.engine) in self.engines and one.accelerator.name in self.accelerators
             for one in stacks
         ]
         return logs + np.where(np.array(ours)[:, None], factor_logs(self.factors), 0.0)
@@ -88,7 +88,7 @@ class _File(Strict):
 
 
 GROUPS: Mapping[str, Callable[[ServedRun], str]] = {
-    "engine": lambda run: run.stack.engine,
+    "engine": lambda run: run.stack.settings.engine,
     "accelerator": lambda run: run.stack.accelerator.name,
     "model_kind": lambda run: model_kind(run.stack.model),
     "mode": lambda run: run.mode,
@@ -196,10 +196,11 @@ def predict_served_runs(path: str, own: ServingCalibration | None = None) -> Pre
         if np.isnan(run.cache_bytes):
             moved = {}
         else:
-            tokens = int(run.prompt) + TEMPLATE_TOKENS.get(run.stack.engine, 0)
+            name = run.stack.settings.engine
+            tokens = int(run.prompt) + TEMPLATE_TOKENS.get(name, 0)
             once = request_cache_bytes(run.stack.model, tokens, run.stack.settings.kv_precision)
             size = once * cache_copies(run.stack.model, run.prefill.tensor)
-            engine = run.stack.engine if run.stack.engine in ("vllm", "sglang") else DEFAULT_ENGINE
+            engine = name if name in ("vllm", "sglang") else DEFAULT_ENGINE
             moved = {
                 "kv_bytes": size,
                 "kv_transfer": transfer_law(engine).transfer_s(size / NOMINAL_BYTES_PER_S),
@@ -264,7 +265,9 @@ def fit_serving(path: str) -> CalibrationFit[ServingCalibration]:
             "give rows with ttft_ms, tpot_ms, e2e_ms or out_tok_s"
         )
     factors = fit_factors(seen, logs)
-    stacks = [f"{run.stack.engine} {run.stack.model.name} {run.stack.accelerator.name}" for run in runs]
+    stacks = [
+        f"{run.stack.settings.engine} {run.stack.model.name} {run.stack.accelerator.name}" for run in runs
+    ]
     stack = np.unique(stacks, return_inverse=True)[1] % FOLDS
     kinds = {
         "before": seen.percents_off(logs),
@@ -272,7 +275,7 @@ def fit_serving(path: str) -> CalibrationFit[ServingCalibration]:
         "cross_validated": _held_out(seen, logs, random_parts(len(runs), 0)[seen.rows]),
         "leave_one_stack_out": _held_out(seen, logs, stack[seen.rows]),
     }
-    engines = tuple(sorted({engine_family(run.stack.engine) for run in runs}))
+    engines = tuple(sorted({engine_family(run.stack.settings.engine) for run in runs}))
     parts = tuple(sorted({run.stack.accelerator.name for run in runs}))
     return CalibrationFit(
         path,

@@ -131,12 +131,12 @@ def _run(table_row: TableRow) -> ServedRun:
     accelerators = degree(row, "n_acc") if text(row, "n_acc") else said
     if mode != "disagg":
         replicas = (max(1, accelerators // decode.accelerators),) * 2
-    engine = text(row, "engine"), text(row, "engine_version"), row.get("spec_decode", "").strip() or "no"
+    drafted = row.get("spec_decode", "").strip() or "no"
     share = 0.9 if "0.8..1.0" in text(row, "len_note") else 1.0  # InferenceX draws lengths from 0.8 to 1
     return ServedRun(
         table_row,
         mode,
-        ServedStack(model, part, _settings(row, part), *engine, decode),
+        ServedStack(model, part, _settings(row, part), drafted, decode),
         accelerators,
         prefill,
         *replicas,
@@ -177,7 +177,8 @@ def _settings(row: Row, accelerator: Accelerator) -> EngineSettings:
     cache = text(row, "kv_dtype") or usual_cache_format(text(row, "engine"), weights, accelerator)
     if cache not in CACHE_FORMATS:
         raise InvalidInput(f"kv_dtype {cache}: expected one of {', '.join(CACHE_FORMATS)}")
-    return EngineSettings(weights, cache, memory_share=MEMORY_SHARE)
+    engine, version = text(row, "engine"), text(row, "engine_version")
+    return EngineSettings(weights, cache, memory_share=MEMORY_SHARE, engine=engine, version=version)
 
 
 def usual_cache_format(engine: str, weights: str, accelerator: Accelerator) -> str:

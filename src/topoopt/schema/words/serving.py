@@ -109,8 +109,9 @@ class EngineWords(TypedDict, total=False):
     """Of keys and values."""
     page_tokens: Annotated[int, Word("TOKENS", 16)]
     """Of a page of keys and values."""
-    memory_share: Annotated[float, Word("SHARE", 0.9)]
-    """Of an accelerator's memory that the engine takes."""
+    memory_share: Annotated[float, Word("SHARE")]
+    """Memory share of the engine (default: the engine's own): of all memory (vllm, gpu_memory_utilization, 0.92), of
+    weights and caches (sglang, mem_fraction_static, 0.874), of what weights leave free (trtllm, 0.9)."""
     prefix_cache: Switch
     """Keep what prompts of a trace have in common, in blocks of 512 tokens."""
     two_batch_overlap: Switch

@@ -240,7 +240,7 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
     groups = tables.group_tables(fabric, divisors, most_rings, seed, routes["next_link"])
     limit = np.inf
     if job.settings.memory_check == "enforce":
-        limit = find_accelerator(cluster.accelerator).memory_bytes
+        limit = find_accelerator(cluster.accelerator).usable_memory_bytes
     arrays = Problem(
         servers=servers,
         global_batch=job.global_batch,

@@ -29,7 +29,6 @@ from topoopt.transformers.memory.activations import (
 from topoopt.transformers.memory.frameworks import (
     FRAMEWORKS,
     Framework,
-    capacity_bytes,
     find_framework,
     shared_by,
 )
@@ -165,7 +164,7 @@ def memory(
         for block in blocks_of(table)
     ]
     columns = {name: np.concatenate([block[name] for block in blocks]) for name in _BY_STAGE}
-    return MemoryColumns(**columns, capacity_bytes=capacity_bytes(find_accelerator(accelerator)))
+    return MemoryColumns(**columns, capacity_bytes=find_accelerator(accelerator).usable_memory_bytes)
 
 
 def _memory_of_block(common: "Common") -> dict[str, Any]:
@@ -227,7 +226,7 @@ def common_of(
     kinds, moment = layer_kinds(model, table, fused, rules), moment_of(model, table, fused, rules)
     overhead = rules.reserved_bytes + communicator_bytes(table, rules)
     states = state_bytes(table, rules, cast_bytes(part))
-    return Common(model, table, rules, kinds, moment, overhead, states, capacity_bytes(part))
+    return Common(model, table, rules, kinds, moment, overhead, states, part.usable_memory_bytes)
 
 
 def stage_memory(common: Common, index: Ints) -> MemoryColumns:

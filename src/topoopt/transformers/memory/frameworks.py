@@ -13,16 +13,13 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import check_known
-from topoopt.catalog import Accelerator, find_accelerator
+from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT
 from topoopt.transformers.configuration_table import ConfigurationTable
 
 WORTH_HEADROOM = 1.01
 """What is tight is ranked as if it took so many times as long: headroom that costs less is taken."""
 GIBIBYTE = 2.0**30
-USABLE = 79.14 / 80
-"""Of the memory that a part is sold with: PyTorch's messages name 79.14 to 79.33 GiB as the capacity of an A100 or H100
-of 80, by its driver, 79.25 in github.com/wbfwonderful/Vad-R1/issues/11; the least of those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +199,6 @@ def shared_by(table: ConfigurationTable, framework: str) -> ConfigurationTable:
     if not find_framework(framework).whole_in_pipelines or not np.any((table.pp > 1) & (table.zero > 1)):
         return table
     return replace(table, zero=np.where(table.pp > 1, np.minimum(table.zero, 1), table.zero))
-
-
-def capacity_bytes(accelerator: Accelerator) -> float:
-    """Return the bytes of an accelerator that a program can have.
-
-    Makers write GB for binary gigabytes: an "80 GB" A100 has 81,920 MiB by nvidia-smi.
-    """
-    return USABLE * accelerator.memory_bytes / 1e9 * GIBIBYTE
 
 
 def weighed_s(seconds: Floats | float, needed_bytes: Floats | float, capacity_bytes: float) -> Floats:

@@ -21,7 +21,7 @@ from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_check import check_configuration, nearest
 from topoopt.transformers.configuration_table import RARE_COLUMNS, Bools, ConfigurationTable, take_rows
 from topoopt.transformers.memory.accelerator import MemoryColumns
-from topoopt.transformers.memory.frameworks import capacity_bytes, find_framework, weighed_s
+from topoopt.transformers.memory.frameworks import find_framework, weighed_s
 from topoopt.transformers.search.request import SearchRequest
 from topoopt.transformers.search.result import SPLIT, ConfigurationSearch
 from topoopt.transformers.step_time.calibration import Calibration
@@ -234,9 +234,10 @@ def _remedies(request: SearchRequest, total: float, calibration: Calibration) ->
         if len(table) and request.memory(table).fits.any():
             remedies.append(f"{request.accelerators * scale:,} of them would do")
             break
-    larger = sorted((part for part in accelerators() if capacity_bytes(part) >= total), key=capacity_bytes)
+    larger = [part for part in accelerators() if part.usable_memory_bytes >= total]
     if larger:
-        remedies.append(f"as many {larger[0].name} ({format_memory(capacity_bytes(larger[0]))})")
+        least = min(larger, key=lambda part: part.usable_memory_bytes)
+        remedies.append(f"as many {least.name} ({format_memory(least.usable_memory_bytes)})")
     searched = [name for name in request.fixed if name not in RARE_COLUMNS]
     if searched:
         remedies.append(f"let {', '.join(searched)} be searched, too")

@@ -11,7 +11,6 @@ from topoopt.jobs import layout_name
 from topoopt.transformers.configuration import Configuration, recomputation_bits
 from topoopt.transformers.configuration_check import check_configuration
 from topoopt.transformers.configuration_table import configuration_table
-from topoopt.transformers.memory.frameworks import capacity_bytes
 from topoopt.transformers.search.choices import Limits
 from topoopt.transformers.search.published_practice import (
     MOST,
@@ -182,10 +181,10 @@ def _fitting(reasons: _Reasons, one: Configuration, row: Publication) -> None:
     parts = [
         part
         for part in accelerators()
-        if part.architecture == here and request.precision in part.peaks and capacity_bytes(part) >= total
+        if part.architecture == here and request.precision in part.peaks and part.usable_memory_bytes >= total
     ]
     if parts:
-        reasons.give["accelerator"] = min(parts, key=capacity_bytes).name
+        reasons.give["accelerator"] = min(parts, key=lambda part: part.usable_memory_bytes).name
 
 
 def _fits(request: SearchRequest, one: Configuration) -> bool:
