@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.kv_capacity import capacity_text
 from benchmarks.serving_fit import (
     Material,
     fit_everything,
@@ -110,7 +111,9 @@ def main() -> None:
                 "one model left out": logs_without_models(ready, without),
                 **{name: logs.result() for name, logs in left_out.items()},
             }
-        PAGE.write_text(page(ready, held_out, scale) + own_rows_text(ready, without), encoding="utf-8")
+        PAGE.write_text(
+            page(ready, held_out, scale) + own_rows_text(ready, without) + capacity_text(), encoding="utf-8"
+        )
 
 
 def write_constants(ready: Material, factors: Factors, scale: float) -> None:
