@@ -21,11 +21,11 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=74_620,
+    core_code_lines=74_600,
     lines=145_600,
-    files=702,
-    imported_by_one_file_percent=16.3,
-    private_called_once_percent=24.4,
+    files=698,
+    imported_by_one_file_percent=16.2,
+    private_called_once_percent=24.1,
     import_lines_percent=13.2,
 )
 """Where the tree stands. The goals: 70,000, 130,000, 700, 15, 18 and 10."""

@@ -13,7 +13,7 @@ from topoopt.clusters.trace import TraceJob
 
 
 class CountedJob:
-    """A job from when it comes until it ends, on servers of its own or on single workers: what is counted of it.
+    """What is counted of a job from when it comes until it ends, on servers of its own or on single workers.
 
     Attributes
     ----------

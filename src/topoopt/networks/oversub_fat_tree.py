@@ -30,10 +30,8 @@ def realize(site: pricing.Site) -> pricing.Realization:
 
 
 def note(options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]) -> str:
-    """Return the ratio, and whether a switch of this model has ports for all servers."""
-    alone = bool(planes) and all(plane.tree.hosts <= plane.model.radix for plane in planes)
-    instead = "; one switch could join all servers, see ideal-switch" if alone else ""
-    return f"{options.oversubscription:g}:1 above the first switch{instead}"
+    """Return the ratio."""
+    return f"{options.oversubscription:g}:1 above the first switch"
 
 
 NETWORK = Network(

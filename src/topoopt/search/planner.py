@@ -264,9 +264,8 @@ def compare_job(
     """Return the job on each fabric, in the order asked for, each with a strategy searched for it.
 
     A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out, or an error
-    where it is ``required``. One that carries the job as the plan's own does is left to :func:`rows_as_planned`. For a
-    transformer every layout is tried on every fabric. At the end other gradient buckets are tried, and an algorithm for
-    each message, where the fidelity says so.
+    where it is ``required``; so are those of :func:`rows_as_planned`. For a transformer every layout is tried. At the
+    end other gradient buckets are tried, and an algorithm for each message, where the fidelity says so.
     """
     layouts = job.work.choices(job.cluster.servers)
     built, skipped = compare(

@@ -86,8 +86,7 @@ MOST_WIRED = 32
 OTHER_ORDER = "tp-cp-ep-pp-dp"
 """Stages next to each other rather than replicas: another placement where a server holds several workers."""
 SLOWER = (4.0, 16.0)
-"""Times the bandwidth of networks on which configurations are ranked, too: what needs little of it is the fastest where
-others relay or links are shared, and stays in the choice when bandwidth grows."""
+"""Slow-downs of the network at which configurations are ranked, too: some may win where links are shared or relay."""
 DIVERSE = ("tp", "pp", "dp", "cp", "ep")
 """Configurations that agree in these would be wired alike; the fastest of them stands for all."""
 MOST_SIMULATED = 6_000_000
