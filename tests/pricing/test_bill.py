@@ -290,7 +290,7 @@ def test_a_product_is_priced_as_its_technology_and_draws_its_own_watts() -> None
         ("piezo_port", 520, "polatis-384"),
         ("piezo_port", 520, "polatis-576"),
         ("liquid_crystal_port", 1040, "coherent-320"),
-        ("ocs_port", 520, ""),  # circuits are no panels
+        ("manual_panel_port", 5, "manual-panel"),
         ("ocs_port", 520, ""),
     ]
     assert ports["polatis-384"].unit_w == pytest.approx(100 / 384)

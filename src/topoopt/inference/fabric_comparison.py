@@ -249,10 +249,7 @@ def compare_serving(
 
 
 def _searched(
-    model: TransformerModel,
-    question: FabricQuestion,
-    settings: EngineSettings,
-    batch: int,
+    model: TransformerModel, question: FabricQuestion, settings: EngineSettings, batch: int
 ) -> tuple[list[Contender], int]:
     cluster = question.cluster
     objectives_s = question.ttft_s, question.tpot_s

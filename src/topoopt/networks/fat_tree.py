@@ -21,7 +21,12 @@ def wire(
 
 
 def _published(cluster: ClusterSpec, by: pricing.Pricing) -> tuple[int, float]:
-    return 1, pricing.published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
+    """Return the interfaces that cost least for the published bandwidth; one where ports are counted."""
+    whole_bps = pricing.published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
+    most = 1 if by.accounting.switches == "ports" else cluster.degree
+    sizes = [(count, whole_bps / count) for count in range(1, most + 1)]
+    usd = {one: pricing.known_price("fat-tree", cluster.servers, *one, by).usd for one in sizes}
+    return min(sizes, key=lambda one: usd[one] or float("inf"))
 
 
 def _priced(cluster: ClusterSpec, by: pricing.Pricing) -> tuple[int, float]:

@@ -161,13 +161,13 @@ PORT_OF_TECHNOLOGY: Mapping[str, Item] = {
 
 
 def behind_panels(buying: Buying) -> Counted:
-    """Return the parts of interfaces behind patch panels, with their modules and network cards."""
-    return _server_side(buying).plus(_panels(buying))
+    """Return the parts of interfaces behind patch panels, or the named device, with modules and network cards."""
+    return _server_side(buying).plus(_device_ports(buying, buying.options.technology or "patch-panel"))
 
 
 def behind_circuit_switches(buying: Buying) -> Counted:
-    """Return the parts of interfaces behind optical circuit switches, with their modules and network cards."""
-    return _server_side(buying).plus(_circuit_ports(buying))
+    """Return the parts of interfaces behind circuit switches, or the named device, with modules and network cards."""
+    return _server_side(buying).plus(_device_ports(buying, buying.options.technology or "3d-mems"))
 
 
 def behind_both(buying: Buying, circuits: int) -> Counted:
@@ -236,6 +236,10 @@ def _panels(buying: Buying) -> Counted:
             Part("fiber_m"): buying.fiber_m(fibers * interfaces),
         }
     )
+
+
+def _device_ports(buying: Buying, technology: str) -> Counted:
+    return _panels(buying) if is_panel(technology) else _circuit_ports(buying)
 
 
 def _circuit_ports(buying: Buying) -> Counted:
@@ -403,12 +407,12 @@ def too_many_ports(row: OpticalDevices, servers: int, cabling: Cabling) -> str:
 
 
 def transceiver_for(bandwidth_bps: float) -> Transceiver | None:
-    """Return the catalogue's module of a speed that takes fewest fibers, and of those reaches least far.
+    """Return the catalogue's slowest module that is fast enough, of fewest fibers, and of those reaches least far.
 
     The price lists mean the cheapest module; that is the one of short reach, which can spare least light.
     """
-    listed = [row for row in transceivers() if row.bandwidth_bps == bandwidth_bps]
-    return min(listed, key=lambda row: (row.fibers, row.reach_m), default=None)
+    listed = [row for row in transceivers() if row.bandwidth_bps >= bandwidth_bps]
+    return min(listed, key=lambda row: (row.bandwidth_bps, row.fibers, row.reach_m), default=None)
 
 
 def light_left_db(loss_db: tuple[float, float] | None, module: Transceiver | None) -> float | None:

@@ -103,4 +103,4 @@ def test_no_answer_is_an_error_of_the_house() -> None:
     with pytest.raises(InvalidInput, match="years: expected a number above 0"):
         answer(model="llama3-8b", servers=4, years=0)
     with pytest.raises(InvalidInput, match="degree"):
-        answer(model="llama3-8b", servers=2, degree=9)
+        answer(model="llama3-8b", servers=2, degree=99)

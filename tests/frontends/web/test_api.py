@@ -44,7 +44,7 @@ def test_an_estimate_is_the_noun_of_the_library_and_as_the_document_says(studio:
         {"degree": "many"},
         {"model": "dlmr"},
         {"model": "llama3-405b", "servers": 2},
-        {"servers": 4, "degree": 13},
+        {"servers": 4, "degree": 73},
         {"accelerator": "abacus"},
         {"nothing": "1"},
         {"model": "llama3-8b", "servers": 4, "seq": 0},

@@ -110,7 +110,7 @@ def choose(
     >>> asked = {"servers": 4, "degrees": [2], "bandwidths": ["100Gbps"], "fabrics": ["topoopt", "rail"]}
     >>> found = topoopt.choose(["vgg16:0.7", "dlrm:0.3"], **asked, budget=10, processes=1)
     >>> found.decision.point.network.name
-    'rail 2 × 100 Gb/s'
+    'topoopt 2 × 100 Gb/s'
     """
     settings = checked_words(words, ChooseWords)
     question = _question(jobs, settings)
@@ -233,7 +233,7 @@ def cost(
     >>> import topoopt
     >>> priced = topoopt.cost(servers=128, degree=4, bandwidth="100Gbps", fabrics=["topoopt", "fat-tree"])
     >>> [(offer.bill.fabric, round(offer.bill.cost_usd)) for offer in priced.offers]
-    [('topoopt', 506030), ('fat-tree', 626135)]
+    [('topoopt', 379479), ('fat-tree', 564951)]
     """
     settings = checked_words(words, CostWords)
     whole = None if plan is None else _planned(plan, pick(settings, NetworkWords))

@@ -26,12 +26,7 @@ from topoopt.transformers.memory.activations import (
     has_dropout,
     layer_activations,
 )
-from topoopt.transformers.memory.frameworks import (
-    FRAMEWORKS,
-    Framework,
-    find_framework,
-    shared_by,
-)
+from topoopt.transformers.memory.frameworks import FRAMEWORKS, Framework, find_framework, shared_by
 from topoopt.transformers.memory.pipeline_stages import Stage, first_holds_most, stage_of, two_way
 from topoopt.transformers.memory.transient import Moment, lost_bytes, moment_bytes, moment_of
 from topoopt.transformers.memory.zero import (
