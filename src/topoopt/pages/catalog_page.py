@@ -6,7 +6,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from topoopt.base.units import format_bandwidth, format_bytes, format_time
+from topoopt.base.units import format_bandwidth, format_bytes, format_memory, format_time
 from topoopt.catalog import HardwareTables
 from topoopt.jobs import ModelList
 from topoopt.pages.page import Notes, Page, Section
@@ -44,6 +44,7 @@ _BY_UNIT: Mapping[str, Callable[[float], str]] = MappingProxyType(
         "_tflops": lambda rate: f"{rate / 1e12:g}",
         "_bytes_per_s": lambda rate: f"{format_bytes(rate)}/s",
         "_bps": format_bandwidth,
+        "visible_memory_bytes": format_memory,
         "_bytes": format_bytes,
         "_db": lambda loss: f"{loss:g} dB",
         "_w": lambda power: f"{power:g} W",
