@@ -13,7 +13,7 @@ LINK_MODES = ("duplex", "directed")
 """``duplex``: an interface is a fiber pair to one neighbor. ``directed``: it sends to one, hears another."""
 
 MOST_INTERFACES = 72
-"""Of the largest server: a rack of 72 accelerators with a NIC each."""
+"""The largest number of interfaces of a server: a rack of 72 accelerators has a NIC for each."""
 
 
 @dataclass(frozen=True, slots=True)

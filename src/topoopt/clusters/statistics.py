@@ -13,7 +13,7 @@ from topoopt.clusters.trace import TraceJob
 
 
 class CountedJob:
-    """What is counted of a job from when it comes until it ends, on servers of its own or on single workers.
+    """A job's progress from arrival to end, whether it has servers of its own or single workers.
 
     Attributes
     ----------

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from topoopt import pricing, topologies
+from topoopt import pricing
 from topoopt.catalog import OWN, Network
-
-
-def mean_hops(servers: int, ports: int, links: str) -> float:
-    """Return the least mean that any wiring has, which the found one comes near."""
-    return topologies.moore_average_hops(servers, ports, links)
-
 
 NETWORK = Network(
     name="direct",
@@ -23,7 +17,6 @@ NETWORK = Network(
     timed_as=OWN,
     relays=True,
     cabled=True,
-    mean_hops=mean_hops,
     compared=True,
     order=5,
 )

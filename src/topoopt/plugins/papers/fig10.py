@@ -49,7 +49,7 @@ SINCE_2022 = (
     ("fiber as long as the room needs", "2026", replace(ONE_PANEL, fiber_length_m=None)),
     ("switches, cards and breakout cables that are sold", "2026", Accounting()),
 )
-"""What has changed, one step after the other: words, price list and accounting."""
+"""Steps from the paper's accounting to today's, each with its description, price list and accounting."""
 
 
 def fig10(settings: StudySettings, on_progress: Progress) -> Figure:

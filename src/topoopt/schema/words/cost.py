@@ -34,7 +34,7 @@ class PricingWords(PriceListWords, total=False):
 
 @panel("What it costs to own and to train")
 class YearsWords(TypedDict, total=False):
-    """What owning servers and a network takes over years."""
+    """Terms of ownership over years."""
 
     years: Annotated[float, Word("N")]
     """Over which everything is paid for; 5."""
