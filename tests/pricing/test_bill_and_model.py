@@ -80,7 +80,7 @@ def test_switches_carry_what_the_model_carries(name: str, cluster: tuple[int, in
         busiest = np.bincount(model.dst[model.src < servers]).max()
         full_bps = busiest * float(model.bandwidth_bps[model.src < servers][0])
         assert float(np.bincount(model.src[up], model.bandwidth_bps[up]).max()) == pytest.approx(
-            full_bps / ratio, rel=0.35
+            full_bps / ratio, rel=1e-9
         )
     else:
         assert ratio == 1
