@@ -6,10 +6,10 @@ from topoopt.base.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:
     from topoopt.finder.fabric_request import DEGREE_SPLITS as DEGREE_SPLITS
-    from topoopt.finder.fabric_request import LAYOUT_SPLITS as LAYOUT_SPLITS
     from topoopt.finder.fabric_request import FabricRequest as FabricRequest
     from topoopt.finder.fabric_request import FabricShape as FabricShape
     from topoopt.finder.fabric_request import check_degree as check_degree
+    from topoopt.finder.fabric_request import layout_splits as layout_splits
     from topoopt.finder.fabric_request import wired_interfaces as wired_interfaces
     from topoopt.finder.fabrics import build_fabric as build_fabric
     from topoopt.finder.fabrics import cluster_of_wiring as cluster_of_wiring

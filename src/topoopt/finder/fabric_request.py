@@ -185,17 +185,48 @@ def by_group_but_two(traffic: Traffic, degree: int, links: str) -> Shares:
     return _all_but(2, traffic, degree, links)
 
 
+def cliques(traffic: Traffic, degree: int, links: str) -> Shares:
+    """Join the members of each all-to-all with each other, and leave no interface for AllReduce rings.
+
+    This is ours, for the expert exchanges of pipeline stages: every byte takes one hop inside its stage, and what
+    interfaces are left join the stages. Without such groups (see :func:`joined_groups`) this is ``proportional``.
+    """
+    return {} if joined_groups(traffic, degree) else proportional(traffic, degree, links)
+
+
+def joined_groups(traffic: Traffic, degree: int) -> list[tuple[int, ...]]:
+    """Return the all-to-all groups that can be joined completely, none sharing a server with one of more bytes.
+
+    A group has at most as many members as a server has interfaces, so that one is left for what leaves the group.
+    """
+    taken: set[int] = set()
+    joined = []
+    for group in sorted(traffic.alltoall, key=lambda group: -group.bytes_per_pair):
+        fits = 2 < len(group.members) <= degree and traffic.servers <= MOST_JOINED
+        if fits and taken.isdisjoint(group.members):
+            taken.update(group.members)
+            joined.append(group.members)
+    return joined
+
+
 DEGREE_SPLITS: Mapping[str, Callable[[Traffic, int, str], Shares]] = {
     "proportional": proportional,
     "all-to-allreduce": all_to_allreduce,
     "by-group": by_group,
     "by-group-but-one": by_group_but_one,
     "by-group-but-two": by_group_but_two,
+    "cliques": cliques,
 }
+MOST_JOINED = 512
+"""Servers up to which groups are joined completely: each cable between them is chosen by the demand of all pairs."""
 GROUPS_BY_FAMILY = ("by-group-but-one", "by-group-but-two")
 """Degree splits whose groups are wired by a family of wirings: strides know even numbers only."""
-LAYOUT_SPLITS = tuple(name for name in DEGREE_SPLITS if name not in GROUPS_BY_FAMILY)
-"""Degree splits that are tried for each layout of a transformer; its stages keep strides."""
+
+
+def layout_splits(traffic: Traffic, degree: int) -> tuple[str, ...]:
+    """Return the degree splits that are tried for a layout of a transformer; its stages keep strides."""
+    left_out = GROUPS_BY_FAMILY if joined_groups(traffic, degree) else (*GROUPS_BY_FAMILY, "cliques")
+    return tuple(name for name in DEGREE_SPLITS if name not in left_out)
 
 
 def check_degree(servers: int, degree: int, links: str) -> None:

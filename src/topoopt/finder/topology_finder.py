@@ -12,12 +12,21 @@ import numpy as np
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import Infeasible, check_known
 from topoopt.catalog import DEFAULT_LATENCY_S
-from topoopt.finder.fabric_request import DEGREE_SPLITS, GROUPS_BY_FAMILY, Shares, check_degree
+from topoopt.finder.fabric_request import DEGREE_SPLITS, GROUPS_BY_FAMILY, Shares, check_degree, joined_groups
 from topoopt.finder.named_wiring import STRIDES, check_wiring_name, is_wiring_file, named_wiring
 from topoopt.finder.rings import lay_rings, rings_of_wiring
 from topoopt.finder.select_permutations import STRIDE_RULES, demand_by_distance, select_permutations
 from topoopt.finder.topology_finder_kernel import anneal_places
-from topoopt.finder.wiring import DAMPING, GROUP_RINGS, LARGEST_EXACT, LIFTED, MATCHINGS, Wiring, wire_groups
+from topoopt.finder.wiring import (
+    DAMPING,
+    GROUP_RINGS,
+    LARGEST_EXACT,
+    LIFTED,
+    MATCHINGS,
+    Wiring,
+    wire_cliques,
+    wire_groups,
+)
 from topoopt.routing import ROUTING, CoinChangeRoutes, Fabric, Routes, turned_routes
 from topoopt.topologies import LINK_MODELS, DirectWiring, Topology, WiredRing, hops_from, wiring_of_arcs
 from topoopt.workloads import Traffic
@@ -167,6 +176,8 @@ def _wired(
         wiring.add_links(*fixed.arcs)
         return wiring, fixed
     shares = DEGREE_SPLITS[rules.degree_split](traffic, degree, links)
+    if not shares:
+        wire_cliques(wiring, joined_groups(traffic, degree), traffic.mp_matrix(), DAMPING[rules.damping])
     shares, of_all = _without_leftover(shares, traffic, degree), None
     everyone = tuple(range(traffic.servers))
     if rules.wiring != STRIDES and everyone in shares:

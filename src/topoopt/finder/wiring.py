@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 import rustworkx as rx
@@ -205,6 +206,43 @@ def wire_groups(wiring: Wiring, shares: Shares, seed: int) -> dict[tuple[int, ..
         wiring.add_links(server[src], server[dst])
         rings[members] = tuple(_of_members(ring, members) for ring in of_group.split_rings())
     return rings
+
+
+def wire_cliques(
+    wiring: Wiring,
+    groups: Sequence[tuple[int, ...]],
+    demand_bytes: Floats,
+    damped: Callable[[Floats], Floats],
+) -> None:
+    """Join the members of each group with each other, and the groups by the demand between them.
+
+    A link between two groups lowers the demand of all their pairs, so that the next one joins others.
+    """
+    clique = np.arange(wiring.servers)
+    for members in groups:
+        clique[list(members)] = members[0]
+        a, b = (np.array(ends) for ends in zip(*combinations(members, 2), strict=True))
+        _join(wiring, a, b)
+    left = demand_bytes + demand_bytes.T
+    left[clique[:, None] == clique] = 0.0
+    links = np.zeros_like(left)
+    while True:
+        left[wiring.free <= 0] = left[:, wiring.free <= 0] = 0.0
+        a, b = (np.array([end]) for end in np.unravel_index(int(left.argmax()), left.shape))
+        if not left[a, b]:
+            return
+        _join(wiring, a, b)
+        between = np.outer(clique == clique[a], clique == clique[b])
+        between |= between.T
+        links[between] += 1.0
+        left[between] *= damped(links[a, b])
+
+
+def _join(wiring: Wiring, a: Ints, b: Ints) -> None:
+    """Plug in a cable between each ``a`` and ``b``, or a fiber each way."""
+    wiring.add_pairs(a, b)
+    if wiring.links == "directed":
+        wiring.add_pairs(b, a)
 
 
 @lru_cache(maxsize=64)

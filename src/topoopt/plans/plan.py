@@ -111,7 +111,8 @@ class ChosenWiring:
     Attributes
     ----------
     family : str
-        ``strides``, a name of the table of families, or ``group rings``: each group of replicas for itself.
+        ``strides``, a name of the table of families, ``group rings``: each group of replicas for itself, or
+        ``cliques``: the servers of each expert exchange joined with each other.
     group : int
         So often every link is repeated, turned by servers/group; the number of servers for strides, 1 without symmetry.
     recipe : mapping

@@ -6,7 +6,7 @@ from typing import Any
 
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
 from topoopt.catalog import NetworkRow, networks_of, optical_switches, reference_interfaces
-from topoopt.finder import LAYOUT_SPLITS, FabricRequest, FinderRules, build_fabric, find_topology
+from topoopt.finder import FabricRequest, FinderRules, build_fabric, find_topology, layout_splits
 from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
 from topoopt.routing import Fabric, lay_traffic, max_load_s
 from topoopt.transformers import System
@@ -294,7 +294,7 @@ def _own_seconds(turn: Turn, static: Fabric, ports: Ports, seed: int) -> dict[st
 def _wired(traffic: Traffic, ports: Ports, seed: int) -> list[Fabric]:
     """Return the wirings that TopologyFinder has for a traffic: of fewer servers than ports, over parallel links."""
     found, failure = [], None
-    for split in LAYOUT_SPLITS:
+    for split in layout_splits(traffic, ports.degree):
         try:
             found.append(
                 find_topology(

@@ -16,7 +16,7 @@ from topoopt.base.answers import Progress, Provenance, silent
 from topoopt.base.errors import TopoOptError
 from topoopt.base.workers import in_threads
 from topoopt.catalog import NETWORKS, OWN, Sizing, Table, compare, compared_by, sizings_of
-from topoopt.finder import DEGREE_SPLITS, LAYOUT_SPLITS, FinderRules
+from topoopt.finder import DEGREE_SPLITS, FinderRules, layout_splits
 from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Outcome, Plan, SearchRecord
 from topoopt.pricing import Pricing, network_bill, pricing_of
@@ -59,7 +59,7 @@ from topoopt.search.options import SearchOptions
 from topoopt.search.rival_wirings import preference_s, rivals, settled_answer
 from topoopt.simulation import AtLeast
 from topoopt.transformers import weighed_s
-from topoopt.workloads import ParallelStrategy
+from topoopt.workloads import ParallelStrategy, Traffic
 
 MOST_OTHERS = 4
 """Wirings of other families that are simulated, for the best layout or a traffic matrix."""
@@ -72,7 +72,8 @@ def wire_traffic(
     on_progress("wiring", 0, 0)
     began = time.process_time()
     strategy = job.work.plain_strategy(job.cluster.servers)
-    wirings = told((wired_candidate(job, strategy, rules, options.seed) for rules in _rules(options)), found)
+    rules_tried = _rules(options, job_traffic(job, strategy), job.cluster.degree)
+    wirings = told((wired_candidate(job, strategy, rules, options.seed) for rules in rules_tried), found)
     rows = sorted(wirings, key=lambda row: list(DEGREE_SPLITS).index(row.rules.degree_split))
     best = min(rows, key=lambda row: row.time_s)
     for rules, fabric in other_wirings(job, best.strategy, best.fabric, options, MOST_OTHERS):
@@ -147,10 +148,11 @@ def _raced(
     if least_s and least_s[0] >= limit_s:
         return [], least_s[0], 0
     wirings, beaten_s = list[Candidate](), list[float]()
-    splits = _rules(options)
+    traffic = job_traffic(job, strategy)
+    splits = _rules(options, traffic, job.cluster.degree)
     for rules in splits:
         fabric = fabric_for(job, strategy, rules, options.seed)
-        ready = with_rings(fabric, job_traffic(job, strategy), job.cluster.degree, options.seed)
+        ready = with_rings(fabric, traffic, job.cluster.degree, options.seed)
         result = raced(job, strategy, ready, limit_s)
         if isinstance(result, AtLeast):
             beaten_s.append(result.least_s)
@@ -339,9 +341,10 @@ def best_candidate(
     return recommended(job, better), [*rows, *better]
 
 
-def _rules(options: SearchOptions) -> list[FinderRules]:
+def _rules(options: SearchOptions, traffic: Traffic, degree: int) -> list[FinderRules]:
     """Return the rules with every degree split, the one that was asked for first."""
-    return [replace(options.rules, degree_split=split) for split in splits_to_try(options, LAYOUT_SPLITS)]
+    splits = splits_to_try(options, layout_splits(traffic, degree))
+    return [replace(options.rules, degree_split=split) for split in splits]
 
 
 def recommended(job: Job, candidates: Iterable[Candidate]) -> Candidate:

@@ -23,7 +23,7 @@ import numpy as np
 from topoopt.base.answers import Progress, silent
 from topoopt.base.arrays import Floats
 from topoopt.catalog import ClusterSpec
-from topoopt.finder import LAYOUT_SPLITS, USUAL_RULES, find_topology
+from topoopt.finder import USUAL_RULES, find_topology, layout_splits
 from topoopt.jobs import (
     ORDER,
     Job,
@@ -331,7 +331,7 @@ def overlooked(
 def wired_time_s(cluster: ClusterSpec, step: PipelinedStep) -> float:
     """Return how long a step takes on the best network that is wired for it."""
     graph, times_s = pipeline_task_graph(step), list[float]()
-    for split in LAYOUT_SPLITS:
+    for split in layout_splits(step.traffic, cluster.degree):
         fabric = find_topology(
             step.traffic,
             degree=cluster.degree,

@@ -78,7 +78,7 @@ def pass_exchanges(
 
 def merged_exchanges(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
     """Return exchanges with those added up that differ in their bytes only."""
-    return merged(exchanges, {"size_bytes": 0, "count": 1, "delay_s": 0.0, "pair_bytes": ()})
+    return merged(exchanges, {"size_bytes": 0, "count": 1, "delay_s": 0.0, "pair_bytes": (), "nic_s": 0.0})
 
 
 def merged(rows: Iterable[Row], amounts: Mapping[str, Any]) -> tuple[Row, ...]:
@@ -117,6 +117,7 @@ def _scaled(whole: Exchange, share: float, **others: Any) -> Exchange:
         whole,
         size_bytes=round(whole.size_bytes * share),
         delay_s=whole.delay_s * share,
+        nic_s=whole.nic_s * share,
         pair_bytes=tuple(tuple(round(size * share) for size in row) for row in whole.pair_bytes),
         **others,
     )
@@ -126,7 +127,8 @@ def _rings(one: Communication, times: int, turn: int, places: Places, links: Lin
     size_bytes = one.message_bytes * times
     for group in server_groups(one.groups, places, across=True):
         delay_s = links.inside_ring_s(one.collective, group, size_bytes, times)
-        yield exchange_of(one, group, one.collective, size_bytes * group.groups, times, delay_s, turn)
+        whole = exchange_of(one, group, one.collective, size_bytes * group.groups, times, delay_s, turn)
+        yield replace(whole, nic_s=links.ring_nic_s(one.collective, group, size_bytes))
 
 
 def _pairs(
@@ -143,7 +145,7 @@ def _pairs(
         starts_s = links.starts_s(times, 1.0 if pattern == "ring" else inside)
         delay_s = starts_s + total * (forwarding_s if one.kind == "ep" else beyond_s)
         whole = exchange_of(one, group, "all-to-all", size_bytes, times, delay_s, turn)
-        yield replace(whole, pair_bytes=pair_bytes)
+        yield replace(whole, pair_bytes=pair_bytes, nic_s=links.pair_nic_s(group))
 
 
 def exchange_of(

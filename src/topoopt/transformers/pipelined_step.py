@@ -198,7 +198,8 @@ def synchronizations(
         if one.chunk < 0 and not _every_pass(one, configuration)
         for row in _once(one, configuration, places, links, hidden)
     )
-    return merged(rows, {"size_bytes": 0, "delay_s": 0.0, "gather_bytes": 0, "gather_delay_s": 0.0})
+    seconds = dict.fromkeys(("delay_s", "nic_s", "gather_delay_s", "gather_nic_s"), 0.0)
+    return merged(rows, {"size_bytes": 0, "gather_bytes": 0, **seconds})
 
 
 def _once(
@@ -229,10 +230,11 @@ def _once(
             links.inside_ring_s(one.collective, group, total, 1),
             turn=0 if of_replicas else 1,
             overlap=min(max(hidden.get(kind, 0.0), 0.0), 1.0) if of_replicas else 0.0,
+            nic_s=links.ring_nic_s(one.collective, group, total),
         )
         if gathers:
             later = {"gather_bytes": whole.size_bytes, "gather_delay_s": whole.delay_s}
-            whole = replace(whole, size_bytes=0, delay_s=0.0, **later)  # type: ignore[arg-type]
+            whole = replace(whole, size_bytes=0, delay_s=0.0, nic_s=0.0, gather_nic_s=whole.nic_s, **later)  # type: ignore[arg-type]
         yield whole
 
 
@@ -277,6 +279,7 @@ def weight_exchanges(
                     here = replace(one, chunk=chunk, direction=direction)
                     total = size * group.groups
                     whole = exchange_of(here, group, one.collective, total, count, delay_s, turn)
+                    whole = replace(whole, nic_s=links.ring_nic_s(one.collective, group, size))
                     exchanges += hidden_and_not(whole, share, moment)
     return merged_exchanges(exchanges)
 

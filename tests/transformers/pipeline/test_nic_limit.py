@@ -9,7 +9,7 @@ import pytest
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.finder import FabricRequest, build_fabric
-from topoopt.simulation import pipelined_time
+from topoopt.simulation import pipeline_task_graph, pipelined_time, simulate
 from topoopt.transformers import (
     ORDER,
     Communication,
@@ -116,3 +116,21 @@ def test_no_nic_carries_more_than_it_can_on_a_plan(fabric: str) -> None:
         groups = [group.members for group in step.traffic.allreduce]
         there = build_fabric(fabric, FabricRequest(step.servers, 8, NIC_BPS, groups))
         assert pipelined_time(step, there).iteration_time_s >= busiest_s, one
+
+
+@pytest.mark.parametrize("order", [ORDER, "tp-cp-ep-pp-dp"])
+def test_an_exchange_takes_each_accelerator_its_own_nic(order: str) -> None:
+    """Stages that share a server exchange at different times, each over its own accelerators' NICs."""
+    model = find_transformer("qwen3-30b-a3b")
+    one = Configuration(
+        tp=1, pp=4, dp=16, ep=16, sequence=4096, global_batch=64, exchange="flat", recompute="none"
+    )
+    experts = [each for each in communications(model, one, None, order) if each.kind == "ep"]
+    least_s = float(nic_bytes(experts, place_ranks(one.accelerators, 8)).max()) * 8 / NIC_BPS
+    step = make_pipelined_step(model, one, SYSTEM, CALIBRATION, order=order)
+    groups = [group.members for group in step.traffic.allreduce]
+    switch = build_fabric("ideal-switch", FabricRequest(step.servers, 8, NIC_BPS, groups))
+    played = pipelined_time(step, switch)
+    assert played.exchange_s >= least_s * (1 - 1e-9)
+    flows = simulate("flow", pipeline_task_graph(step), switch)
+    assert flows.iteration_time_s == pytest.approx(played.iteration_time_s, rel=0.01)

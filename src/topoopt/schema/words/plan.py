@@ -142,7 +142,8 @@ class FinderRuleWords(TypedDict, total=False):
     """All rules as in the paper, or as in the authors' code (also costs and search); flags win."""
     degree_split: Annotated[str, Word("RULE")]
     """Ports for AllReduce rings: proportional to the bytes, all-to-allreduce, by-group, without a ring of all
-    servers, or by-group-but-one, by-group-but-two, which leave so many for tensor parallelism; proportional."""
+    servers, by-group-but-one, by-group-but-two, which leave so many for tensor parallelism, or cliques, none but those
+    that expert exchanges leave; proportional."""
     strides: Annotated[str, Word("best|nearest|lower-bound")]
     """Which rings get links; best."""
     damping: Annotated[str, Word("halving|c/(c+1)")]

@@ -13,7 +13,7 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, NoRoute
 from topoopt.catalog import ClusterSpec
-from topoopt.finder import LAYOUT_SPLITS, STRIDES, FinderRules, is_wiring_file, wirings_of
+from topoopt.finder import STRIDES, FinderRules, is_wiring_file, layout_splits, wirings_of
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans import ChosenWiring
 from topoopt.routing import (
@@ -56,6 +56,8 @@ links on these, and simulating them takes minutes and 10 GB; above, :data:`FEW_W
 FEW_WAYS = 2
 GROUPS = "group rings"
 """Name of what is wired group by group: replicas of parts of layers, each group for itself, and what joins them."""
+CLIQUES = "cliques"
+"""Name of what joins the servers of each expert exchange with each other, and of its degree split."""
 MOST_KEPT, FEWER_KEPT, MANY = 4, 2, 256
 """Wirings of a strategy that are simulated, and fewer of more than so many servers."""
 FOR_ALL = ("proportional", WHOLE)
@@ -114,9 +116,10 @@ def other_wirings(
     """Return the wirings, not of strides, that may be faster for a strategy than the best one of strides."""
     if not options.any_wiring or job.cluster.servers > LARGEST_FOR_OTHERS:
         return []
-    rules = rules_to_try(job.cluster, options, tuple(LAYOUT_SPLITS))
+    traffic = job_traffic(job, strategy)
+    rules = rules_to_try(job.cluster, options, layout_splits(traffic, job.cluster.degree))
     rows = _loaded(job, strategy, [one for one in rules if one.wiring != STRIDES], options.seed)
-    limit_s = SLACK * load_s(best, job_traffic(job, strategy))
+    limit_s = SLACK * load_s(best, traffic)
     return [(one, fabric) for load, one, fabric in sorted(rows, key=itemgetter(0))[:most] if load < limit_s]
 
 
@@ -164,8 +167,9 @@ def _bytes_times_hops(fabric: Fabric, traffic: Traffic) -> float:
 
 
 def by_groups(row: Candidate) -> bool:
-    """Return whether groups got their interfaces by a family of wirings, and not along strides."""
-    return row.rules.lifts_groups and not row.fabric.topology.offsets
+    """Return whether groups got their interfaces by a family of wirings or completely, and not along strides."""
+    rules = row.rules
+    return (rules.lifts_groups or rules.degree_split == CLIQUES) and not row.fabric.topology.offsets
 
 
 def best_strides(candidates: Iterable[Candidate]) -> Candidate | None:
@@ -178,7 +182,9 @@ def wiring_name(row: Candidate) -> str:
     """Return the family of wirings that a candidate is of."""
     if row.fabric.wiring is not None:
         return row.fabric.wiring.family
-    return GROUPS if by_groups(row) else STRIDES
+    if not by_groups(row):
+        return STRIDES
+    return CLIQUES if row.rules.degree_split == CLIQUES else GROUPS
 
 
 def chosen_wiring(job: Job, best: Candidate, looked_at: Iterable[Candidate]) -> ChosenWiring:
@@ -192,7 +198,7 @@ def chosen_wiring(job: Job, best: Candidate, looked_at: Iterable[Candidate]) -> 
     if made is not None:
         return ChosenWiring(made.family, made.group, made.recipe, time_s, over)
     if not along:
-        return ChosenWiring(GROUPS, 1, {"degree_split": best.rules.degree_split}, time_s, over)
+        return ChosenWiring(wiring_name(best), 1, {"degree_split": best.rules.degree_split}, time_s, over)
     group = topology.servers if topology.offsets else 1
     recipe = {"offsets": list(topology.offsets)} if topology.offsets else {}
     return ChosenWiring(STRIDES, group, recipe, time_s, over)

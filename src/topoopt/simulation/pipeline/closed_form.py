@@ -325,7 +325,7 @@ def wrap_up_s(step: PipelinedStep, known: Operations, played: Sequence[Played]) 
             if sync.turn == turn
             for bucket, ready in enumerate(_wrap_up_ready_s(sync, played))
         ]
-        delays_s = [one.delay_s for one in step.synchronizations]
+        delays_s = [(one.delay_s, one.nic_s) for one in step.synchronizations]
         shares = [one.buckets for one in step.synchronizations]
         ends = _served(links, known.gradients, requests, delays_s, shares)
         _note(step, ends, done_s)
@@ -337,7 +337,7 @@ def wrap_up_s(step: PipelinedStep, known: Operations, played: Sequence[Played]) 
             for index, sync in enumerate(step.synchronizations)
             if sync.turn == turn and (sync.gather_bytes or sync.gather_delay_s)
         ]
-        delays_s = [one.gather_delay_s for one in step.synchronizations]
+        delays_s = [(one.gather_delay_s, one.gather_nic_s) for one in step.synchronizations]
         late = [(1 - one.overlap,) for one in step.synchronizations]
         ends = _served(links, known.parameters, requests, delays_s, late)
         _note(step, ends, done_s)
@@ -365,7 +365,7 @@ def _served(
     links: "_Links",
     tasks: Sequence[Ints],
     requests: list[tuple[float, int, int]],
-    delays_s: Sequence[float],
+    delays_s: Sequence[tuple[float, float]],
     shares: Sequence[Sequence[float]],
 ) -> dict[int, float]:
     """Return when each synchronization ends.
@@ -374,16 +374,21 @@ def _served(
     ----------
     requests : list of (float, int, int)
         When each part is ready, the number of its synchronization, and which of its ``shares`` it is.
+    delays_s : sequence of (float, float)
+        What goes before each synchronization inside the servers, and the time of an accelerator's NIC.
     """
     ends: dict[int, float] = {}
     for ready, together in groupby(sorted(requests), key=itemgetter(0)):
         asked = [
-            (max(ready, ends.get(index, 0.0)) + delays_s[index] * shares[index][bucket], index, bucket)
+            (max(ready, ends.get(index, 0.0)) + delays_s[index][0] * shares[index][bucket], index, bucket)
             for _, index, bucket in together
         ]
         asked.sort()
         served = [(tasks[index], begin_s, shares[index][bucket]) for begin_s, index, bucket in asked]
-        ends |= zip((index for _, index, _ in asked), links.serve(served), strict=True)
+        ends |= {
+            index: max(end_s, begin_s + delays_s[index][1] * shares[index][bucket])
+            for (begin_s, index, bucket), end_s in zip(asked, links.serve(served), strict=True)
+        }
     return ends
 
 

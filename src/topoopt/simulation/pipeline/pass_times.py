@@ -256,7 +256,7 @@ def operations(step: PipelinedStep, fabric: Fabric, options: SimulationOptions) 
     inside_s = _inside_s(step, exchanges, links)
     taken_s = links.together(np.concatenate((*parameters, np.zeros(0, np.int64)))).tolist()
     beside_s = tuple(
-        one.overlap * (one.gather_delay_s + seconds)
+        one.overlap * (one.gather_delay_s + max(seconds, one.gather_nic_s))
         for one, seconds in zip(step.synchronizations, taken_s, strict=True)
     )
     around_s = _around_s(step, exchanges, links)
@@ -282,7 +282,7 @@ def _around_s(step: PipelinedStep, exchanges: list[Ints], links: LinkTime) -> di
         first = 0
         for one, tasks in group:
             fixed_s, last = links.fixed_s(tasks), first + len(tasks)
-            links_s = float(taken_s[first:last].max()) - fixed_s
+            links_s = max(float(taken_s[first:last].max()) - fixed_s, one.nic_s)
             around_s[one], first = (one.delay_s + fixed_s, links_s, one.count), last
     return around_s
 
@@ -306,8 +306,10 @@ def _inside_s(step: PipelinedStep, exchanges: list[Ints], links: LinkTime) -> Fl
         tasks = [exchanges[index] for index in indices]
         taken_s = links.together(np.concatenate(tasks))
         longest = np.maximum.reduceat(taken_s, np.cumsum([0, *map(len, tasks)])[:-1])
-        delays = np.array([step.exchanges[index].delay_s for index in indices])
-        inside_s[direction, chunk] += float((longest + delays).max())
+        delays, nics = np.array(
+            [(step.exchanges[index].delay_s, step.exchanges[index].nic_s) for index in indices]
+        ).T
+        inside_s[direction, chunk] += float((np.maximum(longest, nics) + delays).max())
     return inside_s
 
 

@@ -160,12 +160,13 @@ def add_exchange(draft: Draft, one: Exchange, operations: int, ready: Ints) -> I
     """
     count = ready.shape[1]
     phase = SENDING_PHASE[PASSES.index(one.direction)]
-    delay_s = one.delay_s * operations / one.count
+    delay_s, least_s = (seconds * operations / one.count for seconds in (one.delay_s, one.nic_s))
+    least_s += delay_s * (least_s > 0)
     if not one.pair_bytes:
         size = one.size_bytes * operations // one.count
         done = draft.add_collective(one.collective, one.members, size, delay_s, count, one.chunk, phase)
         draft.wait(ready, done)
-        return done
+        return draft.no_sooner(ready, done, one.members[0], least_s)
     begin = draft.add_collective(one.collective, one.members[:1], 0, delay_s, count, one.chunk, phase)
     draft.wait(ready, begin)
     end = draft.add_barrier(one.members[0], count)
@@ -185,7 +186,7 @@ def add_exchange(draft: Draft, one: Exchange, operations: int, ready: Ints) -> I
     sent = draft.add(row).reshape(len(src), count)
     draft.wait(begin, sent)
     draft.wait(sent, end)
-    return end
+    return draft.no_sooner(ready, end, one.members[0], least_s)
 
 
 @dataclass(frozen=True, eq=False)

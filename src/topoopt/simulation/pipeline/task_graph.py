@@ -122,9 +122,10 @@ def add_end(
             done = draft.add_collective(
                 sync.collective, sync.members, size, sync.delay_s * share, 1, sync.chunks[0], ALLREDUCE
             )
-            draft.wait(piece[chunks], done)
-            draft.wait(previous, done)
-            previous = done
+            ready = np.concatenate([piece[chunks].ravel(), previous])[:, None]
+            draft.wait(ready, done)
+            least_s = (sync.nic_s + sync.delay_s) * share if sync.nic_s else 0.0
+            previous = done = draft.no_sooner(ready, done, sync.members[0], least_s)
         turns.done(sync, int(done[0]))
         draft.wait(done, optimizer[workers])
     _add_gathers(draft, step, passes, optimizer)
@@ -140,8 +141,10 @@ def _add_gathers(draft: Draft, step: PipelinedStep, passes: Passes, optimizer: I
             whole = "all-gather", sync.members
             late = sync.gather_bytes - hidden, sync.gather_delay_s * (1 - sync.overlap)
             done = draft.add_collective(*whole, *late, 1, sync.chunks[0], ALLREDUCE)
-            draft.wait(optimizer[_workers(step, sync)], done)
-            draft.wait(turns.before(sync), done)
+            ready = np.concatenate([optimizer[_workers(step, sync)].ravel(), turns.before(sync)])[:, None]
+            draft.wait(ready, done)
+            least_s = late[1] + sync.gather_nic_s * (1 - sync.overlap) if sync.gather_nic_s else 0.0
+            done = draft.no_sooner(ready, done, sync.members[0], least_s)
             draft.wait(done, passes.head[FORWARD][_chunks(sync)][..., 0], next_iteration=True)
             turns.done(sync, int(done[0]))
             if sync.overlap:
@@ -164,7 +167,9 @@ def tasks_of_micro_batch(step: PipelinedStep) -> int:
     """Return the tasks of one micro-batch of every replica: passes, what chunks send each other, exchanges."""
     passes = len(step.pass_s) * len(step.chunks) * step.replicas
     sent = 2 * sum(_transfers(step, chunk) for chunk in range(len(step.chunks)))
-    exchanged = (2 + len(one.members) ** 2 if one.pair_bytes else 1 for one in step.exchanges)
+    exchanged = (
+        (2 + len(one.members) ** 2 if one.pair_bytes else 1) + 2 * (one.nic_s > 0) for one in step.exchanges
+    )
     return passes + sent + sum(exchanged)
 
 

@@ -89,6 +89,16 @@ class Draft:
         )
         return self.add(row)
 
+    def no_sooner(self, ready: Ints, done: Ints, server: int, least_s: float) -> Ints:
+        """Return tasks that end with ``done``, of which each column of ``ready`` was ``least_s`` before at least."""
+        if not least_s:
+            return done
+        pause = self.add(TaskRows(COLLECTIVE, len(done), least_s, members=((server,),) * len(done)))
+        self.wait(ready, pause)
+        end = self.add_barrier(server, len(done))
+        self.wait(np.stack([pause, done]), end)
+        return end
+
     def wait(self, before: Ints, after: Ints, *, next_iteration: bool = False) -> None:
         """Let each of ``after`` wait for its ``before``; the two are broadcast against each other."""
         both = np.broadcast_arrays(before, after)

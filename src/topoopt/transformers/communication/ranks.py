@@ -89,11 +89,15 @@ class ServerGroup:
 
 @dataclass(frozen=True, eq=False)
 class ServerPairs:
-    """The same of an exchange in pairs: ``pair_bytes`` from each of the members to each, zero for itself."""
+    """The same of an exchange in pairs: ``pair_bytes`` from each of the members to each, zero for itself.
+
+    ``ranks`` is how many take part on the server that has most.
+    """
 
     replicas: tuple[int, ...]
     members: tuple[int, ...]
     pair_bytes: Floats
+    ranks: int
 
 
 ORDER = "tp-cp-ep-dp-pp"
@@ -242,13 +246,15 @@ def server_pairs(groups: Ints, between: Callable[[Ints], Floats], places: Places
         From the place of each member of a group among its servers to the bytes from each server to each.
     """
     matrices: dict[tuple[tuple[int, ...], tuple[int, ...]], Floats] = {}
+    ranks: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = defaultdict(int)
     for row in _spanning(groups, places):
-        members, index = np.unique(places.server[row], return_inverse=True)
+        members, index, inside = np.unique(places.server[row], return_inverse=True, return_counts=True)
         matrix = between(index).copy()
         np.fill_diagonal(matrix, 0.0)
         key = tuple(np.unique(places.replica[row]).tolist()), tuple(members.tolist())
         matrices[key] = matrices[key] + matrix if key in matrices else matrix
-    return tuple(ServerPairs(*key, matrix) for key, matrix in matrices.items())
+        ranks[key] += int(inside.max())
+    return tuple(ServerPairs(*key, matrix, ranks[key]) for key, matrix in matrices.items())
 
 
 def _spanning(groups: Ints, places: Places) -> Ints:

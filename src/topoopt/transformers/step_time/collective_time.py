@@ -17,7 +17,7 @@ import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import PRECISIONS, find_accelerator, host_bytes_per_s
-from topoopt.transformers.communication.ranks import ServerGroup
+from topoopt.transformers.communication.ranks import ServerGroup, ServerPairs
 from topoopt.transformers.configuration_table import Bools
 from topoopt.transformers.step_time.calibration import Calibration, peak_rates
 from topoopt.transformers.system import LARGEST_SERVER, System
@@ -229,10 +229,26 @@ class Links:
         servers, inside = np.float64(len(group.members)), np.float64(group.inside)
         latency = self.start_s + self.steps_s(inside, servers, NETWORK_STEP_S)
         wire_s = size_bytes / count * float(self.around_s_per_byte(servers * inside, inside))
-        network_s = (
-            size_bytes / count * (servers - 1) / (servers * group.inside) / float(self.network_bytes_per_s)
-        )
-        return RING_PASSES[collective] * count * (float(pipelined_s(latency, wire_s)) - network_s)
+        pipelined = RING_PASSES[collective] * count * float(pipelined_s(latency, wire_s))
+        return pipelined - self._ring_nic_s(collective, group, size_bytes)
+
+    def _ring_nic_s(self, collective: str, group: ServerGroup, size_bytes: float) -> float:
+        servers = len(group.members)
+        sent_bytes = RING_PASSES[collective] * size_bytes * (servers - 1) / (servers * group.inside)
+        return sent_bytes / float(self.network_bytes_per_s)
+
+    def ring_nic_s(self, collective: str, group: ServerGroup, size_bytes: float) -> float:
+        """Return the time of a rank's NIC in ring collectives of ``size_bytes`` per rank.
+
+        It is 0 where ranks of all NICs of a server take part, and the server's interfaces are the limit.
+        """
+        alone = group.groups * group.inside < self.per_server
+        return self._ring_nic_s(collective, group, size_bytes) if alone else 0.0
+
+    def pair_nic_s(self, group: ServerPairs) -> float:
+        """Return the same of an exchange in pairs."""
+        sent_bytes = float(group.pair_bytes.sum(axis=1).max()) / group.ranks
+        return sent_bytes / float(self.network_bytes_per_s) if group.ranks < self.per_server else 0.0
 
     def starts_s(self, count: int, inside: float = 1.0) -> float:
         """Return the startup time of ``count`` transfers between servers without the latency of the links.

@@ -60,6 +60,9 @@ class Exchange:
     turn : int
         Of the exchanges at one moment of one pass those of the lowest turn come first, and those of equal turns take
         place at once.
+    nic_s : float
+        Seconds of an accelerator's own NIC for what it sends, of all operations together; 0 where the accelerators
+        that take part have all NICs of their servers.
     """
 
     chunk: int
@@ -73,6 +76,7 @@ class Exchange:
     delay_s: float = 0.0
     pair_bytes: tuple[tuple[int, ...], ...] = ()
     turn: int = 0
+    nic_s: float = 0.0
 
     def __post_init__(self) -> None:
         check_known("direction", self.direction, PASSES)
@@ -117,6 +121,8 @@ class Synchronization:
         Share of the gradients that leaves during the last backward pass of their chunks, in equal buckets; the rest
         leaves after it. The same share of the parameters is gathered beside the next forward passes, up to the first
         backward pass.
+    nic_s, gather_nic_s : float
+        As that of an exchange, of the gradients and of the parameters.
     """
 
     chunks: tuple[int, ...]
@@ -129,6 +135,8 @@ class Synchronization:
     gather_delay_s: float = 0.0
     turn: int = 0
     overlap: float = 0.0
+    nic_s: float = 0.0
+    gather_nic_s: float = 0.0
 
     def __post_init__(self) -> None:
         check_known("collective", self.collective, COLLECTIVE_KINDS[:2])
