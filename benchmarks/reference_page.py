@@ -137,11 +137,7 @@ def ok(met: bool) -> str:
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table in Markdown; numbers stand to the right."""
-    lines = [
-        list(titles),
-        ["---" if title in LEFT else "--:" for title in titles],
-        *map(list, rows),
-    ]
+    lines = [list(titles), ["---" if title in LEFT else "--:" for title in titles], *map(list, rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 

@@ -15,13 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.kv_capacity import capacity_text
-from benchmarks.serving_fit import (
-    Material,
-    fit_everything,
-    held_out_logs,
-    material,
-    predicted_logs,
-)
+from benchmarks.serving_fit import Material, fit_everything, held_out_logs, material, predicted_logs
 from topoopt.base.arrays import Floats, Ints
 from topoopt.inference.step.constants import CONSTANTS, Factors, constants_of_logs, engine_family, row_logs
 from topoopt.measurements.serving.columns import observations

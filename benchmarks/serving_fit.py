@@ -8,14 +8,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import LinearOperator, cg
 
 from topoopt.base.arrays import Flags, Floats, Ints
-from topoopt.inference.step.constants import (
-    CONSTANTS,
-    Constants,
-    Factors,
-    level_names,
-    members_of,
-    row_logs,
-)
+from topoopt.inference.step.constants import CONSTANTS, Constants, Factors, level_names, members_of, row_logs
 from topoopt.measurements import held_out
 from topoopt.measurements.serving.columns import Observations, observations
 from topoopt.measurements.serving.run import ServedRun

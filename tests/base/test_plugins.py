@@ -14,15 +14,7 @@ import pytest
 import topoopt
 from topoopt.base import plugins
 from topoopt.base.errors import InvalidInput
-from topoopt.base.plugins import (
-    ACCELERATORS,
-    COLLECTIVES,
-    OWN,
-    VERBS,
-    PluginVerb,
-    entry_points,
-    with_added,
-)
+from topoopt.base.plugins import ACCELERATORS, COLLECTIVES, OWN, VERBS, PluginVerb, entry_points, with_added
 from topoopt.catalog import accelerator, find_accelerator
 from topoopt.collectives import Algorithm
 from topoopt.frontends.cli import program

@@ -21,10 +21,7 @@ def test_a_network_that_cannot_be_evaluated_is_skipped_with_the_reason() -> None
         on_progress=lambda *row: told.append(row),
         stage="simulating {}",
     )
-    assert [row.name for row in table.rows] == [
-        "torus (4 servers), 400 Gb/s",
-        "torus (6 servers), 600 Gb/s",
-    ]
+    assert [row.name for row in table.rows] == ["torus (4 servers), 400 Gb/s", "torus (6 servers), 600 Gb/s"]
     assert table.skipped == (("torus of 5", "torus: 5 servers are no grid"),)
     assert told == [(f"simulating torus of {servers}", place, 3) for place, servers in enumerate((4, 5, 6))]
 

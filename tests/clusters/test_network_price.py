@@ -88,10 +88,4 @@ def test_panels_are_counted_once_without_look_ahead(result: ClusterResult) -> No
 
 
 def test_rails_are_among_the_fabrics_that_are_run_if_none_is_named() -> None:
-    assert compared_by("cluster") == (
-        "topoopt",
-        "ideal-switch",
-        "fat-tree",
-        "oversub-fat-tree",
-        "rail",
-    )
+    assert compared_by("cluster") == ("topoopt", "ideal-switch", "fat-tree", "oversub-fat-tree", "rail")

@@ -97,10 +97,7 @@ def test_fabrics_of_one_name_say_what_differs() -> None:
         "fat-tree (d·B/3.2)",
         "fat-tree (priced)",
     ]
-    assert [one.name for one in trees] == [
-        "fat-tree (d·B/3.2), 1 Gb/s",
-        "fat-tree (priced), 1 Gb/s",
-    ]
+    assert [one.name for one in trees] == ["fat-tree (d·B/3.2), 1 Gb/s", "fat-tree (priced), 1 Gb/s"]
 
 
 def test_a_plan_stands_first_and_its_bars_sum_to_its_times(plan: Plan) -> None:

@@ -43,10 +43,7 @@ def test_what_the_free_network_leaves_is_named_by_cause(plan: Plan) -> None:
     work = replace(work, layouts=(*work.layouts[:2], replace(layout, step=step)))
     outcome = replace(plan.outcome, compute_time_s=7 * 3 * 5.5e-3)
     known = replace(
-        plan,
-        job=replace(plan.job, work=work),
-        strategy=replace(plan.strategy, layout=2),
-        outcome=outcome,
+        plan, job=replace(plan.job, work=work), strategy=replace(plan.strategy, layout=2), outcome=outcome
     )
     facts = time_facts(known)
     assert facts["compute"] == "63.8 ms on the busiest stage"

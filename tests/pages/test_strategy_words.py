@@ -19,11 +19,7 @@ def test_tables_and_layers_that_are_split() -> None:
         Operator("a", "dense", (0,), (), 4),
         Operator("b", "dense", (1,), (), 4),
     )
-    splits = (
-        OperatorSplit(1, 1, 2, "columns"),
-        OperatorSplit(4, 0, 2, "out"),
-        OperatorSplit(1, 3),
-    )
+    splits = (OperatorSplit(1, 1, 2, "columns"), OperatorSplit(4, 0, 2, "out"), OperatorSplit(1, 3))
     assert strategy_words(OperatorGraph("m", ops, 1), ParallelStrategy(8, splits)) == [
         "1 embedding table: columns split in 2, on 2 servers",
         "1 dense: output channels split in 2, data parallel in 4, on 8 servers",

@@ -8,13 +8,7 @@ import jsonschema
 import pytest
 
 from topoopt.catalog import NETWORKS
-from topoopt.pricing import (
-    bill_of_materials,
-    find_power,
-    find_prices,
-    power_schema,
-    prices_schema,
-)
+from topoopt.pricing import bill_of_materials, find_power, find_prices, power_schema, prices_schema
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {"prices": "prices.csv", "power": "watts.csv"}

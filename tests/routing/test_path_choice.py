@@ -32,8 +32,7 @@ def test_the_draw_is_the_documented_formula(seed: int, number: int) -> None:
 
 @settings(max_examples=60)
 @given(
-    st.lists(st.lists(st.floats(0.01, 1), max_size=9), min_size=1, max_size=6).filter(any),
-    st.integers(0, 99),
+    st.lists(st.lists(st.floats(0.01, 1), max_size=9), min_size=1, max_size=6).filter(any), st.integers(0, 99)
 )
 def test_the_first_path_above_the_draw_is_taken(rows: list[list[float]], seed: int) -> None:
     pair_first = np.concatenate(([0], np.cumsum([len(row) for row in rows])))

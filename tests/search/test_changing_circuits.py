@@ -8,13 +8,7 @@ from tests.search.conftest import MakeJob
 from topoopt.catalog import NETWORKS, compared_by, networks_of, sizings_of
 from topoopt.jobs import Job
 from topoopt.pricing import network_bill, pricing_of
-from topoopt.search import (
-    SearchOptions,
-    baselines,
-    compare_job,
-    simulated,
-    starting_strategy,
-)
+from topoopt.search import SearchOptions, baselines, compare_job, simulated, starting_strategy
 from topoopt.search import baselines as room
 from topoopt.search.baselines import baseline_fabric
 from topoopt.simulation import SimResult

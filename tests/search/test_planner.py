@@ -199,14 +199,7 @@ def test_what_a_plan_says_is_what_its_simulation_gives(small_job: MakeJob) -> No
 
 @pytest.mark.parametrize(
     "bad",
-    [
-        {"budget": -1},
-        {"chains": 0},
-        {"rounds": 0},
-        {"seed": -5},
-        {"alpha_per_ms": -1.0},
-        {"mode": "relesed"},
-    ],
+    [{"budget": -1}, {"chains": 0}, {"rounds": 0}, {"seed": -5}, {"alpha_per_ms": -1.0}, {"mode": "relesed"}],
 )
 def test_options_are_checked(bad: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:

@@ -73,8 +73,7 @@ def test_nor_one_of_more_servers_as_plans_are_by_default(
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("model", "degree"),
-    [("bert", 4), ("dlrm", 4), ("ncf", 4), ("candle", 4), ("dlrm", 8), ("vgg16", 3)],
+    ("model", "degree"), [("bert", 4), ("dlrm", 4), ("ncf", 4), ("candle", 4), ("dlrm", 8), ("vgg16", 3)]
 )
 def test_nor_one_of_128_servers(model: str, degree: int) -> None:
     job = _job(model, 128, degree, **DEFAULTS)

@@ -110,10 +110,7 @@ def test_names_of_both_zoos() -> None:
 
 
 MISTAKES: tuple[tuple[JobRequest, str], ...] = (
-    (
-        JobRequest(model="dlrm", training={"accelerators": 64}),
-        "accelerators: .* dlrm is none; give servers",
-    ),
+    (JobRequest(model="dlrm", training={"accelerators": 64}), "accelerators: .* dlrm is none; give servers"),
     (JobRequest(model="dlrm", training={"tp": 2}), "tp: .* dlrm is none; leave it out"),
     (JobRequest(model="gpt3-175b", training={"accelerators": 100}), "nearest: 96 or 104"),
     (
@@ -125,10 +122,7 @@ MISTAKES: tuple[tuple[JobRequest, str], ...] = (
         "are 16 servers of 8",
     ),
     (JobRequest(model="gpt3-175b", variant="x"), "^variant: .* is a transformer; leave it out"),
-    (
-        JobRequest(model="gpt3-175b", batch_per_accelerator=8),
-        "^batch_per_accelerator: .*; give global_batch",
-    ),
+    (JobRequest(model="gpt3-175b", batch_per_accelerator=8), "^batch_per_accelerator: .*; give global_batch"),
     (JobRequest(model="gpt3-175b", settings={"bucket_bytes": 1}), "^bucket: is for graphs of operators"),
     (JobRequest(model="gpt3-175b", training={"seq": 10**6}), "at most 2048"),
     (JobRequest(model="gpt3-175b", training={"accelerators": 64, "tp": 7}), "^tp 7"),

@@ -110,9 +110,7 @@ def test_circuits_that_change_are_for_the_flow_simulator() -> None:
         max_size=6,
     )
 )
-def test_a_closed_form_is_what_fair_shares_and_packets_give(
-    asked: list[tuple[int, int, int, int]],
-) -> None:
+def test_a_closed_form_is_what_fair_shares_and_packets_give(asked: list[tuple[int, int, int, int]]) -> None:
     """Transfers that begin at any time: where the chooser says that none contends, all simulators agree."""
     asked = [(a, b, size, wait) for a, b, size, wait in asked if a != b] or [(0, 1, 1, 0)]
     src, dst, size, wait = np.array(asked).T

@@ -23,14 +23,7 @@ PAPER_MODEL = TransformerModel(
 )
 """The model whose traffic on 32 GPUs the APNet'24 paper shows, as its counts and sizes imply it."""
 PAPER_CONFIGURATION = Configuration(
-    tp=2,
-    pp=4,
-    dp=4,
-    global_batch=1024,
-    sequence=1024,
-    micro_batch=32,
-    recompute="full",
-    precision="fp16",
+    tp=2, pp=4, dp=4, global_batch=1024, sequence=1024, micro_batch=32, recompute="full", precision="fp16"
 )
 
 

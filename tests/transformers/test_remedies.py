@@ -72,10 +72,7 @@ JOBS: dict[str, tuple[str, dict[str, Any]]] = {
         {"accelerators": 64, "tp": 1, "pp": 4, "ep": 2, "global_batch": 256, "micro_batch": 2},
     ),
     "latent": ("deepseek-v3", H800),
-    "two ways": (
-        "deepseek-v3",
-        {**H800, "schedule": "dualpipe", "precision": "fp8", "recompute": "norms"},
-    ),
+    "two ways": ("deepseek-v3", {**H800, "schedule": "dualpipe", "precision": "fp8", "recompute": "norms"}),
     "blackwell": (
         "deepseek-v3",
         {

@@ -41,11 +41,7 @@ def test_degrees_and_accelerators_that_do_not_match() -> None:
         ({"tp": 0}, 64, "tp: expected an integer >= 1, got 0"),
         ({}, None, "accelerators: say how many"),
         ({}, 0, "accelerators: expected an integer >= 1, got 0"),
-        (
-            {},
-            10**20,
-            "accelerators: expected an integer <= 10000000, got 1000",
-        ),
+        ({}, 10**20, "accelerators: expected an integer <= 10000000, got 1000"),
         ({"dp": 10**12}, None, "dp: expected an integer <= 1000000,"),
         ({"global_batch": 0}, 8, "global_batch: expected an integer >= 1, got 0"),
         ({"tp": 8, "pp": 3}, 72, "pp 3: does not divide 80 layers; nearest: 2, 4"),

@@ -141,8 +141,7 @@ def rollout_phase(
             "degrees whose product divides them"
         )
     settings = EngineSettings(
-        job.rollout_precision,
-        memory_share=None if job.disjoint else constants.colocated_memory_share,
+        job.rollout_precision, memory_share=None if job.disjoint else constants.colocated_memory_share
     )
     part = find_accelerator(job.system.accelerator)
     usual = round(job.lengths.mean) + job.prompt_tokens

@@ -20,10 +20,7 @@ def test_40_and_60_ms_have_a_circle_of_120_ms_with_3_and_2_copies() -> None:
     assert circle.samples == (24, 36)
 
 
-@given(
-    st.lists(st.integers(1, 20), min_size=1, max_size=4),
-    st.floats(0.5, 120),
-)
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=4), st.floats(0.5, 120))
 def test_angles_are_the_fewest_that_are_fine_enough_and_periodic_in_every_job(
     quanta: list[int], step: float
 ) -> None:

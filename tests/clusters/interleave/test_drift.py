@@ -73,11 +73,7 @@ def run(
     shifts_s = placement.time_shifts_s
     jobs = [
         PeriodicJob(
-            profile,
-            begin_s=shifts_s[profile.job],
-            noise=noise,
-            slot_s=slots_s[profile.job],
-            group=group,
+            profile, begin_s=shifts_s[profile.job], noise=noise, slot_s=slots_s[profile.job], group=group
         )
         for profile in profiles
     ]

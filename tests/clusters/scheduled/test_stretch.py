@@ -48,10 +48,7 @@ def test_jobs_that_begin_together_share_and_take_half_as_long_again() -> None:
 
 
 def test_jobs_half_an_iteration_apart_are_not_in_each_others_way() -> None:
-    jobs = [
-        Iterating(on_links("a", [1]), 10.0, 1000),
-        Iterating(on_links("b", [1]), 10.1, 1000),
-    ]
+    jobs = [Iterating(on_links("a", [1]), 10.0, 1000), Iterating(on_links("b", [1]), 10.1, 1000)]
     for table, job in zip(timetables(jobs, CAPACITIES_BPS, 10.0, 20.0, FAIR), jobs, strict=True):
         assert table.bound_s(40) == pytest.approx(job.start_s + 8.0)
         assert table.ecn_marks(40) == pytest.approx(0.0, abs=1e-6)

@@ -18,11 +18,7 @@ CLUSTER = ClusterSpec(4, 2, 400e9, accelerators_per_server=8, accelerator="h100"
 LOAD = "rate=10 isl=4000 osl=300 prefill_servers=2"
 
 
-@given(
-    rate=st.floats(0.5, 40.0),
-    tokens=st.integers(16, 20_000),
-    prefill=st.integers(1, 3),
-)
+@given(rate=st.floats(0.5, 40.0), tokens=st.integers(16, 20_000), prefill=st.integers(1, 3))
 @settings(max_examples=20)
 def test_a_cycle_carries_the_keys_and_values_of_its_requests(rate: float, tokens: int, prefill: int) -> None:
     words = f"rate={rate} isl={tokens} osl=10 prefill_servers={prefill}"

@@ -83,10 +83,7 @@ def test_a_wiring_from_a_file(topoopt: Topoopt, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            ("--servers", "12", "--schedule", "rings"),
-            '--schedule: unknown name "rings"; did you mean ring',
-        ),
+        (("--servers", "12", "--schedule", "rings"), '--schedule: unknown name "rings"; did you mean ring'),
         ((), "--servers: missing; say how many"),
         (("--servers", "12", "--strides", "2,4"), "server 0 cannot reach server 1"),
         (

@@ -11,14 +11,7 @@ import pytest
 from tests.frontends.cli.conftest import Topoopt
 from topoopt.catalog import NETWORKS
 from topoopt.pages.cost_tables import ITEMS
-from topoopt.pricing import (
-    ACCOUNTINGS,
-    FIBER_ON,
-    LINK_TECHNOLOGIES,
-    PartRow,
-    accounting_sweep,
-    find_prices,
-)
+from topoopt.pricing import ACCOUNTINGS, FIBER_ON, LINK_TECHNOLOGIES, PartRow, accounting_sweep, find_prices
 from topoopt.schema.words import CostWords, described
 
 

@@ -201,10 +201,7 @@ MISTAKES = [
         "--estimator: is for one way of training, not for a table of runs",
     ),
     (("llm", "calibrate", "none.csv"), "none.csv: no such file"),
-    (
-        ("llm", "calibrate", str(EXAMPLE), "--accelerator", "v100"),
-        "no timed run of V100-SXM2-16GB",
-    ),
+    (("llm", "calibrate", str(EXAMPLE), "--accelerator", "v100"), "no timed run of V100-SXM2-16GB"),
     (("llm", "calibrate", str(DATA / "flexnet_fluid.csv")), "not a table of runs: there is no column gpus"),
     (
         ("llm", "calibrate", str(EXAMPLE), "--accelerator", "h100", "--weight", "vtrain=2"),

@@ -76,10 +76,7 @@ def test_a_file_of_another_kind_is_named_with_the_verbs_that_take_it(
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [
-        (b'{"schema": "topoopt-plan/1", "fab', "truncated"),
-        (b'{"schema": "topoopt-plan/1", }', "not JSON"),
-    ],
+    [(b'{"schema": "topoopt-plan/1", "fab', "truncated"), (b'{"schema": "topoopt-plan/1", }', "not JSON")],
 )
 def test_what_is_wrong_with_a_file_is_said_with_what_is_allowed(
     content: bytes, said: str, topoopt: Topoopt, tmp_path: Path

@@ -95,10 +95,7 @@ def test_a_link_is_a_row(plan: topoopt.Plan, tmp_path: Path) -> None:
     [
         ({"fabirc": "torus"}, 'word: unknown name "fabirc"; did you mean fabric'),
         ({"degree": 4}, "degree: plan would run on its own fabric; name one with fabric=NAME"),
-        (
-            {"simulator": "flow", "mark": 20},
-            "mark: only the packet simulator knows it; use simulator=packet",
-        ),
+        ({"simulator": "flow", "mark": 20}, "mark: only the packet simulator knows it; use simulator=packet"),
         ({"strides": [1, 1]}, "strides: expected different numbers >= 1"),
         ({"fail_link": ["0-1"]}, "fail_link: expected A-B@TIME"),
     ],

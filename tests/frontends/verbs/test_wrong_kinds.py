@@ -72,10 +72,7 @@ def test_each_file_is_known_by_its_content(files: dict[str, str], tmp_path: Path
         assert file_kind(os.fspath(renamed)) == kind
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["lab.csv", "lab.graphml", "mixed.dot", "dumbbell.csv"],
-)
+@pytest.mark.parametrize("name", ["lab.csv", "lab.graphml", "mixed.dot", "dumbbell.csv"])
 def test_wirings_of_other_programs_are_wirings_or_unknown(name: str) -> None:
     assert file_kind(os.fspath(EXAMPLES / "wirings" / name)) in ("wiring", None)
 
@@ -103,14 +100,8 @@ MODELS = {
 }
 VERBS: dict[str, tuple[Callable[[str], Any], set[str]]] = {
     "plan": (topoopt.plan, MODELS),
-    "compare": (
-        topoopt.compare,
-        {"plan", *MODELS},
-    ),
-    "traffic": (
-        topoopt.traffic,
-        {"plan", *MODELS},
-    ),
+    "compare": (topoopt.compare, {"plan", *MODELS}),
+    "traffic": (topoopt.traffic, {"plan", *MODELS}),
     "simulate": (topoopt.simulate, {"plan", "task-graph"}),
     "cost": (lambda path: topoopt.cost(plan=path), {"plan"}),
     "fail": (lambda path: topoopt.fail(path, server=0), {"plan"}),

@@ -58,11 +58,7 @@ def test_a_server_that_fails_takes_all_replicas_down_that_have_an_accelerator_on
     """Two servers of two accelerators, a replica on each of these: the second one's are replicas 2 and 3."""
     asked: Any = {"accelerators": 4, "accelerators_per_server": 2, "rate": 8, "duration": "13s", "top": 1}
     given: Any = {"mode": "prefill-first", "decode": "4xtp1", "fabrics": ["full-mesh"]}
-    cases: Any = (
-        {},
-        {"server_failures": "1:4s:8s"},
-        {"replica_failures": "2:4s:8s,3:4s:8s,2:5s:6s"},
-    )
+    cases: Any = ({}, {"server_failures": "1:4s:8s"}, {"replica_failures": "2:4s:8s,3:4s:8s,2:5s:6s"})
     whole, broken, both = (topoopt.serving("llama3-8b", **asked, **given, **more).best.run for more in cases)
     assert broken.ttft_s.tolist() == both.ttft_s.tolist()
     assert broken.ttft_s.mean() > whole.ttft_s.mean()

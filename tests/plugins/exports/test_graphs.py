@@ -94,13 +94,7 @@ def test_what_is_read_back_is_the_same_wiring(
     assert {key: was.to_json()[key] for key in kept} == {key: now.to_json()[key] for key in kept}
     wired = now.wiring.topology()
     assert Counter(
-        dict(
-            zip(
-                zip(wired.src.tolist(), wired.dst.tolist(), strict=True),
-                wired.ports.tolist(),
-                strict=True,
-            )
-        )
+        dict(zip(zip(wired.src.tolist(), wired.dst.tolist(), strict=True), wired.ports.tolist(), strict=True))
     ) == links_of(plan)
     assert now.wiring.names[:2] == ("srv000", "srv001")
     assert topoopt.rewire(plan, path).rewiring.moved_fibers == 0

@@ -15,7 +15,7 @@ FORMS = {
     "04-device-types.csv": {"manufacturer", "model", "slug", "u_height"},
     "05-racks.csv": {"site", "name", "status", "width", "u_height"},
     "06-devices.csv": {
-        *("name", "role", "manufacturer", "device_type", "status", "site", "rack", "position", "face"),
+        *("name", "role", "manufacturer", "device_type", "status", "site", "rack", "position", "face")
     },
     "07-interfaces.csv": {"device", "name", "type"},
     "08-rear-ports.csv": {"device", "name", "type", "positions"},

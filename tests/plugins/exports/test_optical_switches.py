@@ -18,9 +18,7 @@ OCS_SCHEMA = {
     "additionalProperties": False,
     "required": ["DEVICE_METADATA", "OCS_PORT", "OCS_CROSS_CONNECT"],
     "properties": {
-        "DEVICE_METADATA": {
-            "const": {"localhost": {"type": "SonicOCS", "switch_type": "ocs"}},
-        },
+        "DEVICE_METADATA": {"const": {"localhost": {"type": "SonicOCS", "switch_type": "ocs"}}},
         "OCS_PORT": {
             "type": "object",
             "propertyNames": {"pattern": "^[0-9]+[AB]$"},

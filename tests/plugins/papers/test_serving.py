@@ -34,11 +34,7 @@ def test_routers_that_know_the_network_gain_where_ways_differ_and_hardly_on_two_
     what = "router that knows the network over least load, simulated, {}: mean first token"
     slow, fast, few = (
         compared(figure, what.format(f"{where} between racks"))
-        for where in (
-            "64 accelerators, 4 to 1",
-            "64 accelerators, 1 to 1",
-            "16 accelerators, 1 to 1",
-        )
+        for where in ("64 accelerators, 4 to 1", "64 accelerators, 1 to 1", "16 accelerators, 1 to 1")
     )
     assert slow < fast < 0
     assert few == pytest.approx(0, abs=2)

@@ -124,10 +124,7 @@ MISTAKES: dict[str, tuple[list[list[Any]], str]] = {
     ),
     "itself": ([[comp(3, 1, 3)]], r"job\.0\.et: node 3: waits in a circle for itself"),
     "circle across ranks": (
-        [
-            [sent(0, SEND, 1, 9, 1), sent(1, RECV, 1, 9)],
-            [sent(0, SEND, 0, 9, 1), sent(1, RECV, 0, 9)],
-        ],
+        [[sent(0, SEND, 1, 9, 1), sent(1, RECV, 1, 9)], [sent(0, SEND, 0, 9, 1), sent(1, RECV, 0, 9)]],
         r"job\.0\.et: node 0: waits in a circle for .*job\.1\.et node 0",
     ),
     "twice": ([[comp(2, 1), comp(2, 1)]], r"node 2 \(COMP\): its number is there twice"),

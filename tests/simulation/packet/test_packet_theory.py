@@ -48,13 +48,7 @@ RTT_S = IN_FLIGHT * packet_s(GBPS)
 @pytest.fixture(scope="module")
 def sawtooth() -> Trace:
     run = on_a_dumbbell(
-        1,
-        GBPS,
-        RTT_S,
-        6.0,
-        transport="reno",
-        buffer_packets=BUFFER_PACKETS + 1,
-        timeout_min_s=0.2,
+        1, GBPS, RTT_S, 6.0, transport="reno", buffer_packets=BUFFER_PACKETS + 1, timeout_min_s=0.2
     )
     return watched(run, bottleneck(run), 1, 1.0, 5.5, RTT_S / 4)
 
@@ -189,9 +183,7 @@ def test_late_flows_get_their_share(flows: int) -> None:
     bandwidth_bps, seconds = 100 * GBPS, 0.06
     size = round(bandwidth_bps / 8 * seconds / flows)
     graph = transfers(
-        flows + 1,
-        *((i, flows, size) for i in range(flows)),
-        start_s=tuple(1e-3 * i for i in range(flows)),
+        flows + 1, *((i, flows, size) for i in range(flows)), start_s=tuple(1e-3 * i for i in range(flows))
     )
     run = engine(graph, switch(flows + 1, bandwidth_bps), transport="dcqcn")
     port = run.link(flows + 1, flows)

@@ -13,11 +13,7 @@ BANDWIDTH_BPS = 80e9
 
 
 def pipeline(
-    stages: int,
-    replicas: int,
-    micro_batches: int,
-    chunks: tuple[Chunk, ...],
-    **others: Any,
+    stages: int, replicas: int, micro_batches: int, chunks: tuple[Chunk, ...], **others: Any
 ) -> PipelinedStep:
     """Return a step whose workers have a server each: worker (s, r) is on server s·replicas + r."""
     servers = stages * replicas

@@ -33,9 +33,7 @@ def finished(file: Path) -> set[tuple[object, ...]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("text", "kills", "processes"),
-    [(SMALL, 1, 1), (LARGE, 3, 2)],
-    ids=["once", "again and again"],
+    ("text", "kills", "processes"), [(SMALL, 1, 1), (LARGE, 3, 2)], ids=["once", "again and again"]
 )
 def test_a_sweep_killed_at_random_moments_loses_and_repeats_nothing(
     sweep: MakeSweep, tmp_path: Path, text: str, kills: int, processes: int

@@ -104,7 +104,7 @@ def test_a_wiring_file_has_the_checks_that_apply(tmp_path: Path) -> None:
     answer = topoopt.verify(path)
     assert answer.passed
     assert {check.name for check in answer.checks if not check.skipped} == {
-        *("ports", "panels", "connectivity", "single failures", "rings"),
+        *("ports", "panels", "connectivity", "single failures", "rings")
     }
 
 

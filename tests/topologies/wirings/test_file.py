@@ -156,10 +156,7 @@ def two_parts(file: dict[str, Any]) -> None:
             lambda file: file["graph"]["idle"].append(["both", 3, 1]),
             r"graph.idle: server 3, port 1: .*line \d+",
         ),
-        (
-            lambda file: file["graph"].update(degree=10**9),
-            "graph.degree: expected an integer <= 1000",
-        ),
+        (lambda file: file["graph"].update(degree=10**9), "graph.degree: expected an integer <= 1000"),
     ],
 )
 def test_a_bad_file_is_one_line(spoil: Spoil, message: str | None, written: Path) -> None:

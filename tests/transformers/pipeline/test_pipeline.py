@@ -180,10 +180,7 @@ REAL = {
         "llama3-8b",
         configured(4, 2, 2, 8, sequence=32768, cp=4, recompute="selective"),
     ),
-    "CP across servers and inside": (
-        "llama3-8b",
-        configured(2, 2, 2, 8, sequence=32768, cp=8, zero=1),
-    ),
+    "CP across servers and inside": ("llama3-8b", configured(2, 2, 2, 8, sequence=32768, cp=8, zero=1)),
     "CP across servers by exchanges of heads": (
         "llama3-8b",
         configured(4, 2, 2, 8, sequence=32768, cp=4, zero=1, context="ulysses", recompute="full"),

@@ -17,9 +17,7 @@ def search() -> ConfigurationSearch:
     return topoopt.llm.search("gpt3-175b", **GPT_3)
 
 
-def test_the_steps_lead_from_the_published_way_to_about_the_fastest(
-    search: ConfigurationSearch,
-) -> None:
+def test_the_steps_lead_from_the_published_way_to_about_the_fastest(search: ConfigurationSearch) -> None:
     one = search.published[0]
     assert one.rank > 0.05 * one.compared
     shares = list(one.faster_with.values())

@@ -31,10 +31,7 @@ def test_the_constants_are_those_that_explain_the_kernels() -> None:
     assert found.error_percent < 8
 
 
-@pytest.mark.parametrize(
-    ("architecture", "published"),
-    [("Hopper", 497 / 648), ("Blackwell", 879 / 1330)],
-)
+@pytest.mark.parametrize(("architecture", "published"), [("Hopper", 497 / 648), ("Blackwell", 879 / 1330)])
 def test_a_narrow_head_is_as_much_slower_as_measured(architecture: str, published: float) -> None:
     """FlashAttention 3 on an H100 (Shah 2024, figure 5) and 4 on a B200: heads of 64 over those of 128."""
     width = exponential_width(architecture)

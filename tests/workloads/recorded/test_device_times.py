@@ -62,9 +62,7 @@ KERNELS = st.lists(st.tuples(st.floats(0, 9), st.floats(0, 3)), max_size=6)
 @settings(max_examples=40)
 @given(compute=KERNELS, inside=KERNELS, between=KERNELS)
 def test_what_is_counted_adds_up_to_the_time_that_was_recorded(
-    compute: list[tuple[float, float]],
-    inside: list[tuple[float, float]],
-    between: list[tuple[float, float]],
+    compute: list[tuple[float, float]], inside: list[tuple[float, float]], between: list[tuple[float, float]]
 ) -> None:
     rows = [[(begin, begin + length) for begin, length in one] for one in (compute, inside, between)]
     device = times_of(

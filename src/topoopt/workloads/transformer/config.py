@@ -120,7 +120,7 @@ FAMILIES: Mapping[str, Rules] = _families()
 LANGUAGE_MODELS = ("text_config", "llm_config", "language_config")
 """Keys under which the language model stands in files of models that see or hear, too."""
 LIKE: Mapping[object, str] = {
-    **dict.fromkeys(("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"), "qwen2"),
+    **dict.fromkeys(("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"), "qwen2")
 }
 """Language models of such models that have a name of their own, and the family that they are; some stand at the top."""
 TOWERS = ("vision_config", "audio_config", "speech_config")

@@ -249,12 +249,7 @@ class Solver(Protocol):
         ...
 
 
-SOLVERS: Mapping[str, Solver] = {
-    "fft": fft,
-    "grid": grid,
-    "descent": descent,
-    "milp": milp,
-}
+SOLVERS: Mapping[str, Solver] = {"fft": fft, "grid": grid, "descent": descent, "milp": milp}
 
 
 def chosen_solver(name: str, problem: RotationProblem) -> str:

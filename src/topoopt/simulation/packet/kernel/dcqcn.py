@@ -12,16 +12,9 @@ from topoopt.simulation.packet.kernel.layout import C_OWN, OWN, SIZE_DATA, State
 RATE, TARGET, ALPHA, LEFT, SEEN_AT, ALPHA_AT, RISE_AT, BYTES_LEFT, TIMES, VOLUMES, LINK_BPS = range(
     OWN, OWN + 11
 )
-(
-    GAIN,
-    ALPHA_TIMER,
-    RISE_TIMER,
-    BYTE_COUNTER,
-    FAST_STEPS,
-    ADDITIVE_BPS,
-    HYPER_BPS,
-    LEAST_BPS,
-) = range(C_OWN, C_OWN + 8)
+(GAIN, ALPHA_TIMER, RISE_TIMER, BYTE_COUNTER, FAST_STEPS, ADDITIVE_BPS, HYPER_BPS, LEAST_BPS) = range(
+    C_OWN, C_OWN + 8
+)
 BIT_PS = 8e12
 """Picoseconds in a second, times bits in a byte."""
 FULL = 1.0 - 1e-9
