@@ -13,8 +13,9 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import check_known
-from topoopt.catalog import find_accelerator
+from topoopt.catalog import PRECISIONS, find_accelerator
 from topoopt.jobs import TIGHT
+from topoopt.transformers.configuration import STORED_PRECISIONS
 from topoopt.transformers.configuration_table import ConfigurationTable
 
 WORTH_HEADROOM = 1.01
@@ -101,6 +102,9 @@ class Framework:
         memory they are ZeRO 1, whatever is asked for.
     every_second_product : bool
         Whether ``selective`` means to keep every second product and attention, not all but its core.
+    reduced : str
+        Of time and traffic: precision in which gradients of 16 bits are reduced, where a configuration does not say;
+        empty for 32 bits.
     offloads : tuple of str
         What can be in the host's memory: ``optimizer``, ``activations``.
     held : float
@@ -137,6 +141,7 @@ class Framework:
     compiled: bool = False
     whole_in_pipelines: bool = False
     every_second_product: bool = False
+    reduced: str = ""
     offloads: tuple[str, ...] = ()
     held: float = 0.0
     unfused: str = ""
@@ -189,14 +194,21 @@ def find_framework(name: str) -> Framework:
 
 
 def shared_by(table: ConfigurationTable, framework: str) -> ConfigurationTable:
-    """Return configurations with ZeRO as a framework has it: at most 1 in pipelines that gather and scatter once.
+    """Return configurations with gradients and ZeRO as a framework has them: the precision in which it reduces those
+    in 16 bits; at most ZeRO 1 in pipelines that gather and scatter once.
 
     Raises
     ------
     InvalidInput
         If there is no such framework, with the nearest names.
     """
-    if not find_framework(framework).whole_in_pipelines or not np.any((table.pp > 1) & (table.zero > 1)):
+    rules = find_framework(framework)
+    if rules.reduced:
+        unsaid = (table.gradients == 0) & (table.precision == PRECISIONS.index("bf16"))
+        table = replace(
+            table, gradients=np.where(unsaid, STORED_PRECISIONS.index(rules.reduced), table.gradients)
+        )
+    if not rules.whole_in_pipelines or not np.any((table.pp > 1) & (table.zero > 1)):
         return table
     return replace(table, zero=np.where(table.pp > 1, np.minimum(table.zero, 1), table.zero))
 
