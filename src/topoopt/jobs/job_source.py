@@ -181,7 +181,8 @@ def _of_content(content: object, word: str) -> JobRequest:
     if kind is not None and kind in WORDS:
         return _named(kind, word)
     if kind in (None, "job"):
-        return job_from_mapping(checked(content, word), word)
+        again = word.lower().endswith(".json")  # as a file of ours: nothing in it is passed over
+        return job_from_mapping(read_json(word) if again else checked(content, word), word)
     raise InvalidInput(f"{word}: is {KINDS[kind].words}; {KINDS[kind].taken.replace('FILE', word)}")
 
 

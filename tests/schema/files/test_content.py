@@ -1,5 +1,8 @@
 """YAML and JSON become plain values, or one line that says what is wrong with them."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from topoopt.base.errors import InvalidInput
@@ -31,6 +34,20 @@ def test_bad_yaml_is_refused_with_its_line(text: str, part: str) -> None:
         parse_yaml(text, "f.yaml")
     assert str(caught.value).startswith(part)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("parse", [parse_json, parse_yaml])
+def test_a_key_that_stands_twice_in_json_is_refused_with_its_line(parse: Callable[[str, str], Any]) -> None:
+    with pytest.raises(InvalidInput, match=r'^f\.json: line 3: key "b" stands twice$'):
+        parse('{"a": 1,\n\t"c": {"b": 2,\n\t"b": 3}}', "f.json")
+
+
+def test_in_a_file_of_another_program_the_later_key_counts() -> None:
+    assert parse_json('{"a": 1, "a": 2}', "f.json", foreign=True) == {"a": 2}
+
+
+def test_json_with_tabs_is_read_where_yaml_is_expected() -> None:
+    assert parse_yaml('{\t"a":\t[1e3]}', "f") == {"a": [1000.0]}
 
 
 def test_aliases_are_read() -> None:

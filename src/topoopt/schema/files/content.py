@@ -6,6 +6,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,10 @@ def parse_yaml(text: str, place: str) -> Any:
     InvalidInput
         If the text is not YAML, names a key twice, or holds what :func:`checked` refuses, with line or key.
     """
+    if text.lstrip()[:1] in ("{", "["):  # JSON, with tabs too, which YAML does not have between words
+        with suppress(json.JSONDecodeError, RecursionError):
+            json.loads(text)
+            return parse_json(text, place)
     if len(text) > LONGEST_YAML:
         raise InvalidInput(f"{place}: longer than {LONGEST_YAML} characters of YAML; write it as JSON")
     depth = 0
@@ -100,11 +105,16 @@ def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = Fal
     Raises
     ------
     InvalidInput
-        If the text is not JSON or cut short, with the line, or holds what :func:`checked` refuses, with the key.
+        If the text is not JSON or cut short, or names a key twice, with the line, or holds what :func:`checked`
+        refuses, with the key. In a file of another program a later key overwrites an earlier one.
     """
     remedy = f"; {expected}" if expected else ""
     try:
-        return checked(json.loads(text), place, foreign=foreign)
+        return checked(json.loads(text, object_pairs_hook=None if foreign else _once), place, foreign=foreign)
+    except _RepeatedKey as error:
+        if len(text) <= LONGEST_YAML:  # JSON is YAML, whose nodes know their lines
+            _refuse_repeated_keys(yaml.compose(text.replace("\t", " "), Loader=yaml.SafeLoader), place)
+        raise InvalidInput(f"{place}: {error}") from None
     except json.JSONDecodeError as error:
         what = "truncated" if expected and _is_cut(error) else f"not JSON: {error.msg}"
         what = what if expected else f"not a whole JSON file: {error.msg}"
@@ -214,6 +224,19 @@ def _constructed(text: str, place: str) -> Any:
         return None if node is None else loader.construct_document(node)
     finally:
         loader.dispose()
+
+
+class _RepeatedKey(Exception):
+    """A key stands twice in one object of JSON."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        raise _RepeatedKey(f'key "{twice}" stands twice')
+    return made
 
 
 def _refuse_repeated_keys(node: yaml.Node | None, place: str) -> None:
