@@ -406,8 +406,7 @@ def iteration_traffic(
         if one.pair_bytes:
             members = np.array(one.members, np.int64)
             sizes = np.array(one.pair_bytes, np.int64).ravel() * micro_batches
-            pair_rows = np.repeat(members, len(members)), np.tile(members, len(members)), sizes
-            rows.append(pair_rows)
+            rows.append((np.repeat(members, len(members)), np.tile(members, len(members)), sizes))
         elif one.collective == "all-to-all":
             pair = one.size_bytes // len(one.members)
             exchanged.append(AllToAllGroup(tuple(sorted(one.members)), pair * micro_batches))
