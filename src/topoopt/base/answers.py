@@ -48,6 +48,17 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> Frame:
     return pandas.DataFrame([dict(row) for row in rows])
 
 
+def fields_of(noun: object, *names: str) -> dict[str, Any]:
+    """Return some fields of a noun by name, in this order.
+
+    Examples
+    --------
+    >>> fields_of(Provenance(seed=3), "version", "seed")
+    {'version': '0.1.0', 'seed': 3}
+    """
+    return {name: getattr(noun, name) for name in names}
+
+
 class _HasRows(Protocol):
     def rows(self) -> Iterable[Mapping[str, Any]]: ...
 

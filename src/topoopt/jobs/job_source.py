@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import create_model
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.jobs.file_kind import KINDS, file_kind, of_content, wrong_kind
 from topoopt.jobs.request import JobRequest, job_from_mapping, names_file
@@ -44,9 +44,7 @@ class ModelList:
         variants = [
             {
                 "model": variant.variant,
-                "servers": variant.servers,
-                "parameter_bytes": variant.parameter_bytes,
-                "description": variant.description,
+                **fields_of(variant, "servers", "parameter_bytes", "description"),
             }
             for model in self.models
             for variant in model.variants

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.clusters.interleave import Interleaving, JobPhases, MeasuredProfile
@@ -52,9 +53,7 @@ def interleaving_page(answer: Interleaving) -> Page:
         answer.advice.warnings,
         (Section("link", "The link", "What is asked of it.", (facts(entries),)), _jobs(answer), circles),
         key_numbers={
-            "score": answer.score,
-            "unrotated_score": answer.unrotated_score,
-            "period_s": answer.period_s,
+            **fields_of(answer, "score", "unrotated_score", "period_s"),
         },
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.answers import Provenance
+from topoopt.base.answers import Provenance, fields_of
 from topoopt.base.errors import InvalidInput
 from topoopt.finder import STRIDES, FinderRules
 from topoopt.jobs import Job, Work
@@ -87,20 +87,13 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "allreduce_bytes": traffic.allreduce_bytes,
         "mp_bytes": traffic.mp_bytes,
         "lower_bound_s": plan.bounds.lower_bound_s,
-        "gap": plan.gap,
-        "bounds": plan.bounds,
-        "gap_parts": plan.gap_parts,
+        **fields_of(plan, "gap", "bounds", "gap_parts"),
         "routing": plan.routing_gap,
-        "proposals": plan.search.proposals,
-        "proposals_per_s": plan.search.proposals_per_s,
-        "stopped_because": plan.search.stopped_because,
+        **fields_of(plan.search, "proposals", "proposals_per_s", "stopped_because"),
         "search": {
             "options": plan.options,
             "rules": asdict(plan.rules),
-            "seed_times_s": plan.search.seed_times_s,
-            "convergence": plan.search.convergence,
-            "cpu_s": plan.search.cpu_s,
-            "left_out": plan.search.left_out,
+            **fields_of(plan.search, "seed_times_s", "convergence", "cpu_s", "left_out"),
         },
         "baselines": [
             {**_baseline_to_mapping(row, plan.outcome.iteration_time_s), **asdict(its), "ownership": owned}
@@ -109,9 +102,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
         "skipped_fabrics": plan.skipped_fabrics,
         "cost_usd": plan.price.get("cost_usd"),
         **asdict(standing),
-        "price": plan.price,
-        "terms": plan.terms,
-        "served": plan.served,
+        **fields_of(plan, "price", "terms", "served"),
         "ownership": own,
         "gradients": plan.gradients,
         "cluster": job.cluster,
@@ -274,9 +265,7 @@ def _rings(file: model.PlanFile, topology: Topology) -> dict[tuple[int, ...], tu
 
 def _topology(topology: Topology) -> dict[str, Any]:
     return {
-        "family": topology.family,
-        "servers": topology.servers,
-        "nodes": topology.nodes,
+        **fields_of(topology, "family", "servers", "nodes"),
         "offsets": list(topology.offsets),
         "links": {
             "src": topology.src.tolist(),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import (
@@ -167,9 +168,7 @@ def transformer_to_mapping(plan: Plan) -> dict[str, Any]:
 
 def _layout_part(layout: Layout, iteration_time_s: float | None) -> dict[str, Any]:
     return {
-        "name": layout.name,
-        "configuration": layout.configuration,
-        "order": layout.order,
+        **fields_of(layout, "name", "configuration", "order"),
         "estimated_time_s": layout.estimated_s,
         "iteration_time_s": iteration_time_s,
         "memory_bytes": layout.memory_bytes,

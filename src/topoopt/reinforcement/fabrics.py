@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
 from topoopt.catalog import NetworkRow, networks_of, optical_switches, reference_interfaces
 from topoopt.finder import FabricRequest, FinderRules, build_fabric, find_topology, layout_splits
@@ -110,11 +111,7 @@ class Rewiring:
         return {
             "static_network_s": self.static_s,
             "per_turn_network_s": self.per_turn_s,
-            "static_wait_s": self.static_wait_s,
-            "per_turn_wait_s": self.per_turn_wait_s,
-            "gain_s": self.gain_s,
-            "changes": self.changes,
-            "break_even_s": self.break_even_s,
+            **fields_of(self, "static_wait_s", "per_turn_wait_s", "gain_s", "changes", "break_even_s"),
             "technologies": [{name: getattr(one, name) for name in names} for one in self.technologies],
         }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.routing.coin_routes import CoinChangeRoutes
@@ -157,9 +157,7 @@ class LaidTraffic:
             "model": self.model,
             "servers": demand.servers,
             "strategy": self.strategy,
-            "allreduce_bytes": demand.allreduce_bytes,
-            "allreduce_wire_bytes": demand.allreduce_wire_bytes,
-            "mp_bytes": demand.mp_bytes,
+            **fields_of(demand, "allreduce_bytes", "allreduce_wire_bytes", "mp_bytes"),
             "allreduce_groups": [
                 {"members": list(group.members), "bytes": group.size_bytes} for group in demand.allreduce
             ],

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from topoopt.base.answers import Progress
+from topoopt.base.answers import Progress, fields_of
 from topoopt.base.errors import Infeasible
 from topoopt.base.workers import in_threads, wait_for
 from topoopt.finder import FinderRules, build_fabric
@@ -86,9 +86,7 @@ class Draft:
         """Return it as plain values."""
         return {
             "iteration_time_s": self.time_s,
-            "wiring": self.wiring,
-            "lower_bound_s": self.lower_bound_s,
-            "gap": self.gap,
+            **fields_of(self, "wiring", "lower_bound_s", "gap"),
         }
 
 

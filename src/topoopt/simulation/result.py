@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats, Ints, owners
 from topoopt.base.units import format_bytes, format_time
 from topoopt.simulation.options import SimulationOptions
@@ -253,12 +254,15 @@ class SimResult:
     def summary(self) -> dict[str, float | str]:
         """Return the figures that a table or a JSON file wants."""
         return {
-            "simulator": self.simulator,
-            "iteration_time_s": self.iteration_time_s,
-            "compute_time_s": self.compute_time_s,
-            "exposed_communication_s": self.exposed_communication_s,
-            "link_bytes_max": self.link_bytes_max,
-            "bandwidth_tax": self.bandwidth_tax,
+            **fields_of(
+                self,
+                "simulator",
+                "iteration_time_s",
+                "compute_time_s",
+                "exposed_communication_s",
+                "link_bytes_max",
+                "bandwidth_tax",
+            ),
         }
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from topoopt.base.answers import Progress, silent
+from topoopt.base.answers import Progress, fields_of, silent
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import parse_bandwidth, parse_bytes, parse_time
 from topoopt.catalog import LINK_MODES, ClusterSpec
@@ -152,9 +152,7 @@ def _answer(found: FoundWirings, on_progress: Progress) -> WiringAnswer:
     on_progress("laying rings and ports", 0, 0)
     wiring, request = with_rings(found.chosen.wiring), found.request
     options = {
-        "family": request.family,
-        "objective": request.objective,
-        "seed": request.seed,
+        **fields_of(request, "family", "objective", "seed"),
         "budget_s": found.search_s,
         "known_wirings": found.known,
         "ring_group": request.ring_group,

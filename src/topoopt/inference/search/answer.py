@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Frame, Provenance, frame, shows_itself
+from topoopt.base.answers import Frame, Provenance, fields_of, frame, shows_itself
 from topoopt.base.arrays import Floats
 from topoopt.base.units import finite_or_none
 from topoopt.catalog import find_accelerator
@@ -294,9 +294,7 @@ def fabric_row(row: ServedFabric, rate_per_s: float) -> dict[str, Any]:
             "prompt_s": one.prompt_s,
             "kv_s": one.kv_s,
             "place_wait_s": finite_or_none(one.place_wait_s),
-            "batch": one.batch,
-            "prefill_busy": one.prefill_busy,
-            "decode_busy": one.decode_busy,
+            **fields_of(one, "batch", "prefill_busy", "decode_busy"),
         },
     }
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats
 from topoopt.catalog import Accelerator
 from topoopt.inference.deployment import EngineSettings, Parallelism
@@ -112,9 +113,7 @@ def replica(
     plain = compute_rate(accelerator, "bf16")
     latent_attention = plain if attention_element_bytes(model, settings.weight_precision) == 2 else rate
     columns = {
-        "layers": model.layers,
-        "moe_layers": model.moe_layers,
-        "hidden": model.hidden,
+        **fields_of(model, "layers", "moe_layers", "hidden"),
         "tensor": tensor,
         "pipeline": split.pipeline,
         "expert_ranks": split.expert,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.finder.rewiring import (
     MOVE_COLUMNS,
     MoveOrder,
@@ -74,9 +74,7 @@ class Move:
             "panel": self.cable.panel,
             "panel_kind": self.kind,
             "cable": self.cable.id,
-            "server": self.cable.server,
-            "interface": self.cable.interface,
-            "port": self.cable.port,
+            **fields_of(self.cable, "server", "interface", "port"),
             "from_port": self.old.port if self.old else None,
             "from_cable": self.old.id if self.old else None,
             "to_port": self.new.port if self.new else None,
@@ -245,17 +243,11 @@ class RewiringAnswer:
             "old": self.old,
             "new": self.new,
             "servers": len(moves.servers),
-            "degree": wiring.degree,
-            "links": wiring.links,
-            "panels": wiring.panels,
-            "interfaces_per_panel": wiring.interfaces_per_panel,
+            **fields_of(wiring, "degree", "links", "panels", "interfaces_per_panel"),
             "fibers_before": len(wiring.patches),
             "fibers_after": len(moves.new.patches),
             "kept_fibers": len(wiring.patches) - len(moves.removed),
-            "moved_fibers": moves.moved_fibers,
-            "lower_bound": moves.lower_bound,
-            "gap": moves.gap,
-            "relabeled": moves.relabeled,
+            **fields_of(moves, "moved_fibers", "lower_bound", "gap", "relabeled"),
             "server_of_rank": list(moves.servers),
             "server_name_of_rank": [self.inventory.servers[server].name for server in moves.servers],
             "keep_running": order.keep_running,
@@ -272,9 +264,7 @@ class RewiringAnswer:
             "time": [
                 {
                     "technology": row.technology.name,
-                    "ports": row.ports,
-                    "fits": row.fits,
-                    "time_s": row.time_s,
+                    **fields_of(row, "ports", "fits", "time_s"),
                 }
                 for row in self.times
             ],

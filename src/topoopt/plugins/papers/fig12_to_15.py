@@ -8,7 +8,7 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.answers import Progress
+from topoopt.base.answers import Progress, fields_of
 from topoopt.finder import select_permutations
 from topoopt.pages import Series
 from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
@@ -120,10 +120,7 @@ def _rows(wiring: Wiring) -> Iterator[Row]:
     shares = coin_length_distribution(table)
     for hops, (count, share) in enumerate(zip(table.histogram()[1:], shares, strict=True), 1):
         yield {
-            "servers": wiring.servers,
-            "degree": wiring.degree,
-            "links": wiring.links,
-            "rule": wiring.rule,
+            **fields_of(wiring, "servers", "degree", "links", "rule"),
             "strides": "+".join(map(str, wiring.strides)),
             "diameter": table.diameter,
             "average_hops": table.average_hops,
@@ -193,10 +190,9 @@ def _fig12_rows(degree: int, batch: int, factor: int) -> Iterator[Row]:
             "batch_per_accelerator": batch,
             "embedding_bytes_factor": factor,
             "fabric": name,
-            "iteration_time_s": result.iteration_time_s,
-            "compute_time_s": result.compute_time_s,
-            "exposed_communication_s": result.exposed_communication_s,
-            "bandwidth_tax": result.bandwidth_tax,
+            **fields_of(
+                result, "iteration_time_s", "compute_time_s", "exposed_communication_s", "bandwidth_tax"
+            ),
             "all_to_all_over_allreduce": traffic.mp_bytes / traffic.allreduce_wire_bytes,
             "over_ideal_switch": result.iteration_time_s / results[IDEAL].iteration_time_s,
         }

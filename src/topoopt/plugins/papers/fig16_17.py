@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import mean
 
-from topoopt.base.answers import Progress
+from topoopt.base.answers import Progress, fields_of
 from topoopt.base.units import format_time
 from topoopt.catalog import ClusterSpec
 from topoopt.clusters import MIXES, ClusterSettings, FabricSnapshot, SharingOptions, TraceJob, snapshot
@@ -136,10 +136,7 @@ class Drawn:
         """Return the row of the figure's file."""
         whole = self.at_once.iteration_time_s
         return {
-            "jobs": self.jobs,
-            "placement": self.placement,
-            "seed": self.seed,
-            "fabric": self.fabric,
+            **fields_of(self, "jobs", "placement", "seed", "fabric"),
             "server_bandwidth_bps": self.at_once.server_bandwidth_bps,
             "mean_iteration_time_s": whole.mean,
             "p99_iteration_time_s": whole.p99,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
+from topoopt.base.answers import fields_of
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import (
     FabricRequest,
@@ -79,9 +80,7 @@ def released_fabric(job: Job, traffic: Traffic, seed: int = 0) -> Fabric:
 def times(result: SimResult | Outcome) -> Row:
     """Return the columns that a row has of one iteration."""
     return {
-        "iteration_time_s": result.iteration_time_s,
-        "compute_time_s": result.compute_time_s,
-        "bandwidth_tax": result.bandwidth_tax,
+        **fields_of(result, "iteration_time_s", "compute_time_s", "bandwidth_tax"),
     }
 
 

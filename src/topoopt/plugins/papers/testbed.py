@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from topoopt.base.answers import Progress
+from topoopt.base.answers import Progress, fields_of
 from topoopt.pages import Series
 from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.testbeds import (
@@ -109,9 +109,7 @@ def _rows(name: str, run: TestbedRun) -> Iterator[Row]:
             **{f"{simulator}_time_s": time_s / run.scale.time for simulator, time_s in predicted.items()},
             f"over_{REFERENCE}": item.excess,
             "time_scale": run.scale.time,
-            "largest_link_excess": item.largest_link_excess,
-            "gradient_error": item.gradient_error,
-            "dropped_packets": item.dropped_packets,
+            **fields_of(item, "largest_link_excess", "gradient_error", "dropped_packets"),
             "cpu_s": item.iterations.cpu_s,
         }
 

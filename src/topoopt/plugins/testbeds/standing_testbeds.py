@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from topoopt.base.answers import Frame, Progress, frame, shows_itself
+from topoopt.base.answers import Frame, Progress, fields_of, frame, shows_itself
 from topoopt.base.errors import Infeasible
 from topoopt.plugins.testbeds.emulated_fabrics import Emulated
 from topoopt.plugins.testbeds.network import (
@@ -62,14 +62,9 @@ class TestbedsAnswer:
     def _rows(self) -> list[dict[str, Any]]:
         return [
             {
-                "name": state.name,
-                "standing": state.standing,
-                "servers": state.servers,
-                "cables": state.cables,
+                **fields_of(state, "name", "standing", "servers", "cables"),
                 "link_bandwidth_bps": state.bandwidth_bps,
-                "scale": state.scale,
-                "forwarding": state.forwarding,
-                "owner": state.owner,
+                **fields_of(state, "scale", "forwarding", "owner"),
                 "namespaces": list(state.namespaces),
                 "congestion": list(state.congestion),
             }

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import JobRequest
@@ -140,9 +141,7 @@ class Machines:
         )
         cluster = {
             "servers": self.of(job),
-            "accelerator": self.accelerator,
-            "accelerators_per_server": self.accelerators_per_server,
-            "intra_server_bandwidth_bps": self.intra_server_bandwidth_bps,
+            **fields_of(self, "accelerator", "accelerators_per_server", "intra_server_bandwidth_bps"),
             **ports,
         }
         return request.overlaid(JobRequest(cluster=cluster))

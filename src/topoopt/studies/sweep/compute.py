@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import TopoOptError
 from topoopt.catalog import NETWORKS, OWN, Sizing
 from topoopt.finder import WIRING_NAMES
@@ -137,17 +138,18 @@ def _values(point: Point, made: Made, folder: str) -> dict[str, Any]:
         "accelerators": cluster.total_accelerators,
         "global_batch": job.global_batch,
         "simulated_by": row.outcome.simulator,
-        "iteration_time_s": row.outcome.iteration_time_s,
-        "compute_time_s": row.outcome.compute_time_s,
-        "exposed_communication_s": row.outcome.exposed_communication_s,
-        "bandwidth_tax": row.outcome.bandwidth_tax,
-        "link_bytes_max": row.outcome.link_bytes_max,
+        **fields_of(
+            row.outcome,
+            "iteration_time_s",
+            "compute_time_s",
+            "exposed_communication_s",
+            "bandwidth_tax",
+            "link_bytes_max",
+        ),
         "lower_bound_s": bound_s,
         "gap": row.outcome.iteration_time_s / bound_s - 1 if bound_s else None,
         "data_parallel_time_s": plan.data_parallel.iteration_time_s if own and plan and not layout else None,
-        "server_bandwidth_bps": row.server_bandwidth_bps,
-        "cost_usd": row.cost_usd,
-        "power_w": row.power_w,
+        **fields_of(row, "server_bandwidth_bps", "cost_usd", "power_w"),
         "strategy": job.work.strategy_name(row.strategy) or split_words(row.strategy),
         "plan_strides": list(plan.strides) if own and plan else None,
         "proposals": row.proposals,

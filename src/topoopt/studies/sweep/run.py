@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 
 import duckdb
 
-from topoopt.base.answers import Progress, __version__, digest, shows_itself, silent
+from topoopt.base.answers import Progress, __version__, digest, fields_of, shows_itself, silent
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import is_file
 from topoopt.studies.sweep.file import Sweep
@@ -142,9 +142,7 @@ class SweepAnswer:
         return {
             "sweep": self.sweep.name,
             "out": self.out,
-            "points": self.run.points,
-            "found": self.run.found,
-            "computed": self.run.computed,
+            **fields_of(self.run, "points", "found", "computed"),
             **{name: status.get(name, 0) for name in ("ok", "infeasible", "failed")},
             "others": self.run.others,
         }

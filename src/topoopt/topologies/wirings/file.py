@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, shown
 from topoopt.schema.files import checked, parse_json, read_text, validated, with_line, write_atomically
@@ -74,12 +75,7 @@ def wiring_attributes(wiring: DirectWiring, ports: PortedLinks) -> dict[str, Any
     """Return what a wiring file says of the wiring as a whole."""
     return {
         "format": FORMAT,
-        "servers": wiring.servers,
-        "degree": wiring.degree,
-        "links": wiring.links,
-        "family": wiring.family,
-        "group": wiring.group,
-        "recipe": wiring.recipe,
+        **fields_of(wiring, "servers", "degree", "links", "family", "group", "recipe"),
         "interfaces_per_panel": ports.interfaces_per_panel,
         "idle": list(free_ports(wiring.servers, wiring.degree, wiring.links, _taken(ports, wiring.links))),
         "rings": [{"walk": ring.walk.tolist(), "share": ring.share} for ring in wiring.rings],

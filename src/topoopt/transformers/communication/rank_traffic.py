@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import write_atomically
@@ -156,17 +156,11 @@ class RankTraffic:
             "servers": self.servers,
             "configuration": asdict(one),
             "micro_batches": one.micro_batches,
-            "estimator": self.estimator,
-            "framework": self.framework,
-            "order": self.order,
-            "loads": self.loads,
-            "iteration": self.iteration,
+            **fields_of(self, "estimator", "framework", "order", "loads", "iteration"),
             "first_stage": [{**asdict(row), "parts": list(row.parts)} for row in self.first_stage()],
             "kinds": [asdict(row) for row in self.kinds()],
             "server_traffic": {
-                "allreduce_bytes": demand.allreduce_bytes,
-                "allreduce_wire_bytes": demand.allreduce_wire_bytes,
-                "mp_bytes": demand.mp_bytes,
+                **fields_of(demand, "allreduce_bytes", "allreduce_wire_bytes", "mp_bytes"),
                 "allreduce_groups": [
                     {"members": list(group.members), "bytes": group.size_bytes} for group in demand.allreduce
                 ],

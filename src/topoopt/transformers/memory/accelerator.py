@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import find_accelerator
@@ -237,9 +238,7 @@ def stage_memory(common: Common, index: Ints) -> MemoryColumns:
     buffers = buffers + lost_bytes(common.moment, stage, states.gradients + activations, tokens)
     moving = activations + logits + buffers
     causes = {
-        "parameters": states.parameters,
-        "gradients": states.gradients,
-        "optimizer": states.optimizer,
+        **fields_of(states, "parameters", "gradients", "optimizer"),
         "activations": activations,
         "logits": logits,
         "buffers": buffers + np.maximum(states.step - moving, 0.0),
@@ -330,9 +329,7 @@ def _kept(
     parts = {
         # A fused kernel computes its core again by itself; what it keeps is too little to give up.
         "core": np.where(fused, 0.0, one.core),
-        "norms": one.norms,
-        "latent": one.latent,
-        "activation": one.activation,
+        **fields_of(one, "norms", "latent", "activation"),
     }
     if is_moe:
         experts = table.recomputes("experts")

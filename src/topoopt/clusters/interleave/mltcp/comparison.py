@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Progress, shows_itself
+from topoopt.base.answers import Progress, fields_of, shows_itself
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.clusters.interleave.interleaving import interleave
 from topoopt.clusters.interleave.mltcp.sharing_ways import (
@@ -65,23 +65,14 @@ class SharingComparison:
         asked, alone_s = self.asked, self.alone_s
         return {
             "simulator": self.simulator,
-            "capacity_bps": asked.capacity_bps,
-            "iterations": asked.iterations,
-            "offset": asked.offset,
+            **fields_of(asked, "capacity_bps", "iterations", "offset"),
             "aggressiveness": {
-                "form": asked.aggressiveness.form,
-                "slope": asked.aggressiveness.slope,
-                "intercept": asked.aggressiveness.intercept,
+                **fields_of(asked.aggressiveness, "form", "slope", "intercept"),
             },
-            "learning_iterations": asked.learning_iterations,
-            "noise": asked.noise,
-            "seed": asked.seed,
+            **fields_of(asked, "learning_iterations", "noise", "seed"),
             "jobs": [
                 {
-                    "job": profile.job,
-                    "iteration_time_s": profile.iteration_time_s,
-                    "duty": profile.duty,
-                    "size_bytes": profile.size_bytes,
+                    **fields_of(profile, "job", "iteration_time_s", "duty", "size_bytes"),
                     "dedicated_iteration_time_s": time_s,
                 }
                 for profile, time_s in zip(asked.profiles, alone_s, strict=True)

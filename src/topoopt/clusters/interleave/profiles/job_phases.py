@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.clusters.interleave.profiles.measured_profile import MeasuredProfile
 from topoopt.clusters.interleave.profiles.profile import CommunicationProfile
 
@@ -68,9 +68,7 @@ class JobPhases:
 def _of_link(link: str, profile: CommunicationProfile, measured: MeasuredProfile | None) -> dict[str, Any]:
     return {
         "link": link or None,
-        "duty": profile.duty,
-        "size_bytes": profile.size_bytes,
-        "peak_bps": profile.peak_bps,
+        **fields_of(profile, "duty", "size_bytes", "peak_bps"),
         "phases": _phases(profile),
         "measured": None if measured is None else measured.to_json(),
     }

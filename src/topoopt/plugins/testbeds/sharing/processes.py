@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.clusters.interleave import CommunicationProfile
 from topoopt.plugins.testbeds.network import Testbed, identity
@@ -260,9 +261,7 @@ class Processes:
 
 def _words(job: SharingJob, how: Sending) -> Mapping[str, Any]:
     return {
-        "congestion": how.congestion,
-        "mark": how.mark,
-        "connections": how.connections,
+        **fields_of(how, "congestion", "mark", "connections"),
         "steps": [
             [one.gap_s, max(one.size_bytes, how.connections), one.rate_bps / 8] for one in job.transfers
         ],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.plugins.testbeds.congestion_control import MltcpIteration
 from topoopt.plugins.testbeds.sharing.processes import Iteration, SharingJob, TestbedLink
 
@@ -163,10 +163,7 @@ class TestbedShare:
                 }
                 for job, dedicated_s in zip(self.jobs, self.dedicated_s, strict=True)
             ],
-            "capacity_bps": self.link.capacity_bps,
-            "bandwidth_bps": self.link.bandwidth_bps,
-            "scale": self.link.scale,
-            "stretch": self.link.stretch,
+            **fields_of(self.link, "capacity_bps", "bandwidth_bps", "scale", "stretch"),
             "queue_bytes": self.queue_bytes,
             "time_shifts_s": list(self.time_shifts_s),
             "ways": [{**_way(way), "runs": [_run(run) for run in way.runs]} for way in self.ways],
@@ -181,12 +178,15 @@ def _way(way: Sharing) -> Mapping[str, Any]:
     return {
         "congestion": way.congestion,
         "cassini": way.shifted,
-        "slowdown": way.slowdown,
-        "least_slowdown": way.least_slowdown,
-        "most_slowdown": way.most_slowdown,
-        "first_slowdown": way.first_slowdown,
-        "steady_time_s": way.steady_time_s,
-        "dropped_packets": way.dropped_packets,
+        **fields_of(
+            way,
+            "slowdown",
+            "least_slowdown",
+            "most_slowdown",
+            "first_slowdown",
+            "steady_time_s",
+            "dropped_packets",
+        ),
     }
 
 

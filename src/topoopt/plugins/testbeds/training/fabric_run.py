@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters.interleave import write_counters
 from topoopt.plugins.testbeds.network import CounterReading
@@ -171,19 +172,14 @@ class FabricRun:
     def to_json(self) -> Mapping[str, Any]:
         """Return the figures."""
         return {
-            "fabric": self.fabric,
-            "server_bandwidth_bps": self.server_bandwidth_bps,
-            "forwarding": self.forwarding,
-            "iteration_time_s": self.iteration_time_s,
+            **fields_of(self, "fabric", "server_bandwidth_bps", "forwarding", "iteration_time_s"),
             "iteration_times_s": list(self.iterations.measured_s),
             "warm_up_times_s": list(self.iterations.warm_up_s),
             "simulated_times_s": dict(self.prediction.iteration_times_s),
             "compared_with": REFERENCE,
             "excess": self.excess,
             "compute_time_s": self.prediction.compute_time_s,
-            "gradient_error": self.gradient_error,
-            "largest_link_excess": self.largest_link_excess,
-            "dropped_packets": self.dropped_packets,
+            **fields_of(self, "gradient_error", "largest_link_excess", "dropped_packets"),
             "cpu_s": self.iterations.cpu_s,
             "build_s": self.build_s,
             "start_s": self.start_s,
@@ -192,10 +188,7 @@ class FabricRun:
             else {name: getattr(self.cut, name) for name in CutLink.__slots__},
             "links": [
                 {
-                    "src": link.src,
-                    "dst": link.dst,
-                    "measured_bytes": link.measured_bytes,
-                    "predicted_bytes": link.predicted_bytes,
+                    **fields_of(link, "src", "dst", "measured_bytes", "predicted_bytes"),
                 }
                 for link in self.links
             ],

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
-from topoopt.base.answers import Frame, Progress, frame, shows_itself, silent
+from topoopt.base.answers import Frame, Progress, fields_of, frame, shows_itself, silent
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec
 from topoopt.plugins.testbeds.emulated_fabrics import Emulated
@@ -113,9 +113,7 @@ class TestbedRun:
     def to_json(self) -> dict[str, Any]:
         """Return all figures; those of fabrics are the testbed's."""
         return {
-            "job": self.job,
-            "servers": self.servers,
-            "link_bandwidth_bps": self.link_bandwidth_bps,
+            **fields_of(self, "job", "servers", "link_bandwidth_bps"),
             "scale": {**asdict(self.scale), "time": self.scale.time},
             "fabrics": [
                 {**run.to_json(), "planned_time_s": self.planned_time_s(run)} for run in self.fabrics
