@@ -145,7 +145,7 @@ def network_price(bill: Bill) -> NetworkPrice:
     """Return the price and the watts of a bill, and what it leaves open."""
     missing = [f"price of {part}" for part in bill.price_missing]
     missing += [f"watts of {part}" for part in bill.power_missing]
-    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing), bill.note, bill.parts_usd)
+    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing), bill.note, bill.cost_parts_usd)
 
 
 def ownership(

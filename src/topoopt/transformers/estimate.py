@@ -14,6 +14,7 @@ from topoopt.base.units import measured_within
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import is_tight
 from topoopt.pricing import Ownership
+from topoopt.schema.words import as_flags
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_check import check_configuration
 from topoopt.transformers.configuration_table import configuration_table
@@ -60,10 +61,7 @@ class Remedy:
     total_bytes: float
 
     def __str__(self) -> str:
-        shown = (
-            (name, ("off", "on")[to] if isinstance(to, bool) else to) for name, to in self.changes.items()
-        )
-        return ", ".join(f"{name} {value}" for name, value in shown)
+        return as_flags(self.changes)
 
 
 ANSWERS = (

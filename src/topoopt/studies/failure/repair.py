@@ -142,6 +142,8 @@ def wire_anew(situation: Situation) -> Repair:
 
 def flip_to_look_ahead(situation: Situation) -> Repair:
     """Patch the links of a dead panel on its look-ahead panel, and flip the 1×2 switches."""
+    if not situation.look_ahead:
+        raise Infeasible("the plan's price counts no look-ahead panel; --look-ahead says that there is one")
     plan = situation.plan
     return Repair(plan.job, plan.strategy, plan.fabric, situation.wiring, (), situation.broken)
 
