@@ -12,7 +12,7 @@ from topoopt.search import SearchOptions
 
 FABRICS = ["ideal-switch", "rail"]
 """Both give every accelerator its NIC, and no link of theirs is short: one time is that of the other."""
-PORTS = {"degree": 8, "bandwidth": "400Gbps"}
+PORTS: Mapping[str, Any] = {"degree": 8, "bandwidth": "400Gbps"}
 JOBS: Mapping[str, tuple[int, Mapping[str, Any]]] = {
     "llama3-8b": (8, {}),
     "qwen3-30b-a3b": (8, {}),
@@ -104,6 +104,21 @@ def check(model: str, verb: str, folder: Path) -> None:
 @pytest.mark.parametrize("model", JOBS)
 def test_one_job_alone_takes_as_long_by_every_verb(model: str, verb: str, tmp_path: Path) -> None:
     check(model, verb, tmp_path)
+
+
+def test_a_fat_tree_carries_a_job_alike_in_a_cluster_and_in_a_comparison(tmp_path: Path) -> None:
+    """Over all paths by default; hashed to one path each, connections meet on links and take longer."""
+    trace = tmp_path / "trace.csv"
+    trace.write_text("id,model,servers,arrival_s,iterations\nalone,candle,16,0,5\n")
+
+    def times(paths: str) -> dict[str, float]:
+        answer = topoopt.cluster.run(trace, servers=16, fabrics=["fat-tree"], paths=paths, **PORTS)
+        return {run.variant: run.iteration_time_s.mean for run in answer.fabrics}
+
+    compared = topoopt.compare("candle", servers=16, fabrics=["fat-tree"], simulator="flow", **PORTS)
+    known = {row.variant: row.outcome.iteration_time_s for row in compared.fabrics[1:]}
+    assert times("spread") == pytest.approx(known, rel=0.012)
+    assert all(time_s > 1.03 * known[name] for name, time_s in times("hashed").items())
 
 
 @pytest.mark.long

@@ -25,6 +25,7 @@ from topoopt.clusters import (
     PanelSettings,
     ScheduledCluster,
     ScheduleSettings,
+    SharingOptions,
     Trace,
     TraceJob,
     WorkerNetwork,
@@ -75,6 +76,7 @@ WITHOUT_MEANING = (
     "move_time",
     "hands",
     "ocs",
+    "paths",
 )
 """Words that a scheduler of single workers leaves nothing to decide."""
 PARTS: Mapping[str, str] = MappingProxyType(
@@ -263,6 +265,7 @@ def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
         JobSettings(**request.settings),
         words["simulator"],
         prices,
+        sharing=SharingOptions(paths=words["paths"]),
         scale_up_bps=inside_bps,
     )
 
