@@ -11,6 +11,7 @@ compares. Whoever wants the proof has every network planned.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,16 @@ from typing import Any
 from topoopt.base.answers import Frame, Progress, frame, shows_itself, silent
 from topoopt.base.errors import InvalidInput
 from topoopt.jobs import JobRequest
-from topoopt.pricing import HOURS_OF_A_YEAR, Iteration, Ownership, TrainingRun, beside, in_samples
+from topoopt.plans import dominators
+from topoopt.pricing import (
+    HOURS_OF_A_YEAR,
+    Iteration,
+    Ownership,
+    TrainingRun,
+    beside,
+    cheaper_share,
+    in_samples,
+)
 from topoopt.schema.files import write_atomically, write_table
 from topoopt.search import closed_form_s, computing_bound_s, is_transformer, job_of
 from topoopt.studies.choice.decision import (
@@ -75,8 +85,8 @@ class TrainedJob:
 
 COLUMNS = (
     *("network", "fabric", "degree", "bandwidth_bps", "link_technology", "status", "on_front", "chosen"),
-    *("network_usd", *(f"{name}_usd" for name in OTHERS), "total_usd"),
-    *("relative_time", "relative_time_at_least", "usd_per_year_of_work"),
+    *("network_usd", "network_low_usd", "network_high_usd", *(f"{name}_usd" for name in OTHERS), "total_usd"),
+    *("cheaper_share", "relative_time", "relative_time_at_least", "usd_per_year_of_work"),
 )
 """Of a table of all networks; behind them an iteration time for each job, and the reason."""
 
@@ -141,6 +151,32 @@ class Choice:
         assert times[0] is not None
         assert times[1] is not None
         return beside(self.owner.owned(own.money), times[0], self.owner.owned(other.money), times[1])
+
+    def cheaper_share(self, point: Evaluated) -> float | None:
+        """Return the share of price draws in which a network costs less than the one that is taken."""
+        own = self.decision.point
+        if point is own or point.money is None or own.money is None:
+            return None
+        return cheaper_share(point.money.whole, own.money.whole)
+
+    @cached_property
+    def dominated(self) -> tuple[tuple[Evaluated, Evaluated], ...]:
+        """Planned networks that are not on the front, the nearest first, with the row of the front that dominates them.
+
+        Of several such rows it is the one nearest to them by money × time.
+        """
+        mix = self.mix
+
+        def worse(pair: tuple[Evaluated, Evaluated]) -> float:
+            usd, times = ([one.usd() or 1.0 for one in pair], [one.relative_time(mix) or 1.0 for one in pair])
+            return usd[0] / usd[1] * times[0] / times[1]
+
+        found = []
+        for point in self.points:
+            if point.status == PLANNED:
+                over = dominators(point, self.front, Evaluated.usd, lambda one: one.relative_time(mix))
+                found += [min(((point, one) for one in over), key=worse)] if over else []
+        return tuple(sorted(found, key=worse))
 
     def count(self, status: str) -> int:
         """Return how many networks were planned, dropped or left out."""
@@ -207,7 +243,14 @@ class Choice:
         }
 
     def _row(self, point: Evaluated, on_front: bool) -> dict[str, Any]:
-        return {**point.to_json(self.mix), "on_front": on_front, "chosen": point is self.decision.point}
+        by = next((one.network.name for other, one in self.dominated if other is point), None)
+        return {
+            **point.to_json(self.mix),
+            "cheaper_share": self.cheaper_share(point),
+            "on_front": on_front,
+            "dominated_by": by,
+            "chosen": point is self.decision.point,
+        }
 
 
 ANSWER, TABLE, PARQUET = "choice.json", "networks.csv", "networks.parquet"

@@ -16,6 +16,7 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.plans import front
+from topoopt.pricing import price_range_usd
 from topoopt.studies.choice.job_mix import Mix
 from topoopt.studies.choice.network import OTHERS, Money, Network
 
@@ -68,6 +69,7 @@ class Evaluated:
         network, money = self.network, self.money
         time = self.relative_time(mix)
         planned = self.status == PLANNED
+        low_usd, high_usd = (None, None) if money is None else price_range_usd(money.network)
         return {
             "network": network.name,
             "fabric": network.fabric,
@@ -77,6 +79,8 @@ class Evaluated:
             "status": self.status,
             "reason": self.reason,
             "network_usd": None if money is None else money.price_usd,
+            "network_low_usd": low_usd,
+            "network_high_usd": high_usd,
             **{f"{name}_usd": None if money is None else money.other_usd.get(name) for name in OTHERS},
             "total_usd": self.usd(),
             "relative_time": time if planned else None,
