@@ -68,15 +68,8 @@ PRESET = "cassini-24"
 FIXED = ("servers", "degree", "bandwidth", "latency", "links")
 """Words of the machine that the preset has its own values for."""
 WITHOUT_MEANING = (
-    "accelerators_per_server",
-    "logical_servers",
-    "queue",
-    "placement",
-    "look_ahead",
-    "move_time",
-    "hands",
-    "ocs",
-    "paths",
+    *("accelerators_per_server", "logical_servers", "queue", "placement", "look_ahead", "move_time"),
+    *("hands", "ocs", "paths"),
 )
 """Words that a scheduler of single workers leaves nothing to decide."""
 PARTS: Mapping[str, str] = MappingProxyType(

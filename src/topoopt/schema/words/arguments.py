@@ -198,7 +198,7 @@ def pick(words: Mapping[str, Any], *names: type | Iterable[str]) -> dict[str, An
 
 
 def as_flag(word: str) -> str:
-    """Return the flag of a word: ``--sequence-parallel``."""
+    """Return the flag of a word."""
     return "--" + word.replace("_", "-")
 
 

@@ -19,7 +19,6 @@ from typing import Any
 from topoopt.base.answers import Frame, Progress, frame, shows_itself, silent
 from topoopt.base.errors import InvalidInput
 from topoopt.jobs import JobRequest
-from topoopt.plans import dominators
 from topoopt.pricing import (
     HOURS_OF_A_YEAR,
     Iteration,
@@ -40,6 +39,7 @@ from topoopt.studies.choice.decision import (
     Limits,
     Turn,
     decide,
+    dominated_by,
     front_of,
     turns,
 )
@@ -75,11 +75,8 @@ class TrainedJob:
             "reference_time_s": self.reference_time_s,
             "samples": self.iteration.samples,
             "tokens": self.iteration.tokens,
-            "usd_per_hour": owned.usd_per_hour,
-            "usd_per_sample": owned.usd_per_sample,
-            "usd_per_token": owned.usd_per_token,
-            "usd_per_run": owned.usd_per_run,
-            "run_hours": owned.run_hours,
+            **{name: getattr(owned, name) for name in ("usd_per_hour", "usd_per_sample", "usd_per_token")},
+            **{name: getattr(owned, name) for name in ("usd_per_run", "run_hours")},
         }
 
 
@@ -143,14 +140,10 @@ class Choice:
         None where servers are not counted, or one of the two has no price.
         """
         own = self.decision.point
-        times = own.relative_time(self.mix), other.relative_time(self.mix)
-        if not self.with_servers or None in (own.money, other.money, *times):
+        own_time, other_time = own.relative_time(self.mix), other.relative_time(self.mix)
+        if not (self.with_servers and own.money and other.money and own_time and other_time):
             return None
-        assert own.money is not None
-        assert other.money is not None
-        assert times[0] is not None
-        assert times[1] is not None
-        return beside(self.owner.owned(own.money), times[0], self.owner.owned(other.money), times[1])
+        return beside(self.owner.owned(own.money), own_time, self.owner.owned(other.money), other_time)
 
     def cheaper_share(self, point: Evaluated) -> float | None:
         """Return the share of price draws in which a network costs less than the one that is taken."""
@@ -161,22 +154,8 @@ class Choice:
 
     @cached_property
     def dominated(self) -> tuple[tuple[Evaluated, Evaluated], ...]:
-        """Planned networks that are not on the front, the nearest first, with the row of the front that dominates them.
-
-        Of several such rows it is the one nearest to them by money × time.
-        """
-        mix = self.mix
-
-        def worse(pair: tuple[Evaluated, Evaluated]) -> float:
-            usd, times = ([one.usd() or 1.0 for one in pair], [one.relative_time(mix) or 1.0 for one in pair])
-            return usd[0] / usd[1] * times[0] / times[1]
-
-        found = []
-        for point in self.points:
-            if point.status == PLANNED:
-                over = dominators(point, self.front, Evaluated.usd, lambda one: one.relative_time(mix))
-                found += [min(((point, one) for one in over), key=worse)] if over else []
-        return tuple(sorted(found, key=worse))
+        """Planned networks that others dominate; see :func:`dominated_by`."""
+        return dominated_by(self.front, self.points, self.mix)
 
     def count(self, status: str) -> int:
         """Return how many networks were planned, dropped or left out."""
@@ -237,9 +216,10 @@ class Choice:
             "network": other.network.name,
             "more_usd_share": more_usd_share,
             "more_time_share": more_time_share,
-            "network_saved_usd": None if found is None else found.network_saved_usd,
-            "servers_lost_usd": None if found is None else found.servers_lost_usd,
-            "net_usd": None if found is None else found.net_usd,
+            **{
+                name: getattr(found, name, None)
+                for name in ("network_saved_usd", "servers_lost_usd", "net_usd")
+            },
         }
 
     def _row(self, point: Evaluated, on_front: bool) -> dict[str, Any]:

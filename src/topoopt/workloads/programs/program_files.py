@@ -102,11 +102,7 @@ MOST_PASSES = 64
 """Rounds of inferring and computing; a model of so many layers that each wait for the one before has few of them."""
 MOST_ELEMENTS = 1_000_000
 _DRAWN = (
-    "RandomNormal",
-    "RandomUniform",
-    "RandomNormalLike",
-    "RandomUniformLike",
-    "Multinomial",
+    *("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"),
     "Bernoulli",
 )
 ELEMENT_BYTES = {
