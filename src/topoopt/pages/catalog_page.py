@@ -28,15 +28,8 @@ CAUSES = {
 """The causes of parameters in words."""
 CHANGE_ONE = "To change one: topoopt plan model --set name=..."
 HIDDEN = {
-    "note",
-    "source",
-    "aliases",
-    "architecture",
-    "scale_up_link",
-    "nic_bandwidth_bps",
-    "host_interface",
-    "fiber_move_s",
-    "chip",
+    *("note", "source", "aliases", "architecture", "scale_up_link", "nic_bandwidth_bps"),
+    *("host_interface", "fiber_move_s", "chip"),
 }
 """Columns that only JSON has room for."""
 _BY_UNIT: Mapping[str, Callable[[float], str]] = MappingProxyType(
