@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from topoopt.catalog import NetworkRow
 from topoopt.plans import standings
-from topoopt.plans.verdict import DRAWS, cheaper_share, drawn_usd, faster_share
+from topoopt.plans.verdict import faster_share
+from topoopt.pricing.pricing import DRAWS, cheaper_share, drawn_usd
 
 Parts = Mapping[str, tuple[float, float, float]]
 

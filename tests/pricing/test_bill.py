@@ -211,6 +211,7 @@ def test_a_bill_adds_up_by_hand() -> None:
 def test_a_bill_is_its_lines_and_grows_with_the_cluster(
     fabric: str, servers: int, degree: int, speed: float
 ) -> None:
+    servers = min(servers, 72) if fabric == "full-mesh" else servers  # beyond, no server has the interfaces
     bill = bill_of_materials(fabric, servers, degree, speed * 1e9, PRICES)
     assert bill.known_usd == pytest.approx(sum(line.count * (line.unit_usd or 0.0) for line in bill.lines))
     assert all(line.count > 0 and (line.total_usd or 0.0) > 0 for line in bill.lines)

@@ -124,10 +124,6 @@ def test_one_fiber_a_server_joins_them_all_in_a_ring() -> None:
     assert realize("topoopt", 8, 1, 100e9, Cabling(links="directed")).problems == ()
 
 
-def test_a_full_mesh_needs_an_interface_for_every_other_server() -> None:
-    assert "needs 127 interfaces and the largest has 72" in realize("full-mesh", 128, 4, 100e9).problems[0]
-
-
 @pytest.mark.parametrize("fabric", NETWORKS)
 def test_every_fabric_of_sixteen_servers_can_be_built(fabric: str) -> None:
     built = realize(fabric, 16, 4, 100e9)

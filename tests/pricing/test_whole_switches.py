@@ -279,7 +279,7 @@ def test_tiers_can_be_forced_and_what_does_not_reach_is_refused() -> None:
     with pytest.raises(Infeasible, match=r"no switch of the catalogue has ports of 3.2 Tb/s"):
         network_bill("rail", 16, 1, 3200e9, pricing_of())
     unknown = known_price("rail", 16, 1, 3200e9, pricing_of())
-    assert (unknown.usd, unknown.power_w) == (None, None)
+    assert (unknown.cost_usd, unknown.power_w) == (None, None)
     assert "no switch of the catalogue" in unknown.missing[0]
 
 

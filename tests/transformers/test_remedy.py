@@ -25,7 +25,7 @@ def test_the_change_makes_it_fit_in_the_time_that_is_named() -> None:
     words: dict[str, Any] = {"accelerators": 64, "tp": 8, "pp": 2, "global_batch": 128, "recompute": "none"}
     remedy = of("llama3-70b", **words).remedy
     assert remedy is not None
-    assert str(remedy) == "zero 1, sequence_parallel on"
+    assert str(remedy) == "--zero 1 --sequence-parallel"
     changed = of("llama3-70b", **{**words, **remedy.changes})
     assert changed.fits
     assert changed.remedy is None

@@ -149,6 +149,18 @@ def measured_within(time_s: float, share: float) -> tuple[float, float]:
     return time_s / (1 + share), time_s / (1 - share)
 
 
+def interval_s(name: str, time_s: float, share: float | None) -> dict[str, float | None]:
+    """Return the same by names of fields; None where no share is known.
+
+    Examples
+    --------
+    >>> interval_s("step", 11.0, 0.1)["step_low_s"], interval_s("step", 11.0, None)
+    (10.0, {'step_low_s': None, 'step_high_s': None})
+    """
+    low, high = measured_within(time_s, share) if share else (None, None)
+    return {f"{name}_low_s": low, f"{name}_high_s": high}
+
+
 def interval_words(time_s: float, share: float) -> str:
     """Return the same in words.
 

@@ -1,7 +1,7 @@
 """The whole catalogue as tables of rows, and as an answer: what can be bought, with the source of every row."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -59,18 +59,31 @@ def catalogue(name: str) -> tuple[CatalogueRow, ...]:
 @shows_itself
 @dataclass(frozen=True, slots=True)
 class HardwareTables:
-    """One table of the catalogue, or all; ``named`` says which."""
+    """One table of the catalogue, or all; ``named`` says which.
+
+    ``ports_usd`` are the low, listed and high price of a port by technology of an optical switch.
+    """
 
     tables: Mapping[str, tuple[CatalogueRow, ...]]
     named: bool
+    ports_usd: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the tables with their sources as a mapping."""
-        return {name: [asdict(row) for row in rows] for name, rows in self.tables.items()}
+        return {
+            name: [asdict(row) | self._port_usd(row) for row in rows] for name, rows in self.tables.items()
+        }
 
     def to_frame(self) -> Frame:
         """Return a row for each part, with the name of its table, as pandas has it."""
         return frame({"table": name, **row} for name, rows in self.to_json().items() for row in rows)
+
+    def _port_usd(self, row: CatalogueRow) -> dict[str, float | None]:
+        """Return the price of a port of an optical switch, which no other part has."""
+        if not isinstance(row, OpticalSwitch):
+            return {}
+        names = ("port_low_usd", "port_usd", "port_high_usd")
+        return dict(zip(names, self.ports_usd.get(row.technology, (None, None, None)), strict=True))
 
 
 def hardware_tables(name: str | None = None) -> HardwareTables:

@@ -124,6 +124,8 @@ class OpticalSwitch:
         Time to move one fiber, where they are moved one after the other; None where all are switched at once.
     relock_s : float or None
         Time until links carry traffic once their light is back; None where it is not known.
+    relock_quality : str
+        Whether it was measured with this device (``published``) or is ``assumed`` to be that of another one.
     insertion_loss_db : (float, float) or None
         Lowest and highest loss of a connection; None where the sources give none.
     watts : float or None
@@ -135,6 +137,7 @@ class OpticalSwitch:
     reconfiguration_s: float
     fiber_move_s: float | None
     relock_s: float | None
+    relock_quality: str
     insertion_loss_db: tuple[float, float] | None
     watts: float | None
     quality: str

@@ -7,7 +7,7 @@ from functools import lru_cache
 from topoopt.catalog import Sizing
 from topoopt.clusters.job_shape import KEPT, JobShape, shape_job
 from topoopt.clusters.pace import IterationTimes, JobPlan, PlacedJob
-from topoopt.clusters.result import ServedRecord
+from topoopt.clusters.result import JobRecord, ServedRecord
 from topoopt.clusters.served_job import (
     WatchedSends,
     cycle_s,
@@ -155,6 +155,10 @@ class ActiveJob(CountedJob):
     def _counted(self) -> float:
         return self._work
 
+    def record(self) -> JobRecord:
+        """Return what became of it, with the error of the calibration that its iterations come from."""
+        return replace(CountedJob.record(self), interval_share=self.plan.interval_share)
+
     def _served(self) -> ServedRecord:
         words = serving_of_text(self.job.serving, "serving")
         return served_record(self.sends, self.stretch, self.plan.service, words)
@@ -255,7 +259,9 @@ def dedicated_plan(shape: JobShape, planning: Planning) -> JobPlan:
         options = replace(options_of(plan.job), split="one" if planning.simulator == "packet" else "spread")
         result = simulated(plan.job, plan.strategy, plan.fabric, planning.simulator, options)
         time_s = result.iteration_time_s
-    return JobPlan(task_graph_of(plan.job, plan.strategy), _always(time_s), plan.fabric.topology)
+    share = getattr(plan.job.work, "interval_share", None)
+    graph = task_graph_of(plan.job, plan.strategy)
+    return JobPlan(graph, _always(time_s), plan.fabric.topology, interval_share=share)
 
 
 @lru_cache(KEPT)
@@ -277,7 +283,8 @@ def sharing_plan(
     topology = baseline_fabric(job, rule, prices, planning.search.seed).topology
     starts = (starting_strategy(job),)
     (row,) = compare_job(job, planning.search, (rule,), prices, starts, required=True).rows
-    return JobPlan(task_graph_of(job, row.strategy), _always(row.outcome.iteration_time_s), topology)
+    graph, alone = task_graph_of(job, row.strategy), _always(row.outcome.iteration_time_s)
+    return JobPlan(graph, alone, topology, interval_share=getattr(job.work, "interval_share", None))
 
 
 @lru_cache(KEPT)

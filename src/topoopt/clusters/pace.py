@@ -111,9 +111,12 @@ class JobPlan:
         Links between its own servers; on a fabric that jobs share, those of that fabric for a job of this size.
     service : Service or None
         Of a served model: what says how long answers take.
+    interval_share : float or None
+        See :class:`topoopt.jobs.TransformerWork`.
     """
 
     graph: TaskGraph
     alone: IterationTimes
     topology: Topology
     service: Service | None = None
+    interval_share: float | None = None

@@ -137,6 +137,8 @@ class JobRecord:
         Of a served model. Its iterations are cycles of its load, as long as they are whatever the fabric.
     undisturbed_iteration_time_s : float or None
         Of training: mean over its iterations as they would have been on the same servers with nobody else.
+    interval_share : float or None
+        Share of its iteration times that 80 % of measured runs are off at most; None where no calibration says it.
     """
 
     job: Annotated[str, Field(alias="id")]
@@ -154,6 +156,7 @@ class JobRecord:
     resizes: tuple[tuple[Amount, int], ...] = ()
     served: ServedRecord | None = None
     undisturbed_iteration_time_s: Amount | None = None
+    interval_share: Amount | None = None
 
     @property
     def iteration_time_mean_s(self) -> float:

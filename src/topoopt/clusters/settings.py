@@ -45,6 +45,11 @@ do; a link is shared equally by the edges on it. ``collective``: every collectiv
 that a job with many AllReduces under way gets as many shares; here they still take one path."""
 
 
+HASHED, SPREAD = PATHS = ("hashed", "spread")
+"""Paths that a connection takes. ``hashed``: one, drawn by weight, as switches hash it. ``spread``: all of them by
+weight, as in a plan and a comparison."""
+
+
 @dataclass(frozen=True, slots=True)
 class SharingOptions:
     """Options of :func:`topoopt.clusters.shared_pace`.
@@ -65,6 +70,8 @@ class SharingOptions:
         Most rings of a group; 0 for as many as a server has links.
     ring_model : str
         Name in :data:`topoopt.collectives.RING_MODELS`.
+    paths : str
+        Name in :data:`PATHS`.
     """
 
     seed: int = 0
@@ -73,10 +80,12 @@ class SharingOptions:
     staggered: bool = True
     rings: int = 0
     ring_model: str = "stepped"
+    paths: str = HASHED
 
     def __post_init__(self) -> None:
         check_known("connections", self.connections, CONNECTIONS)
         check_known("ring model", self.ring_model, RING_MODELS)
+        check_known("paths", self.paths, PATHS)
         for name, least in (("seed", 0), ("iterations", 1), ("rings", 0)):
             if not getattr(self, name) >= least:
                 raise InvalidInput(f"shared fabric: {name} must be >= {least}, got {getattr(self, name)}")

@@ -14,7 +14,7 @@ import numpy as np
 
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters.pace import IterationTimes, PlacedJob
-from topoopt.clusters.settings import DEFAULT_SHARING, SharingOptions
+from topoopt.clusters.settings import DEFAULT_SHARING, SPREAD, SharingOptions
 from topoopt.clusters.shared_job import Lockstep, SharedJob, lockstep, shared_job
 from topoopt.clusters.shared_run import meeting_jobs, run_alone, run_together
 from topoopt.finder import FabricRequest, build_fabric, lay_rings
@@ -76,7 +76,8 @@ class SharedPace:
 
     def _connected(self, job: str, graph: TaskGraph, servers: tuple[int, ...], spread: bool) -> _Connected:
         placed = merge_jobs([graph], (servers,), [1], self.fabric.topology.servers).graph
-        own = connect(self.fabric, job, placed, self.options.rings, self.options.seed, spread)
+        all_paths = spread or self.options.paths == SPREAD
+        own = connect(self.fabric, job, placed, self.options.rings, self.options.seed, all_paths)
         if graph not in self._steps:
             self._steps[graph] = lockstep(graph)
         ready = shared_job(placed, self._steps[graph], own, self.options, served=spread)
@@ -147,7 +148,7 @@ def connect(
     rings : int
         Most rings of a group; 0 for as many as a server has links.
     spread : bool
-        Whether pairs have so many connections that their bytes are on all paths by weight, as the fabric routes them.
+        Whether bytes are on all paths by weight, as the fabric routes them, those of rings over switches too.
 
     Raises
     ------
@@ -157,6 +158,8 @@ def connect(
     own_seed = np.random.SeedSequence([seed, zlib.crc32(job.encode())]).generate_state(1).tolist()[0]
     topology = fabric.topology
     most = rings or int(topology.ports[topology.src == 0].sum())
+    if spread and topology.nodes > topology.servers:
+        return fabric
     laid = {group: fabric.rings.get(group) or _rings(fabric, group, most, own_seed) for group in graph.groups}
     if spread:
         return Fabric(fabric.name, topology, fabric.routes, laid)

@@ -25,7 +25,7 @@ def _published(cluster: ClusterSpec, by: pricing.Pricing) -> tuple[int, float]:
     whole_bps = pricing.published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
     most = 1 if by.accounting.switches == "ports" else cluster.degree
     sizes = [(count, whole_bps / count) for count in range(1, most + 1)]
-    usd = {one: pricing.known_price("fat-tree", cluster.servers, *one, by).usd for one in sizes}
+    usd = {one: pricing.known_price("fat-tree", cluster.servers, *one, by).cost_usd for one in sizes}
     return min(sizes, key=lambda one: usd[one] or float("inf"))
 
 

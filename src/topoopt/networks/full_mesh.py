@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from topoopt import catalog, pricing, topologies
+from topoopt.base.errors import Infeasible
 from topoopt.catalog import DEFAULT_LATENCY_S, Network
 
 
@@ -17,25 +18,30 @@ def bought(asked: pricing.Interfaces) -> pricing.Interfaces:
     """Return a port for every other server; together they have the bandwidth of those asked for.
 
     Where there are fewer servers than ports, some are joined by several cables.
+
+    Raises
+    ------
+    Infeasible
+        If no server has so many ports.
     """
     others = asked.servers - 1
     if others <= asked.degree:
         return asked
+    if others > catalog.MOST_INTERFACES:
+        raise Infeasible(
+            f"full-mesh: every server needs {others} interfaces and the largest has {catalog.MOST_INTERFACES}; "
+            "use another fabric"
+        )
     return pricing.Interfaces(asked.servers, others, asked.degree * asked.bandwidth_bps / others)
 
 
 def realize(site: pricing.Site) -> pricing.Realization:
-    """Return the cables, and whether a server can have so many ports."""
+    """Return the cables."""
     servers, degree = site.interfaces.servers, site.interfaces.degree
-    needed, most = servers - 1, catalog.MOST_INTERFACES
-    remarks, problems = [pricing.WIRED_ONCE], []
-    if needed > degree:
-        remarks.append(f"the bill has the {needed} interfaces that every server needs, not {degree}")
-    if needed > most:
-        problems.append(
-            f"every server needs {needed} interfaces and the largest has {most}; use another fabric"
-        )
-    return pricing.Realization(site.fabric, remarks=tuple(remarks), problems=tuple(problems))
+    remarks = [pricing.WIRED_ONCE]
+    if servers - 1 > degree:
+        remarks.append(f"the bill has the {servers - 1} interfaces that every server needs, not {degree}")
+    return pricing.Realization(site.fabric, remarks=tuple(remarks))
 
 
 NETWORK = Network(

@@ -10,7 +10,7 @@ from topoopt.base.units import format_bandwidth, format_bytes, format_memory, fo
 from topoopt.catalog import HardwareTables
 from topoopt.jobs import ModelList
 from topoopt.pages.page import Notes, Page, Section
-from topoopt.pages.tables import Entries, cell, facts, heading, joined, number, table, text
+from topoopt.pages.tables import Entries, cell, facts, heading, joined, number, table, text, usd
 from topoopt.workloads.transformer import ListedTransformer
 
 CAUSES = {
@@ -28,15 +28,8 @@ CAUSES = {
 """The causes of parameters in words."""
 CHANGE_ONE = "To change one: topoopt plan model --set name=..."
 HIDDEN = {
-    "note",
-    "source",
-    "aliases",
-    "architecture",
-    "scale_up_link",
-    "nic_bandwidth_bps",
-    "host_interface",
-    "fiber_move_s",
-    "chip",
+    *("note", "source", "aliases", "architecture", "scale_up_link", "nic_bandwidth_bps"),
+    *("host_interface", "fiber_move_s", "chip"),
 }
 """Columns that only JSON has room for."""
 _BY_UNIT: Mapping[str, Callable[[float], str]] = MappingProxyType(
@@ -92,13 +85,27 @@ def _source(row: Row) -> str:
 
 
 def _with_peaks(row: Row, rows: Sequence[Row]) -> Row:
-    """Give every precision that any accelerator has a column of its own."""
+    """Give every precision that any accelerator has a column of its own; write prices and relocks in one cell."""
+    if "relock_s" in row:
+        return _optical(row)
     if "peaks" not in row:
         return row
     precisions = {precision: None for other in rows for precision in other["peaks"]}
     plain = {key: value for key, value in row.items() if key != "peaks"}
     head = {key: plain.pop(key) for key in ("name", "memory_bytes", "memory_bandwidth_bytes_per_s")}
     return {**head, **{f"{name}_tflops": row["peaks"].get(name) for name in precisions}, **plain}
+
+
+def _optical(row: Row) -> Row:
+    """Return an optical switch with the price of a port as a range, and a relock that is assumed said to be so."""
+    plain = {
+        key: value for key, value in row.items() if not key.startswith("port_") and key != "relock_quality"
+    }
+    if row["relock_quality"] == "assumed":
+        plain["relock_s"] = f"{format_time(row['relock_s'])}, assumed"
+    low_usd, high_usd = row["port_low_usd"], row["port_high_usd"]
+    price = None if low_usd is None else f"{usd(row['port_usd'])} ({usd(low_usd)}–{usd(high_usd)})"
+    return {**plain, "price_of_a_port": price}
 
 
 def _cell(key: str, row: Row) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from topoopt.base.units import format_time
 from topoopt.pages.chart import LineChart, Series
 from topoopt.pages.cost_tables import counted_years, of_many
+from topoopt.pages.fabric_tables import LOWER_IN, price_range, share_words
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
 from topoopt.pages.tables import counted, dollars, duration, facts, facts_of, number, table, text, usd
+from topoopt.plans import SURE
 from topoopt.studies.choice import (
     BUDGET,
     DEADLINE,
@@ -16,6 +18,7 @@ from topoopt.studies.choice import (
     PLANNED,
     PRICE,
     Choice,
+    Decision,
     Evaluated,
     Turn,
     work_usd,
@@ -35,6 +38,8 @@ PARTS = {
 MOST_REASONS = 6
 """Reasons for which networks are left out that are shown; all of them are in JSON and in the table."""
 MOST_TURNS = 8
+NEAREST = 3
+"""Dominated networks that are named beside the front; all of them are in JSON."""
 
 
 def choice_page(choice: Choice) -> Page:
@@ -48,12 +53,16 @@ def choice_page(choice: Choice) -> Page:
         text("", lambda row: "→" if row is choice.decision.point else ""),
         text("network", "network.name"),
         number("network costs", lambda row: row.money.price_usd, usd),
+        text("80% of price draws", lambda row: price_range(row.money.network)),
+        number("lower in", choice.cheaper_share, share_words),
         *([number("with servers", lambda row: row.usd(), usd)] if choice.with_servers else []),
         number("time", lambda row: row.relative_time(mix), of_time),
         number("a year of work", lambda row: work_usd(row, mix), lambda value: f"${value:,.0f}"),
     )
     notes = (
         f"time: of what the work of a year takes on {choice.reference.name}; a year of work: money a year × time",
+        *_dominated(choice),
+        LOWER_IN + point.network.name,
         f"{counted(choice.count(PLANNED), 'network')} planned, {choice.count(DROPPED)} dropped: a planned one costs no "
         f"more and is no slower by the estimate; {choice.count(LEFT_OUT)} left out",
     )
@@ -78,6 +87,23 @@ def choice_page(choice: Choice) -> Page:
         remark=f"on {choice.machines}",
         answer_first=True,
     )
+
+
+def _dominated(choice: Choice) -> Iterator[str]:
+    """Yield how many planned networks are dominated by which row of the front, and the nearest of them."""
+    rows = choice.dominated
+    if not rows:
+        return
+    by = Counter(own.network.name for _, own in rows)
+    yield f"dominated: {', '.join(f'{count} by {name}' for name, count in by.most_common())}"
+
+    def words(point: Evaluated, own: Evaluated) -> str:
+        found = Decision("", own, None, None).shares(point, choice.mix)
+        return (
+            f"{point.network.name} ({found[0]:+z.2%} money, {found[1]:+z.2%} time against {own.network.name})"
+        )
+
+    yield f"nearest of them: {'; '.join(words(*row) for row in rows[:NEAREST])}"
 
 
 def _tiles(choice: Choice) -> tuple[Tile, ...]:
@@ -267,7 +293,7 @@ def _because(choice: Choice) -> str:
         return f"It is the fastest of {looked} that {usd(choice.limits.budget_usd)} pay."
     if choice.limits.rule == DEADLINE:
         limit = of_time(choice.limits.deadline_years)
-        return f"It is the cheapest of {looked} on which the work takes at most {limit} times that."
+        return f"It costs the least, at listed prices, of {looked} on which the work takes at most {limit} times that."
     return (
         f"A year of work then costs {usd(work_usd(point, choice.mix))}, the least of {looked}: up to here a percent "
         "more money buys more than a percent of time, beyond it less."
@@ -280,16 +306,24 @@ def _neighbors(choice: Choice) -> list[str]:
     if decision.dearer is not None:
         more, less = decision.shares(decision.dearer, mix)
         lines.append(
-            f"The next dearer of the front, {decision.dearer.network.name}, costs {more:.2%} more and saves "
-            f"{-less:.2%} of the time{_saved(choice, decision.dearer)}."
+            f"One step up the front, {decision.dearer.network.name} costs {more:.2%} more"
+            f"{_drawn(choice, decision.dearer)} and saves {-less:.2%} of the time{_saved(choice, decision.dearer)}."
         )
     if decision.cheaper is not None:
         less, more = decision.shares(decision.cheaper, mix)
         lines.append(
-            f"The next cheaper, {decision.cheaper.network.name}, saves {-less:.2%} of the money and takes {more:.2%} "
-            f"longer{_saved(choice, decision.cheaper)}."
+            f"One step down, {decision.cheaper.network.name} saves {-less:.2%} of the money"
+            f"{_drawn(choice, decision.cheaper)} and takes {more:.2%} longer{_saved(choice, decision.cheaper)}."
         )
     return lines or ["Nothing else is on the front."]
+
+
+def _drawn(choice: Choice, other: Evaluated) -> str:
+    """Return in how many price draws another network costs less, unless nearly all or none say the same."""
+    share = choice.cheaper_share(other)
+    if share is None or not 1 - SURE < share < SURE:
+        return ""
+    return f" at listed prices (less in {share_words(share)} of price draws)"
 
 
 def _saved(choice: Choice, other: Evaluated) -> str:

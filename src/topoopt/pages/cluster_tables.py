@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
 
-from topoopt.base.units import format_time
+from topoopt.base.units import format_time, interval_words
 from topoopt.clusters import ClusterResult, FabricRun, JobRecord, ServedRecord
 from topoopt.pages.fabric_tables import name_apart, skipped_notes
 from topoopt.pages.page import Block, Notes, Table
@@ -115,8 +115,20 @@ def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
         *skipped,
         waits,
         table("Iteration time by model", result.fabrics, name, *columns),
+        *_intervals(result.fabrics[0], models),
         *served_blocks(result),
     )
+
+
+def _intervals(run: FabricRun, models: Sequence[str]) -> tuple[Notes, ...]:
+    """Return between what iterations are measured, by the error of the calibration; nothing where there is none."""
+    shares = {job.model: job.interval_share for job in run.trained if job.interval_share}
+    each = [
+        f"{model} ({interval_words(mean_s(model, run), shares[model])})"
+        for model in models
+        if model in shares
+    ]
+    return (Notes((f"measured runs on {run.label}: {'; '.join(each)}",)),) if each else ()
 
 
 def _entries(result: ClusterResult) -> Entries:

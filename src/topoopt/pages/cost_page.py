@@ -5,7 +5,7 @@ from math import isinf
 
 from topoopt.base.errors import unknown_name
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
-from topoopt.catalog import NETWORKS, PUBLISHED_IDEAL_OVER_TOPOOPT
+from topoopt.catalog import NETWORKS, OWN, PUBLISHED_IDEAL_OVER_TOPOOPT
 from topoopt.pages.chart import BarChart
 from topoopt.pages.cost_tables import (
     ITEMS,
@@ -16,7 +16,7 @@ from topoopt.pages.cost_tables import (
     remark_facts,
     watts,
 )
-from topoopt.pages.fabric_tables import skipped_notes
+from topoopt.pages.fabric_tables import LOWER_IN, price_range, share_words, skipped_notes
 from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.pages.tables import (
     Entries,
@@ -66,7 +66,7 @@ def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
         "left open": left_open,
         **power_entries,
     }
-    notes = skipped_notes(costs.skipped)
+    notes = (*([Notes((LOWER_IN + OWN,))] if costs.own else []), *skipped_notes(costs.skipped))
     blocks: tuple[Block, ...] = (_table(costs), *notes, facts(counting), _chart(costs))
     prices = Section("prices", "Prices", "Price and watts of the network on every fabric.", blocks)
     rows = [
@@ -120,14 +120,16 @@ def _shown(bills: Sequence[Bill], fabrics: Sequence[str] | None) -> Sequence[str
 
 
 def _table(costs: CostComparison) -> Table:
-    own_usd, owned = costs.own_usd, any(offer.ownership for offer in costs.offers)
+    own, owned = costs.own, any(offer.ownership for offer in costs.offers)
     return table(
         "Fabrics",
         costs.offers,
         text("fabric", "bill.fabric"),
         number("price", "bill.cost_usd"),
+        text("80% of price draws", lambda offer: price_range(offer.bill)),
         number("a server", "bill.cost_per_server_usd", lambda price_usd: f"${price_usd:,.0f}"),
-        number("× topoopt", lambda offer: offer.to_json(own_usd)["over_topoopt"], ".2f"),
+        number("× topoopt", lambda offer: offer.to_json(own)["over_topoopt"], ".2f"),
+        number("lower in", lambda offer: offer.to_json(own)["cheaper_share"], share_words),
         number("power", lambda offer: watts(offer.bill.power_w)),
         *([number("an hour", "ownership.usd_per_hour", dollars)] if owned else []),
         text("what it is", lambda offer: offer.bill.note or NETWORKS[offer.bill.fabric].description),

@@ -9,7 +9,8 @@ from topoopt.catalog import NetworkRow
 from topoopt.pages.chart import BarChart, LineChart, Series
 from topoopt.pages.page import Notes, Table, Tile
 from topoopt.pages.tables import Column, Source, bars, joined, listed, number, table, text, usd
-from topoopt.plans import ComparedFabric, Outcome, Standing, front_of_fabrics, price_range_usd, standings_of
+from topoopt.plans import ComparedFabric, Outcome, Standing, front_of_fabrics, standings_of
+from topoopt.pricing import HasPrice, price_range_usd
 
 BEATS, TIES, ON_FRONT = "better", "cheaper", "on front"
 """Verdicts about a fabric. The first two are cheaper than the first row's in nine draws of ten: one is faster with a
@@ -204,7 +205,7 @@ def _said(rows: Sequence[ComparedFabric], chosen: Sequence[tuple[ComparedFabric,
     name = name_apart(rows)
     return "; ".join(
         f"{name(row)}, {format_time(row.outcome.iteration_time_s)} for {usd(row.cost_usd)} (cheaper in "
-        f"{'>99%' if its.cheaper_share > 0.99 else f'{its.cheaper_share:.0%}'} of price draws)"
+        f"{share_words(its.cheaper_share)} of price draws)"
         for row, its in chosen
         if its.cheaper_share is not None
     )
@@ -223,7 +224,16 @@ def standing(rows: Sequence[ComparedFabric]) -> Callable[[ComparedFabric], str |
     return words
 
 
-def price_range(row: NetworkRow) -> str | None:
+def share_words(share: float) -> str:
+    """Return a share of price draws in percent; ``>99%`` above 99 percent, ``<1%`` below 1 percent."""
+    return ">99%" if share > 0.99 else "<1%" if share < 0.01 else f"{share:.0%}"
+
+
+LOWER_IN = "lower in: share of price draws, the same for all, in which it costs less than "
+"""Note of a column with these shares; equal prices count as half."""
+
+
+def price_range(row: HasPrice) -> str | None:
     """Return between what the price of a network lies in eight draws of ten."""
     low, high = price_range_usd(row)
     return None if low is None else f"{usd(low)} to {usd(high)}"

@@ -12,6 +12,7 @@ from topoopt.pages.cost_tables import cluster_sections, of_many
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
 from topoopt.pages.tables import Entries, facts, joined, number, table, text, yes_or_no
 from topoopt.pages.training_layout import memory_limit, published_sections, with_words
+from topoopt.schema.words import as_flags
 from topoopt.transformers import (
     SPLIT,
     STEP_PARTS,
@@ -259,6 +260,4 @@ def not_searched_sections(left_out: Sequence[NotSearched]) -> tuple[Section, ...
 
 
 def _remedy(one: NotSearched) -> str:
-    if not one.give:
-        return ""
-    return "; to have it, give " + " ".join(f"{name}={value}" for name, value in one.give.items())
+    return f"; to have it, give {as_flags(one.give)}" if one.give else ""

@@ -33,6 +33,5 @@ from topoopt.plans.verdict import Standing as Standing
 from topoopt.plans.verdict import dominates as dominates
 from topoopt.plans.verdict import dominators as dominators
 from topoopt.plans.verdict import front as front
-from topoopt.plans.verdict import price_range_usd as price_range_usd
 from topoopt.plans.verdict import standings as standings
 from topoopt.plans.verdict import unbeaten as unbeaten

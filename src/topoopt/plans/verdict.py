@@ -1,28 +1,25 @@
 """The Pareto front of price and time, and the probability that one network is cheaper or faster than another.
 
-Prices are sampled. The price of each kind of part follows a triangular distribution between the low and the high price
-of the price list, with its mode at the listed price; one sample applies to all speeds of the part and to all networks.
+Prices are sampled by :func:`topoopt.pricing.cheaper_share`.
 
 Iteration times of one job on two networks are compared by the error of pairs of measured runs: over 64 pairs in
 ``benchmarks/data/train_runs.csv`` the standard deviation of the logarithm of their ratio is 0.027 for equal times,
 combined in quadrature with 0.24 of the logarithm itself; 80% of the pairs are within 1.28 standard deviations.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import erf, hypot, isfinite, log, sqrt
 from typing import TypeVar
-from zlib import crc32
 
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import NetworkRow
+from topoopt.pricing import cheaper_share, price_range_usd
 
 SURE = 0.9
 """Least probability with which a network is called cheaper or faster."""
-DRAWS = 1_000
 EQUAL_TIMES_SPREAD, RATIO_SPREAD = 0.027, 0.24
 Row = TypeVar("Row", bound=NetworkRow)
 
@@ -73,60 +70,6 @@ def standings(rows: Sequence[Row], time: Callable[[Row], float]) -> list[Standin
         on_front = None if row.cost_usd is None else not over
         found.append(Standing(on_front, tuple(one.label for one in over), low, high, *against))
     return found
-
-
-def price_range_usd(row: NetworkRow) -> tuple[float | None, float | None]:
-    """Return the 10th and the 90th percentile of the sampled price of a network."""
-    if row.cost_usd is None:
-        return None, None
-    low, high = np.quantile(drawn_usd(_parts(row)), (0.1, 0.9))
-    return float(low), float(high)
-
-
-def cheaper_share(one: NetworkRow, other: NetworkRow) -> float | None:
-    """Return the share of samples in which one network is cheaper, equal prices as half; None without prices."""
-    if one.cost_usd is None or other.cost_usd is None:
-        return None
-    difference = drawn_usd(_parts(one)) - drawn_usd(_parts(other))
-    equal = np.abs(difference) <= 1e-9 * other.cost_usd
-    return float(np.mean(np.where(equal, 0.5, difference < 0)))
-
-
-def _parts(row: NetworkRow) -> Mapping[str, tuple[float, float, float]]:
-    """Return the parts of a network; a row of an older file has none, so its total price is taken as certain."""
-    whole = row.cost_usd or 0.0
-    return row.cost_parts_usd or {"network": (whole, whole, whole)}
-
-
-def drawn_usd(parts: Mapping[str, tuple[float, float, float]]) -> Floats:
-    """Return the sampled prices of a network, shape (:data:`DRAWS`,).
-
-    Parameters
-    ----------
-    parts
-        Low, listed and high price in dollars of all parts of each kind.
-
-    Examples
-    --------
-    >>> prices = drawn_usd({"nic": (80.0, 100.0, 150.0)})
-    >>> bool(prices.min() >= 80), bool(prices.max() <= 150), round(float(prices.mean()))
-    (True, True, 110)
-    """
-    total = np.zeros(DRAWS)
-    for item, ends in parts.items():
-        low, listed, high = sorted(ends)
-        share, width = uniform_of(item), high - low
-        peak = (listed - low) / width if width > 0 else 0.0
-        rising = low + np.sqrt(share * width * (listed - low))
-        total += np.where(share < peak, rising, high - np.sqrt((1 - share) * width * (high - listed)))
-    return total
-
-
-@lru_cache(64)
-def uniform_of(item: str) -> Floats:
-    """Return evenly spaced quantiles, in a random order that is seeded with the name of the kind of part."""
-    order = np.random.default_rng(crc32(item.encode())).permutation(DRAWS)
-    return np.asarray((order + 0.5) / DRAWS)
 
 
 def faster_share(one_s: float, other_s: float) -> float:

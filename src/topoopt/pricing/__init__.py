@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from topoopt.pricing.comparison import CostComparison as CostComparison
     from topoopt.pricing.comparison import TechnologyRow as TechnologyRow
     from topoopt.pricing.comparison import compare_costs as compare_costs
+    from topoopt.pricing.comparison import port_prices_usd as port_prices_usd
     from topoopt.pricing.comparison import technology_rows as technology_rows
     from topoopt.pricing.cost_equivalence import PUBLISHED_OCS_OVER_PANEL as PUBLISHED_OCS_OVER_PANEL
     from topoopt.pricing.cost_equivalence import CostRatios as CostRatios
@@ -88,9 +89,12 @@ if TYPE_CHECKING:
     from topoopt.pricing.price_lists import power_schema as power_schema
     from topoopt.pricing.price_lists import price_files as price_files
     from topoopt.pricing.price_lists import prices_schema as prices_schema
+    from topoopt.pricing.pricing import HasPrice as HasPrice
     from topoopt.pricing.pricing import Pricing as Pricing
+    from topoopt.pricing.pricing import cheaper_share as cheaper_share
     from topoopt.pricing.pricing import known_price as known_price
     from topoopt.pricing.pricing import network_bill as network_bill
+    from topoopt.pricing.pricing import price_range_usd as price_range_usd
     from topoopt.pricing.pricing import pricing_of as pricing_of
     from topoopt.pricing.running_costs import HOURS_OF_A_YEAR as HOURS_OF_A_YEAR
     from topoopt.pricing.running_costs import Running as Running

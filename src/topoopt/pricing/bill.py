@@ -145,7 +145,7 @@ class Bill:
         return sum(line.total_usd for line in self.lines if line.total_usd is not None)
 
     @property
-    def parts_usd(self) -> dict[str, tuple[float, float, float]]:
+    def cost_parts_usd(self) -> dict[str, tuple[float, float, float]]:
         """Low, listed and high dollars of all parts of a kind."""
         sums: dict[str, Floats] = {}
         for line in self.lines:

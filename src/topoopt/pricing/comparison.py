@@ -16,7 +16,7 @@ from topoopt.catalog import (
     break_even_interval_s,
     choose_optics,
 )
-from topoopt.pricing.bill import bill_of_materials
+from topoopt.pricing.bill import Bill, bill_of_materials, price_range
 from topoopt.pricing.cost_equivalence import (
     PUBLISHED_OCS_OVER_PANEL,
     CostRatios,
@@ -27,7 +27,7 @@ from topoopt.pricing.cost_equivalence import (
 )
 from topoopt.pricing.offer import Offer, PricedNetwork, Purchase, make_offers
 from topoopt.pricing.part_counts import PORT_OF_TECHNOLOGY, is_panel, light_left_db, transceiver_for
-from topoopt.pricing.price_lists import PartTable
+from topoopt.pricing.price_lists import Part, PartTable
 from topoopt.pricing.running_costs import usual_figures
 
 
@@ -80,7 +80,10 @@ class TechnologyRow:
         }
 
 
-PLAIN_COLUMNS = ("fabric", "cost_usd", "cost_per_server_usd", "over_topoopt", "power_w", "note")
+PLAIN_COLUMNS = (
+    *("fabric", "cost_usd", "cost_low_usd", "cost_high_usd", "cost_per_server_usd", "over_topoopt"),
+    *("cheaper_share", "power_w", "note"),
+)
 
 
 @shows_itself
@@ -93,8 +96,8 @@ class CostComparison:
     skipped : tuple of (fabric, reason)
     technologies : tuple of TechnologyRow
         Those that suit first.
-    own_usd : float or None
-        Price of topoopt; None where the list has no panels.
+    own : Bill or None
+        Bill of topoopt, the reference; None where the list has no panels.
     equivalent : EquivalentFatTree or None
         The fat-tree that this price buys.
     published_equivalent_usd : float or None
@@ -112,7 +115,7 @@ class CostComparison:
     offers: tuple[Offer, ...]
     skipped: tuple[tuple[str, str], ...]
     technologies: tuple[TechnologyRow, ...]
-    own_usd: float | None
+    own: Bill | None
     equivalent: EquivalentFatTree | None
     published_equivalent_usd: float | None
     ratios: tuple[CostRatios, ...] = ()
@@ -155,7 +158,7 @@ class CostComparison:
 
     def to_frame(self) -> Frame:
         """Return a row for each fabric, as pandas has it."""
-        rows = [offer.to_json(self.own_usd) for offer in self.offers]
+        rows = [offer.to_json(self.own) for offer in self.offers]
         return frame({key: row[key] for key in PLAIN_COLUMNS} for row in rows)
 
     def to_json(self) -> dict[str, Any]:
@@ -174,7 +177,7 @@ class CostComparison:
             "sources": self.sources(),
             "terms": None if purchase.terms is None else asdict(purchase.terms),
             "usual_figures": [asdict(figure) for figure in usual_figures().values()],
-            "fabrics": [offer.to_json(self.own_usd) for offer in self.offers],
+            "fabrics": [offer.to_json(self.own) for offer in self.offers],
             "skipped_fabrics": [list(row) for row in self.skipped],
             "cost_equivalent_fat_tree": self._equivalent(),
             "change_interval_s": finite_or_none(self.change_interval_s),
@@ -263,21 +266,21 @@ def compare_costs(
 
 def _yardsticks(
     network: PricedNetwork, purchase: Purchase
-) -> tuple[float | None, EquivalentFatTree | None, float | None]:
-    """Return the price of topoopt, the fat-tree that it buys, and the price of the published one."""
+) -> tuple[Bill | None, EquivalentFatTree | None, float | None]:
+    """Return the bill of topoopt, the fat-tree that it buys, and the price of the published one."""
     prices, rule, options = purchase.prices, purchase.accounting, purchase.options
     servers, degree, bandwidth_bps = network.size
     try:
-        own_usd = bill_of_materials(OWN, *network.size, prices, rule, options).cost_usd
+        own = bill_of_materials(OWN, *network.size, prices, rule, options, purchase.power)
         tree = equivalent_fat_tree(*network.size, prices, rule, options)
     except TopoOptError:
         return None, None, None  # a list of one's own need not have panels
     published_bps = published_equivalent_bandwidth(degree, bandwidth_bps)
     try:
         as_published = bill_of_materials("fat-tree", servers, 1, published_bps, prices, rule, options)
-        return own_usd, tree, as_published.cost_usd
+        return own, tree, as_published.cost_usd
     except TopoOptError:
-        return own_usd, tree, None  # one interface so fast is not in the list
+        return own, tree, None  # one interface so fast is not in the list
 
 
 def technology_rows(
@@ -339,3 +342,14 @@ def _port_usd(technology: str, prices: PartTable) -> float | None:
         return None
     port_usd = prices.known_value(item)
     return prices.known_value("ocs_port") if port_usd is None and not is_panel(technology) else port_usd
+
+
+def port_prices_usd(prices: PartTable) -> dict[str, tuple[float, float, float]]:
+    """Return low, listed and high price of a port by technology of an optical switch, as far as they are listed."""
+    found = {}
+    for technology, item in PORT_OF_TECHNOLOGY.items():
+        port_usd = _port_usd(technology, prices)
+        if port_usd is not None:
+            low, high = price_range(prices, Part(item))
+            found[technology] = (low * port_usd, port_usd, high * port_usd)
+    return found

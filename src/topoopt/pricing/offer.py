@@ -21,6 +21,7 @@ from topoopt.pricing.ownership import (
 )
 from topoopt.pricing.part_counts import Cabling, ports_needed
 from topoopt.pricing.price_lists import BASIC_ITEMS, PartTable
+from topoopt.pricing.pricing import cheaper_share, price_range_usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +94,18 @@ class Offer:
     realization: Realization
     ownership: Ownership | None = None
 
-    def to_json(self, own_usd: float | None) -> dict[str, Any]:
-        """Return the offer as a mapping, with its price over that of topoopt."""
+    def to_json(self, own: Bill | None) -> dict[str, Any]:
+        """Return the offer as a mapping, with its price over that of topoopt, and how often it is the lower one."""
         bill, owned = self.bill, self.ownership
+        low_usd, high_usd = price_range_usd(bill)
         return {
             "fabric": bill.fabric,
             "cost_usd": bill.cost_usd,
             "cost_per_server_usd": bill.cost_per_server_usd,
-            "over_topoopt": over(bill.cost_usd, own_usd),
+            "cost_low_usd": low_usd,
+            "cost_high_usd": high_usd,
+            "over_topoopt": None if own is None else over(bill.cost_usd, own.cost_usd),
+            "cheaper_share": None if own is None or own == bill else cheaper_share(bill, own),
             "known_usd": bill.known_usd,
             "price_missing": list(bill.price_missing),
             "spare_ports": bill.spare_ports,

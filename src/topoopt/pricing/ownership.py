@@ -61,20 +61,20 @@ class OwnershipTerms:
 class NetworkPrice:
     """A network as far as ownership goes.
 
-    ``missing`` are parts whose price or watts nobody's figure says; ``parts_usd`` the low, listed and high dollars of
-    all parts of a kind.
+    ``missing`` are parts whose price or watts nobody's figure says; ``cost_parts_usd`` the low, listed and high dollars
+    of all parts of a kind.
     """
 
-    usd: float | None
+    cost_usd: float | None
     power_w: float | None
     missing: tuple[str, ...] = ()
     note: str = ""
-    parts_usd: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    cost_parts_usd: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
 
     @property
     def columns(self) -> dict[str, Any]:
         """Its fields of a :class:`~topoopt.catalog.NetworkRow`."""
-        return {"cost_usd": self.usd, "power_w": self.power_w, "cost_parts_usd": self.parts_usd}
+        return {name: getattr(self, name) for name in ("cost_usd", "power_w", "cost_parts_usd")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def network_price(bill: Bill) -> NetworkPrice:
     """Return the price and the watts of a bill, and what it leaves open."""
     missing = [f"price of {part}" for part in bill.price_missing]
     missing += [f"watts of {part}" for part in bill.power_missing]
-    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing), bill.note, bill.parts_usd)
+    return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing), bill.note, bill.cost_parts_usd)
 
 
 def ownership(
@@ -171,7 +171,7 @@ def ownership(
     running, one = terms.running, terms.server
     servers_usd, servers_power_w = _times(servers, one.usd), _times(servers, one.power_w)
     power_w = _sum(servers_power_w, network.power_w)
-    prices_usd = _sum(servers_usd, network.usd, running.storage_usd or 0.0)
+    prices_usd = _sum(servers_usd, network.cost_usd, running.storage_usd or 0.0)
     shared_usd = running.years * (running.staff_usd_per_year or 0.0)
     shared_usd += running.capital_factor * (running.storage_usd or 0.0)
 
@@ -186,12 +186,12 @@ def ownership(
     def whole(server_usd: float | None) -> tuple[float | None, ...]:
         return over_years(_times(servers, server_usd), servers_power_w), of_network_usd, shared_usd
 
-    of_network_usd = over_years(network.usd, network.power_w)
+    of_network_usd = over_years(network.cost_usd, network.power_w)
     found = Ownership(
         running.years,
         running.utilization,
         servers_usd,
-        network.usd,
+        network.cost_usd,
         None if power_w is None else running.electricity_usd(power_w),
         _sum(*whole(one.usd)),
         hourly(*whole(one.usd)),
@@ -272,7 +272,7 @@ def _unknown(one: ServerPrice, network: NetworkPrice) -> tuple[str, ...]:
     parts = {
         f"price of a server ({one.basis})": one.usd,
         f"watts of a server ({one.basis})": one.power_w,
-        "price of the network": network.usd,
+        "price of the network": network.cost_usd,
         "watts of the network": network.power_w,
     }
     missing = [what for what, value in parts.items() if value is None]

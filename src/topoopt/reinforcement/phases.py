@@ -16,6 +16,7 @@ from topoopt.transformers import (
     Limits,
     SearchRequest,
     StepTimes,
+    calibration_quality,
     configuration_table,
     divisors,
     estimate,
@@ -45,12 +46,15 @@ class TrainingPhase:
         All optimizer steps, of a critic, too.
     parts_s : dict of str to float
         Where the seconds of training go, see :data:`~topoopt.transformers.STEP_PARTS`.
+    interval_share : float
+        See :attr:`topoopt.transformers.Quality.interval_share`.
     """
 
     configuration: Configuration
     forward_s: Mapping[str, float]
     training_s: float
     parts_s: Mapping[str, float]
+    interval_share: float
 
     @property
     def time_s(self) -> float:
@@ -284,6 +288,7 @@ def training_phase(
         {name: count * forward_s for name, count in job.passes.items() if count},
         factor * float(times.iteration_time_s[0]),
         {name: factor * seconds for name, seconds in one.items()},
+        calibration_quality(found.calibration).interval_share,
     )
 
 

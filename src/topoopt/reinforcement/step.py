@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from topoopt.base.answers import rows_to_frame, shows_itself
+from topoopt.base.units import interval_s
 from topoopt.catalog import Skipped, find_accelerator
 from topoopt.pricing import Ownership
 from topoopt.reinforcement.fabrics import FabricRow, Rewiring
@@ -254,13 +255,7 @@ class RlStep:
         """Return the answer as plain values."""
         job, split = self.job, self.training.configuration
         words = (
-            "algorithm",
-            "policy",
-            "accelerators",
-            "prompts",
-            "samples",
-            "prompt_tokens",
-            "epochs",
+            *("algorithm", "policy", "accelerators", "prompts", "samples", "prompt_tokens", "epochs"),
             "updates",
         )
         played = self.rollout.played
@@ -300,6 +295,7 @@ class RlStep:
                 "recompute": split.recompute,
                 "sequence": split.sequence,
                 "waiting_bytes_per_server": self.waiting_bytes_per_server,
+                **interval_s("time", self.training.training_s, self.training.interval_share),
                 "parts_s": dict(self.training.parts_s),
             },
             "weights": {

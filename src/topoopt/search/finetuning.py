@@ -5,11 +5,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topoopt.base.answers import rows_to_frame, shows_itself
+from topoopt.base.units import interval_s
 from topoopt.catalog import BYTES_PER_ELEMENT
 from topoopt.jobs import transformer_of
 from topoopt.plans import ComparedFabric, Plan, compared_fabrics
 from topoopt.pricing import Ownership
-from topoopt.transformers import Configuration, ConfigurationSearch, OwnedCluster, trained_parameters
+from topoopt.transformers import (
+    Configuration,
+    ConfigurationSearch,
+    OwnedCluster,
+    calibration_quality,
+    trained_parameters,
+)
 from topoopt.workloads.transformer import TransformerModel
 
 USUAL_BATCH = 128
@@ -72,6 +79,7 @@ class TunedWay:
     ownership: Ownership | None = None
     fabrics: tuple[ComparedFabric, ...] = ()
     plan: Plan | None = None
+    interval_share: float | None = None
 
     @property
     def gradient_bytes(self) -> float:
@@ -124,6 +132,7 @@ class TunedWay:
             "failure": "",
             "split": dict(self.split),
             **{name: getattr(self, name) for name in names},
+            **interval_s("step", self.step_s, self.interval_share),
             "memory_bytes": {**self.memory_bytes, "total": self.memory_total_bytes},
             "hours": self.hours,
             "usd": self.usd,
@@ -159,6 +168,7 @@ def way_of_plan(kind: str, words: Mapping[str, Any], plan: Plan) -> TunedWay:
         ownership=rows[0].ownership,
         fabrics=rows,
         plan=plan,
+        interval_share=training.interval_share,
     )
 
 
@@ -178,6 +188,7 @@ def way_of_search(kind: str, words: Mapping[str, Any], found: ConfigurationSearc
         memory_bytes=memory_bytes,
         capacity_bytes=found.memory.capacity_bytes,
         ownership=found.ownership(0),
+        interval_share=calibration_quality(found.calibration).interval_share,
     )
 
 

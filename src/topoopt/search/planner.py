@@ -314,7 +314,7 @@ def priced(job: Job, prices: Pricing) -> dict[str, Any]:
         "cost_usd": bill.cost_usd,
         "cost_per_server_usd": bill.cost_per_server_usd,
         "power_w": bill.power_w,
-        "cost_parts_usd": bill.parts_usd,
+        "cost_parts_usd": bill.cost_parts_usd,
         "prices": bill.prices,
         "accounting": asdict(bill.accounting),
         "link_technology": prices.options.link_technology,

@@ -10,10 +10,11 @@ import numpy as np
 
 from topoopt.base.answers import shows_itself
 from topoopt.base.errors import InvalidInput
-from topoopt.base.units import measured_within
+from topoopt.base.units import interval_s
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import is_tight
 from topoopt.pricing import Ownership
+from topoopt.schema.words import as_flags
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_check import check_configuration
 from topoopt.transformers.configuration_table import configuration_table
@@ -60,10 +61,7 @@ class Remedy:
     total_bytes: float
 
     def __str__(self) -> str:
-        shown = (
-            (name, ("off", "on")[to] if isinstance(to, bool) else to) for name, to in self.changes.items()
-        )
-        return ", ".join(f"{name} {value}" for name, value in shown)
+        return as_flags(self.changes)
 
 
 ANSWERS = (
@@ -205,14 +203,6 @@ class Estimate:
             return ()
         return communication_windows(self.model, self.configuration, self.system, self.calibration)
 
-    def _interval_s(self) -> dict[str, float | None]:
-        """Return between what 80 % of measured runs of other stacks are."""
-        quality = self.quality
-        low, high = (
-            measured_within(self.iteration_time_s, quality.interval_share) if quality else (None, None)
-        )
-        return {"iteration_time_low_s": low, "iteration_time_high_s": high}
-
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""
         calibration = self.calibration
@@ -226,7 +216,11 @@ class Estimate:
             "calibrated_on": None if calibration is None else calibration.accelerator,
             "calibration_quality": None if self.quality is None else asdict(self.quality),
             **self.times.row(0),
-            **self._interval_s(),
+            **interval_s(
+                "iteration_time",
+                self.iteration_time_s,
+                None if self.quality is None else self.quality.interval_share,
+            ),
             "communication": self.communication,
             "memory_capacity_bytes": self.memory.capacity_bytes,
             "missing_bytes": self.missing_bytes,

@@ -42,10 +42,14 @@ def test_a_dead_server_for_a_reader(topoopt: Topoopt, plan_file: str) -> None:
 
 
 def test_the_repaired_plan_is_a_plan(topoopt: Topoopt, plan_file: str) -> None:
-    words = ("fail", plan_file, "--panel", "1", "--without", "look-ahead", "--out", "repaired.json", "--json")
-    repaired = json.loads(topoopt(*words).out)["repaired"]
+    words = ("fail", plan_file, "--panel", "1", "--out", "repaired.json", "--json")
+    document = json.loads(topoopt(*words).out)
+    repaired = document["repaired"]
+    ahead = next(row["reason"] for row in document["repairs"] if row["name"] == "look-ahead")
+    assert ahead.startswith("the plan's price counts no look-ahead panel")
     again = json.loads(topoopt("simulate", "repaired.json", "--simulator", "analytic", "--json").out)
     assert again["iteration_time_s"] == pytest.approx(repaired["iteration_time_s"], rel=1e-9)
+    assert json.loads(topoopt(*words, "--look-ahead").out)["repaired"]["name"] == "look-ahead"
 
 
 def test_a_month_is_the_same_again_with_the_same_seed(topoopt: Topoopt, plan_file: str) -> None:

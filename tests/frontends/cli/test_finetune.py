@@ -29,7 +29,8 @@ def test_json_has_the_stable_keys(topoopt: Topoopt) -> None:
     ]  # fmt: skip
     assert list(answer["ways"][0]) == [
         "kind", "trained_parameters", "gradient_bytes", "failure", "split", "step_s", "compute_s", "exposed_s",
-        "tokens_per_s", "capacity_bytes", "network_bytes", "memory_bytes", "hours", "usd", "network_hardly_matters",
+        "tokens_per_s", "capacity_bytes", "network_bytes", "step_low_s", "step_high_s",
+        "memory_bytes", "hours", "usd", "network_hardly_matters",
         "fabrics",
     ]  # fmt: skip
 

@@ -91,7 +91,7 @@ def test_recomputation_that_is_not_given_is_assumed_aloud_where_it_does_not_fit_
     found = answer(topoopt, *words)
     assert found["fits"]
     assert found["configuration"]["recompute"] == "full"
-    assert found["assumed"] == "recompute full, because without it 97.7 of 79.1 GiB are needed"
+    assert found["assumed"] == "--recompute full, because without it 97.7 of 79.1 GiB are needed"
     assert f"assumed       {found['assumed']}" in topoopt(*words).out
     asked = answer(topoopt, *words, "--recompute", "none")
     assert not asked["fits"]

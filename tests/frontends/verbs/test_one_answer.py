@@ -8,11 +8,12 @@ import pytest
 
 import topoopt
 from topoopt.frontends.web import answer_question, question_of
+from topoopt.reinforcement.job import shipped_constants
 from topoopt.search import SearchOptions
 
 FABRICS = ["ideal-switch", "rail"]
 """Both give every accelerator its NIC, and no link of theirs is short: one time is that of the other."""
-PORTS = {"degree": 8, "bandwidth": "400Gbps"}
+PORTS: Mapping[str, Any] = {"degree": 8, "bandwidth": "400Gbps"}
 JOBS: Mapping[str, tuple[int, Mapping[str, Any]]] = {
     "llama3-8b": (8, {}),
     "qwen3-30b-a3b": (8, {}),
@@ -104,6 +105,70 @@ def check(model: str, verb: str, folder: Path) -> None:
 @pytest.mark.parametrize("model", JOBS)
 def test_one_job_alone_takes_as_long_by_every_verb(model: str, verb: str, tmp_path: Path) -> None:
     check(model, verb, tmp_path)
+
+
+def test_fine_tuning_of_all_weights_takes_as_long_as_the_same_training() -> None:
+    words: dict[str, Any] = {"global_batch": 512, "seq": 4096}
+    tuned = topoopt.finetune(
+        "llama3-8b", accelerators=64, full=True, alone=True, fabrics=FABRICS, **words
+    ).asked
+    compared = topoopt.compare("llama3-8b", servers=8, fabrics=FABRICS, gradients="bf16", **words)
+    found = topoopt.llm.search(
+        "llama3-8b", accelerators=64, accelerator="h100", top=1, gradients="bf16", **words
+    ).to_frame()
+    known = {row.fabric: row.outcome.iteration_time_s for row in compared.fabrics}
+    times = {row.fabric: row.outcome.iteration_time_s for row in tuned.fabrics}
+    assert times == pytest.approx(known, rel=0.01)
+    assert times["ideal-switch"] == pytest.approx(float(found.iteration_time_s[0]), rel=0.01)
+    assert tuned.interval_share == compared.interval_share
+
+
+def test_training_of_a_step_of_rl_is_the_estimate_of_its_configuration() -> None:
+    """Times what frameworks of reinforcement learning add, for each optimizer step, as full as it is."""
+    step = topoopt.rl(
+        "qwen3-8b",
+        accelerators=16,
+        prompts=64,
+        samples=8,
+        mean_length=1000,
+        max_length=4000,
+        fabrics=["none"],
+    )
+    job, one = step.job, step.training.configuration
+    names = (
+        "tp",
+        "pp",
+        "dp",
+        "cp",
+        "ep",
+        "micro_batch",
+        "recompute",
+        "zero",
+        "sequence_parallel",
+        "global_batch",
+    )
+    split = {name: getattr(one, name) for name in (*names, "document", "document_spread")}
+    estimate = topoopt.llm.estimate(
+        "qwen3-8b", accelerators=16, accelerator="h100", seq=one.sequence, **split
+    )
+    full = job.tokens / job.max_tokens / one.global_batch
+    expected_s = shipped_constants().training_factor * full * job.epochs * estimate.iteration_time_s
+    assert step.training.training_s == pytest.approx(expected_s, rel=0.01)
+
+
+def test_a_fat_tree_carries_a_job_alike_in_a_cluster_and_in_a_comparison(tmp_path: Path) -> None:
+    """Over all paths by default; hashed to one path each, connections meet on links and take longer."""
+    trace = tmp_path / "trace.csv"
+    trace.write_text("id,model,servers,arrival_s,iterations\nalone,candle,16,0,5\n")
+
+    def times(paths: str) -> dict[str, float]:
+        answer = topoopt.cluster.run(trace, servers=16, fabrics=["fat-tree"], paths=paths, **PORTS)
+        return {run.variant: run.iteration_time_s.mean for run in answer.fabrics}
+
+    compared = topoopt.compare("candle", servers=16, fabrics=["fat-tree"], simulator="flow", **PORTS)
+    known = {row.variant: row.outcome.iteration_time_s for row in compared.fabrics[1:]}
+    assert times("spread") == pytest.approx(known, rel=0.012)
+    assert all(time_s > 1.03 * known[name] for name, time_s in times("hashed").items())
 
 
 @pytest.mark.long

@@ -222,3 +222,20 @@ def test_known_traffic_runs_on_its_own_servers(tmp_path: Path) -> None:
     assert [job.servers for job in found.jobs] == [3]
     with pytest.raises(InvalidInput, match="sent: runs on 3 servers, and 2 are bought"):
         replace(MACHINES, servers=2).of(mix[0])
+
+
+def test_prices_have_a_range_and_dominated_networks_are_named(choice: Choice) -> None:
+    """Between the draws lies the listed price, and what is dominated costs as much and takes as long as its better."""
+    rows = {row["network"]: row for row in choice.rows()}
+    front = {point.network.name for point in choice.front}
+    for row in rows.values():
+        assert row["network_low_usd"] < row["network_high_usd"]
+        assert (row["cheaper_share"] is None) == row["chosen"]
+        if row["status"] == PLANNED:
+            assert (row["dominated_by"] in front) == (not row["on_front"])
+    for point, better in choice.dominated:
+        worse, own = rows[point.network.name], rows[better.network.name]
+        assert worse["total_usd"] >= own["total_usd"]
+        assert worse["relative_time"] >= own["relative_time"] * (1 - 1e-8)
+    mine = choice.to_json()["choice"]["total_usd"]
+    assert all(row["cheaper_share"] > 0.5 for row in rows.values() if row["total_usd"] < 0.98 * mine)

@@ -95,7 +95,7 @@ def _links(fabric: Fabric) -> set[tuple[int, int]]:
 @pytest.mark.parametrize("failure", FAILURES, ids=str)
 def test_what_every_repair_keeps_to(small_plan: MakePlan, links: str, failure: Failure) -> None:
     plan = small_plan(servers=16, degree=4, links=links, tables=4)
-    found = predict(plan, failure)
+    found = predict(plan, failure, look_ahead=True)
     left = found.situation.left
     for row in found.rows:
         if row.repair is None or row.result is None:
@@ -221,7 +221,7 @@ def test_the_course_of_a_job_around_a_failure(small_plan: MakePlan) -> None:
     ]
     assert course[1].iteration_time_s is None
     assert lost_s == 400.0
-    panel = predict(small_plan(), FailedPanel(1))
+    panel = predict(small_plan(), FailedPanel(1), look_ahead=True)
     course, lost_s = phases(panel, 0.0, "3d-mems", restart_s=600.0, checkpoint_s=1800.0)
     assert panel.chosen.way.name == "look-ahead"
     assert course[1].end_s == pytest.approx(0.01)

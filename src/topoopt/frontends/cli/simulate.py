@@ -11,7 +11,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.frontends.cli.output import check_table, check_writable, progress, show
 from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.files import write_table
-from topoopt.schema.words import COLLECTIVE_FORM, File, SimulationWords, Switch, Word, panel
+from topoopt.schema.words import COLLECTIVE_FORM, File, SimulationWords, Switch, Word, as_flag, panel
 
 PACKED = (".fbuf", ".fbuf.xz")
 TABLES = ("flows", "links")
@@ -88,7 +88,7 @@ def check_files(files: SimulationFiles, sources: Sequence[str]) -> None:
     places = {name: str(path) for name, path in files.items() if name != "drop_rings"}
     for name, path in places.items():
         check = check_table if name in TABLES else check_writable
-        check(path, _flag(name))
+        check(path, as_flag(name))
     graph = files.get("write_fbuf")
     if graph is not None and not graph.lower().endswith(PACKED):
         raise InvalidInput(f"--write-fbuf: {graph}: expected a file name that ends in {' or '.join(PACKED)}")
@@ -97,7 +97,7 @@ def check_files(files: SimulationFiles, sources: Sequence[str]) -> None:
     read = {os.path.realpath(path) for path in sources}
     taken: dict[str, str] = {}
     for name, path in places.items():
-        flag, place = _flag(name), os.path.realpath(path)
+        flag, place = as_flag(name), os.path.realpath(path)
         if place in read:
             raise InvalidInput(f"{flag}: {path} is what is simulated; name another file")
         if place in taken:
@@ -117,7 +117,3 @@ def write_files(run: "topoopt.Simulation", files: SimulationFiles) -> None:
         write_table(files["flows"], run.FLOW_COLUMNS, run.flows())
     if "links" in files:
         write_table(files["links"], run.LINK_COLUMNS, run.links())
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")

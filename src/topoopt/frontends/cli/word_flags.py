@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NETWORKS  # noqa: F401 - texts contain its lists
-from topoopt.schema.words import DescribedWord, described
+from topoopt.schema.words import DescribedWord, as_flag, described
 
 NONE = "none"
 TRANSFORMER = Argument(
@@ -79,7 +79,7 @@ def _parameter(described_word: DescribedWord) -> inspect.Parameter:
     """Return a word as typer's parameter."""
     word = described_word.word
     # ``words`` as flags, and no brackets that would be markup
-    with_flags = re.sub(r"``(\w+)``", lambda word: "--" + word[1].replace("_", "-"), described_word.text)
+    with_flags = re.sub(r"``(\w+)``", lambda word: as_flag(word[1]), described_word.text)
     option = Option(
         *_flags(described_word),
         metavar=word.form,

@@ -1,9 +1,11 @@
 """``topoopt.models`` and ``topoopt.hardware``: the models that come with topoopt, and what can be bought."""
 
 import os
+from dataclasses import replace
 
 from topoopt.catalog import HardwareTables, hardware_tables
 from topoopt.jobs import ModelList, listed_models
+from topoopt.pricing import DEFAULT_PRICES, find_prices, port_prices_usd
 from topoopt.schema.words import checked_arguments
 
 
@@ -32,7 +34,7 @@ def hardware(table: str | None = None) -> HardwareTables:
     >>> [row.name for row in topoopt.hardware("optical-switches").tables["optical-switches"]][:2]
     ['patch-panel', 'piezo']
     """
-    return hardware_tables(table)
+    return replace(hardware_tables(table), ports_usd=port_prices_usd(find_prices(DEFAULT_PRICES)))
 
 
 @checked_arguments

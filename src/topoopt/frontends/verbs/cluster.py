@@ -25,6 +25,7 @@ from topoopt.clusters import (
     PanelSettings,
     ScheduledCluster,
     ScheduleSettings,
+    SharingOptions,
     Trace,
     TraceJob,
     WorkerNetwork,
@@ -67,14 +68,8 @@ PRESET = "cassini-24"
 FIXED = ("servers", "degree", "bandwidth", "latency", "links")
 """Words of the machine that the preset has its own values for."""
 WITHOUT_MEANING = (
-    "accelerators_per_server",
-    "logical_servers",
-    "queue",
-    "placement",
-    "look_ahead",
-    "move_time",
-    "hands",
-    "ocs",
+    *("accelerators_per_server", "logical_servers", "queue", "placement", "look_ahead", "move_time"),
+    *("hands", "ocs", "paths"),
 )
 """Words that a scheduler of single workers leaves nothing to decide."""
 PARTS: Mapping[str, str] = MappingProxyType(
@@ -263,6 +258,7 @@ def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
         JobSettings(**request.settings),
         words["simulator"],
         prices,
+        sharing=SharingOptions(paths=words["paths"]),
         scale_up_bps=inside_bps,
     )
 

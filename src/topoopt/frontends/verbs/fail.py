@@ -30,6 +30,7 @@ from topoopt.studies.failure import (
     FailureRates,
     Prediction,
     available_fabrics,
+    counts_look_ahead,
     phases,
     plan_wiring,
     predict,
@@ -107,7 +108,14 @@ def _one(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) ->
     given = inventory_of(words.get("inventory"))
     plan, name = plan_and_name(source)
     failure = failed_part(words, plan, given)
-    prediction = predict(plan, failure, simulator=simulator, without_ways=left_out, on_progress=on_progress)
+    prediction = predict(
+        plan,
+        failure,
+        simulator=simulator,
+        without_ways=left_out,
+        look_ahead=rules.look_ahead,
+        on_progress=on_progress,
+    )
     course = None
     if at_s is not None:
         course = phases(prediction, at_s, rules.optics, rules.restart_s, rules.checkpoint_s)
@@ -146,7 +154,7 @@ def _month(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) 
     spares = words.get("spares", rates.spare_servers)
     if spares < 0:
         raise InvalidInput(f"spares: expected an integer >= 0, got {spares}")
-    rules = replace(rates, spare_servers=spares)
+    rules = replace(rates, spare_servers=spares, look_ahead=rates.look_ahead or counts_look_ahead(plan))
     fabrics, skipped = available_fabrics(
         plan, rules, days=days, runs=runs, seed=seed, simulator=simulator, on_progress=on_progress
     )
@@ -166,7 +174,8 @@ def _left_out(names: Sequence[str]) -> tuple[str, ...]:
 
 def _rates(words: Mapping[str, Any]) -> FailureRates:
     rates = read_rates(words["rates"]) if "rates" in words else DEFAULT_RATES
-    return replace(rates, optics=find_optical_switch(words["optics"]).name) if "optics" in words else rates
+    optics = find_optical_switch(words["optics"]).name if "optics" in words else rates.optics
+    return replace(rates, optics=optics, look_ahead=rates.look_ahead or words["look_ahead"])
 
 
 def check_one_part(words: Mapping[str, Any]) -> None:

@@ -133,18 +133,8 @@ def _schemas() -> dict[str, Any]:
         "on_front": {"type": "boolean"},
     }
     texts = (
-        "command",
-        "kind",
-        "job",
-        "accelerator",
-        "unit",
-        "bound_words",
-        "prices",
-        "terms",
-        "best",
-        "sentence",
-        "reason",
-        "accuracy",
+        *("command", "kind", "job", "accelerator", "unit", "bound_words", "prices", "terms", "best"),
+        *("sentence", "reason", "accuracy"),
     )
     return {
         "Question": {"type": "object", "properties": question},

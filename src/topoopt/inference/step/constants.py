@@ -80,14 +80,8 @@ class Constants:
 
 CONSTANTS = tuple(one.name for one in fields(Constants))
 FRACTIONS = (
-    "dense_memory",
-    "expert_memory",
-    "cache_memory",
-    "dense_compute",
-    "expert_compute",
-    "pair_compute",
-    "link",
-    "network",
+    *("dense_memory", "expert_memory", "cache_memory", "dense_compute", "expert_compute", "pair_compute"),
+    *("link", "network"),
 )
 """Constants that are at most 1."""
 

@@ -161,14 +161,7 @@ class PredictedServing:
 
 
 SCORED = (
-    "tpot",
-    "ttft",
-    "prefill",
-    "e2e",
-    "offline_throughput",
-    "throughput",
-    "prompt_rate",
-    "kv_transfer",
+    *("tpot", "ttft", "prefill", "e2e", "offline_throughput", "throughput", "prompt_rate", "kv_transfer"),
     "kv_bytes",
 )
 """Quantities in the order in which they are shown; throughput of modes other than ``offline`` is by itself."""

@@ -58,14 +58,8 @@ USUAL = ("heads", "kv_heads", "ffn", "vocab")
 """Those that have a usual value where layers and hidden size are given."""
 TIME = re.compile(r"(.*?\d)\s*(ms|s)")
 TIME_COLUMNS = (
-    "iter_time_s",
-    "iter_time_ms",
-    "tokens_per_s_per_gpu",
-    "tokens_per_s",
-    "sequences_per_s",
-    "tflops_per_gpu",
-    "mfu_pct",
-    "hfu_pct",
+    *("iter_time_s", "iter_time_ms", "tokens_per_s_per_gpu", "tokens_per_s", "sequences_per_s"),
+    *("tflops_per_gpu", "mfu_pct", "hfu_pct"),
 )
 """Columns that a time may come from; the first that has a number is taken."""
 TIMES = TIME_COLUMNS[:2]

@@ -13,13 +13,7 @@ from topoopt.plans.inventory import Cable, Inventory, Panel, inventory_text
 from topoopt.plugins.exports.deployment import Contents, Deployment, csv_text
 
 COLUMNS = (
-    "server",
-    "interface",
-    "address",
-    "mac",
-    "peer_server",
-    "peer_interface",
-    "peer_address",
+    *("server", "interface", "address", "mac", "peer_server", "peer_interface", "peer_address"),
     "carries",
 )
 SITE, MAKER = "topoopt", "topoopt"

@@ -10,6 +10,8 @@ from topoopt.schema.words.arguments import Switch as Switch
 from topoopt.schema.words.arguments import Time as Time
 from topoopt.schema.words.arguments import Word as Word
 from topoopt.schema.words.arguments import amount as amount
+from topoopt.schema.words.arguments import as_flag as as_flag
+from topoopt.schema.words.arguments import as_flags as as_flags
 from topoopt.schema.words.arguments import checked_arguments as checked_arguments
 from topoopt.schema.words.arguments import checked_words as checked_words
 from topoopt.schema.words.arguments import defaults as defaults

@@ -197,6 +197,28 @@ def pick(words: Mapping[str, Any], *names: type | Iterable[str]) -> dict[str, An
     return {word: words[word] for word in known if word in words}
 
 
+def as_flag(word: str) -> str:
+    """Return the flag of a word."""
+    return "--" + word.replace("_", "-")
+
+
+def as_flags(changes: Mapping[str, Any]) -> str:
+    """Return words with their values as flags.
+
+    Examples
+    --------
+    >>> as_flags({"zero": 1, "sequence_parallel": True, "offload_optimizer": 1.0})
+    '--zero 1 --sequence-parallel --offload-optimizer 1'
+    """
+    parts = {True: "{}", False: "without {}"}
+    return " ".join(
+        parts[value].format(as_flag(word))
+        if isinstance(value, bool)
+        else f"{as_flag(word)} {f'{value:g}' if isinstance(value, float) else value}"
+        for word, value in changes.items()
+    )
+
+
 def amount(parse: Callable[[str, str], float], value: Amount, word: str) -> float:
     """Return an amount in SI units; a number is one already."""
     return parse(value, word) if isinstance(value, str) else float(value)

@@ -181,6 +181,8 @@ class OperationWords(TypedDict, total=False):
     """Technology or product of topoopt-ocs; see topoopt hardware optical-switches."""
     simulator: Annotated[str, Word("analytic|flow|packet", "analytic")]
     """Of jobs on links of their own; where jobs share links, flows do."""
+    paths: Annotated[str, Word("spread|hashed", "spread")]
+    """Paths of a connection where jobs share links: all by weight, as in topoopt compare, or one that switches draw."""
     weighting: Annotated[str, Word("jobs|iterations", "jobs")]
     """What counts the same in iteration times: each job, as in the paper, or each iteration."""
 

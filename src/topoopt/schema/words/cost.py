@@ -215,6 +215,8 @@ class FailWords(FailureWords, AvailabilityWords, total=False):
 
     optics: Annotated[str, Word("NAME")]
     """What panels are, for the time of moves; patch-panel if not given."""
+    look_ahead: Switch
+    """Every panel has a look-ahead panel, also where the plan's price counts none."""
     simulator: Annotated[str, Word("analytic|flow|packet", "analytic")]
     """analytic: first come, first served on each link, quick. flow: fair shares over time. packet: every
     packet through every queue."""

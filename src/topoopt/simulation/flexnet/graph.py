@@ -51,21 +51,8 @@ TASK_TYPES = ("forward", "backward", "comm", "update", "barrier", "nominal-comm"
 """SimTaskType; the file stores the index."""
 FORWARD, BACKWARD, COMM, UPDATE, BARRIER, NOMINAL_COMM, ALLREDUCE = range(len(TASK_TYPES))
 DEVICE_TYPES = (
-    "comp-gpu",
-    "comp-cpu",
-    "mem-system",
-    "mem-z-copy",
-    "mem-gpu-fb",
-    "comm-membus",
-    "upi-in",
-    "upi-out",
-    "nic-in",
-    "nic-out",
-    "pci-to-host",
-    "pci-to-dev",
-    "nvlink",
-    "nw-comm",
-    "nw-nominal",
+    *("comp-gpu", "comp-cpu", "mem-system", "mem-z-copy", "mem-gpu-fb", "comm-membus", "upi-in"),
+    *("upi-out", "nic-in", "nic-out", "pci-to-host", "pci-to-dev", "nvlink", "nw-comm", "nw-nominal"),
 )
 """DeviceType; the file stores the index."""
 COMP_GPU = DEVICE_TYPES.index("comp-gpu")

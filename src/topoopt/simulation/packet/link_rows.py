@@ -29,16 +29,8 @@ def link_rows(topology: Topology, options: PacketOptions, transport: Transport) 
     serial = [layout.Link.SERIAL, layout.Link.SERIAL_OPEN, layout.Link.SERIAL_ACK]
     rows[:, serial] = serial_columns(topology.bandwidth_bps, options.compat)
     rows[:, layout.Link.LATENCY] = np.rint(topology.latency_s * PS).astype(np.int64)
-    for column in (
-        layout.Link.BASE,
-        layout.Link.MASK,
-        layout.Link.WAIT_HEAD,
-        layout.Link.WAIT_TAIL,
-        layout.Link.WAKE_AT,
-        layout.Link.LAST,
-        layout.Link.LAST_BUT_ONE,
-    ):
-        rows[:, column] = -1
+    for name in ("BASE", "MASK", "WAIT_HEAD", "WAIT_TAIL", "WAKE_AT", "LAST", "LAST_BUT_ONE"):
+        rows[:, layout.Link[name]] = -1
     rows[:, layout.Link.DST] = topology.dst
     marking = ~is_server_interface(topology)
     low, high = mark_bytes(options, transport)

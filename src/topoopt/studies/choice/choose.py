@@ -11,6 +11,7 @@ compares. Whoever wants the proof has every network planned.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,15 @@ from typing import Any
 from topoopt.base.answers import Frame, Progress, frame, shows_itself, silent
 from topoopt.base.errors import InvalidInput
 from topoopt.jobs import JobRequest
-from topoopt.pricing import HOURS_OF_A_YEAR, Iteration, Ownership, TrainingRun, beside, in_samples
+from topoopt.pricing import (
+    HOURS_OF_A_YEAR,
+    Iteration,
+    Ownership,
+    TrainingRun,
+    beside,
+    cheaper_share,
+    in_samples,
+)
 from topoopt.schema.files import write_atomically, write_table
 from topoopt.search import closed_form_s, computing_bound_s, is_transformer, job_of
 from topoopt.studies.choice.decision import (
@@ -30,6 +39,7 @@ from topoopt.studies.choice.decision import (
     Limits,
     Turn,
     decide,
+    dominated_by,
     front_of,
     turns,
 )
@@ -65,18 +75,15 @@ class TrainedJob:
             "reference_time_s": self.reference_time_s,
             "samples": self.iteration.samples,
             "tokens": self.iteration.tokens,
-            "usd_per_hour": owned.usd_per_hour,
-            "usd_per_sample": owned.usd_per_sample,
-            "usd_per_token": owned.usd_per_token,
-            "usd_per_run": owned.usd_per_run,
-            "run_hours": owned.run_hours,
+            **{name: getattr(owned, name) for name in ("usd_per_hour", "usd_per_sample", "usd_per_token")},
+            **{name: getattr(owned, name) for name in ("usd_per_run", "run_hours")},
         }
 
 
 COLUMNS = (
     *("network", "fabric", "degree", "bandwidth_bps", "link_technology", "status", "on_front", "chosen"),
-    *("network_usd", *(f"{name}_usd" for name in OTHERS), "total_usd"),
-    *("relative_time", "relative_time_at_least", "usd_per_year_of_work"),
+    *("network_usd", "network_low_usd", "network_high_usd", *(f"{name}_usd" for name in OTHERS), "total_usd"),
+    *("cheaper_share", "relative_time", "relative_time_at_least", "usd_per_year_of_work"),
 )
 """Of a table of all networks; behind them an iteration time for each job, and the reason."""
 
@@ -133,14 +140,22 @@ class Choice:
         None where servers are not counted, or one of the two has no price.
         """
         own = self.decision.point
-        times = own.relative_time(self.mix), other.relative_time(self.mix)
-        if not self.with_servers or None in (own.money, other.money, *times):
+        own_time, other_time = own.relative_time(self.mix), other.relative_time(self.mix)
+        if not (self.with_servers and own.money and other.money and own_time and other_time):
             return None
-        assert own.money is not None
-        assert other.money is not None
-        assert times[0] is not None
-        assert times[1] is not None
-        return beside(self.owner.owned(own.money), times[0], self.owner.owned(other.money), times[1])
+        return beside(self.owner.owned(own.money), own_time, self.owner.owned(other.money), other_time)
+
+    def cheaper_share(self, point: Evaluated) -> float | None:
+        """Return the share of price draws in which a network costs less than the one that is taken."""
+        own = self.decision.point
+        if point is own or point.money is None or own.money is None:
+            return None
+        return cheaper_share(point.money.whole, own.money.whole)
+
+    @cached_property
+    def dominated(self) -> tuple[tuple[Evaluated, Evaluated], ...]:
+        """Planned networks that others dominate; see :func:`dominated_by`."""
+        return dominated_by(self.front, self.points, self.mix)
 
     def count(self, status: str) -> int:
         """Return how many networks were planned, dropped or left out."""
@@ -201,13 +216,21 @@ class Choice:
             "network": other.network.name,
             "more_usd_share": more_usd_share,
             "more_time_share": more_time_share,
-            "network_saved_usd": None if found is None else found.network_saved_usd,
-            "servers_lost_usd": None if found is None else found.servers_lost_usd,
-            "net_usd": None if found is None else found.net_usd,
+            **{
+                name: getattr(found, name, None)
+                for name in ("network_saved_usd", "servers_lost_usd", "net_usd")
+            },
         }
 
     def _row(self, point: Evaluated, on_front: bool) -> dict[str, Any]:
-        return {**point.to_json(self.mix), "on_front": on_front, "chosen": point is self.decision.point}
+        by = next((one.network.name for other, one in self.dominated if other is point), None)
+        return {
+            **point.to_json(self.mix),
+            "cheaper_share": self.cheaper_share(point),
+            "on_front": on_front,
+            "dominated_by": by,
+            "chosen": point is self.decision.point,
+        }
 
 
 ANSWER, TABLE, PARQUET = "choice.json", "networks.csv", "networks.parquet"

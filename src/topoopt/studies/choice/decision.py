@@ -15,7 +15,8 @@ import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.plans import front
+from topoopt.plans import dominators, front
+from topoopt.pricing import price_range_usd
 from topoopt.studies.choice.job_mix import Mix
 from topoopt.studies.choice.network import OTHERS, Money, Network
 
@@ -68,6 +69,7 @@ class Evaluated:
         network, money = self.network, self.money
         time = self.relative_time(mix)
         planned = self.status == PLANNED
+        low_usd, high_usd = (None, None) if money is None else price_range_usd(money.network)
         return {
             "network": network.name,
             "fabric": network.fabric,
@@ -77,6 +79,8 @@ class Evaluated:
             "status": self.status,
             "reason": self.reason,
             "network_usd": None if money is None else money.price_usd,
+            "network_low_usd": low_usd,
+            "network_high_usd": high_usd,
             **{f"{name}_usd": None if money is None else money.other_usd.get(name) for name in OTHERS},
             "total_usd": self.usd(),
             "relative_time": time if planned else None,
@@ -307,6 +311,26 @@ def front_of(points: Sequence[Evaluated], mix: Mix) -> tuple[Evaluated, ...]:
     """Return the planned networks that no other beats in money and time, by price."""
     planned = [point for point in points if point.status == PLANNED]
     return front(planned, lambda point: point.usd(), lambda point: point.relative_time(mix))
+
+
+def dominated_by(
+    row: Sequence[Evaluated], points: Sequence[Evaluated], mix: Mix
+) -> tuple[tuple[Evaluated, Evaluated], ...]:
+    """Return the planned networks that a front dominates, the nearest first, each with the nearest row of the front.
+
+    Near is by the ratio of their products of money and time.
+    """
+
+    def ratio(pair: tuple[Evaluated, Evaluated]) -> float:
+        own, better = ((one.usd() or 1.0) * (one.relative_time(mix) or 1.0) for one in pair)
+        return own / better
+
+    found = []
+    for point in points:
+        if point.status == PLANNED:
+            over = dominators(point, row, Evaluated.usd, lambda one: one.relative_time(mix))
+            found += sorted(((point, one) for one in over), key=ratio)[:1]
+    return tuple(sorted(found, key=ratio))
 
 
 def winner(

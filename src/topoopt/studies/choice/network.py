@@ -1,7 +1,7 @@
 """The grid of networks that one may buy, by degree, bandwidth, fabric and link technology, and the cost of each."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -97,6 +97,8 @@ class Money:
         What the network draws.
     capital_factor : float
         What a dollar of prices comes to over the years, with its interest and maintenance.
+    ranges_usd : mapping
+        Low, listed and high price of the network by kind of part; empty where it is certain.
     """
 
     network_usd: Mapping[str, float]
@@ -105,6 +107,25 @@ class Money:
     unknown: tuple[str, ...] = ()
     network_power_w: float | None = None
     capital_factor: float = 1.0
+    ranges_usd: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+
+    @property
+    def network(self) -> NetworkPrice:
+        """Price of the network, with its range."""
+        return NetworkPrice(self.price_usd, self.network_power_w, cost_parts_usd=self.ranges_usd)
+
+    @property
+    def whole(self) -> NetworkPrice:
+        """Everything together, of which only prices of the network are drawn: servers are the same for all."""
+        factor = self.capital_factor
+        parts = {
+            part: (factor * low, factor * usd, factor * high)
+            for part, (low, usd, high) in self.ranges_usd.items()
+        }
+        rest_usd = (self.total_usd or 0.0) - sum(listed for _, listed, _ in parts.values())
+        return NetworkPrice(
+            self.total_usd, None, cost_parts_usd={**parts, "rest": (rest_usd, rest_usd, rest_usd)}
+        )
 
     @property
     def price_usd(self) -> float | None:
@@ -215,12 +236,14 @@ def money_of(network: Network, owner: Owner) -> Money:
         parts[line.item] = parts.get(line.item, 0.0) + (line.total_usd or 0.0)
     missing = tuple(f"price of {part}" for part in bill.price_missing)
     if not owner.with_servers:
-        return Money(parts, {}, owner.terms.running.years, missing, bill.power_w)
+        years = owner.terms.running.years
+        return Money(parts, {}, years, missing, bill.power_w, ranges_usd=bill.cost_parts_usd)
     owned = ownership(owner.terms, owner.servers, network_price(bill))
     other: Mapping[str, float | None] = {name: getattr(owned, f"{name}_usd") for name in OTHERS}
     known = {name: usd for name, usd in other.items() if usd is not None}
     running = owner.terms.running
-    return Money(parts, known, running.years, missing or owned.unknown, bill.power_w, running.capital_factor)
+    unknown, factor = missing or owned.unknown, running.capital_factor
+    return Money(parts, known, running.years, unknown, bill.power_w, factor, bill.cost_parts_usd)
 
 
 def network_grid(

@@ -31,6 +31,7 @@ from topoopt.studies.failure.fault import FailedPanel as FailedPanel
 from topoopt.studies.failure.fault import FailedServer as FailedServer
 from topoopt.studies.failure.fault import Failure as Failure
 from topoopt.studies.failure.fault import Situation as Situation
+from topoopt.studies.failure.fault import counts_look_ahead as counts_look_ahead
 from topoopt.studies.failure.fault import plan_wiring as plan_wiring
 from topoopt.studies.failure.fault import situation as situation
 from topoopt.studies.failure.predict import Phase as Phase

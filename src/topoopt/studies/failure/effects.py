@@ -114,7 +114,9 @@ def _effect(plan: Plan, failure: Failure, weight: float, rates: FailureRates, si
         spare_time_s = rates.moves_begin_s
         spare_time_s += move_time_s(spare_server(situation(plan, failure)), rates.optics)
     try:
-        prediction = predict(plan, failure, simulator=simulator, without_ways=_left_out(rates))
+        prediction = predict(
+            plan, failure, simulator=simulator, without_ways=_left_out(rates), look_ahead=rates.look_ahead
+        )
     except Infeasible:
         return Effect(
             failure, weight, 0.0, 0.0, 0.0, "none: it stands until the part is repaired", spare_time_s
@@ -130,8 +132,7 @@ def _effect(plan: Plan, failure: Failure, weight: float, rates: FailureRates, si
 def _left_out(rates: FailureRates) -> tuple[str, ...]:
     if not rates.move_fibers:
         return ("spare", "borrow", "re-plan", "look-ahead", "fewer-servers")
-    # Whether a spare server is free is decided failure by failure.
-    return ("spare",) if rates.look_ahead else ("spare", "look-ahead")
+    return ("spare",)  # whether a spare server is free is decided failure by failure
 
 
 def _representatives(kind: str, plan: Plan, wiring: Wiring) -> list[tuple[Failure, float]]:

@@ -151,6 +151,8 @@ class Situation:
     broken : tuple of Patch
     topology : Topology
         The links that are left.
+    look_ahead : bool
+        Whether a look-ahead panel stands behind every panel.
     """
 
     plan: Plan
@@ -159,6 +161,7 @@ class Situation:
     left: Wiring
     broken: tuple[Patch, ...]
     topology: Topology
+    look_ahead: bool = False
 
     @cached_property
     def routes(self) -> DetouredRoutes:
@@ -166,8 +169,13 @@ class Situation:
         return DetouredRoutes(self.topology, self.plan.fabric.routes)
 
 
-def situation(plan: Plan, failure: Failure) -> Situation:
+def situation(plan: Plan, failure: Failure, look_ahead: bool = False) -> Situation:
     """Return what a failure leaves of a plan.
+
+    Parameters
+    ----------
+    look_ahead
+        Whether every panel has a look-ahead panel, also where the plan's accounting counts none.
 
     Raises
     ------
@@ -183,7 +191,13 @@ def situation(plan: Plan, failure: Failure) -> Situation:
         without(wiring, failure, broken),
         broken,
         without_links(plan.fabric.topology, wiring, broken),
+        look_ahead or counts_look_ahead(plan),
     )
+
+
+def counts_look_ahead(plan: Plan) -> bool:
+    """Return whether the accounting of a plan's price counts a look-ahead panel behind every panel."""
+    return bool((plan.price.get("accounting") or {}).get("look_ahead"))
 
 
 def plan_wiring(plan: Plan) -> Wiring:

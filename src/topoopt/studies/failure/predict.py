@@ -154,6 +154,7 @@ def predict(
     *,
     simulator: str = "analytic",
     without_ways: Sequence[str] = (),
+    look_ahead: bool = False,
     on_progress: Progress = silent,
 ) -> Prediction:
     """Simulate a plan before a failure, right after it, and repaired in every way that is possible.
@@ -164,6 +165,8 @@ def predict(
         Name of the simulator for all of them.
     without_ways : sequence of str
         Kinds of repair to leave out, such as those for which there is no hardware.
+    look_ahead : bool
+        See :func:`topoopt.studies.failure.fault.situation`.
 
     Raises
     ------
@@ -172,7 +175,7 @@ def predict(
     Infeasible
         If nothing helps.
     """
-    state = situation(plan, failure)
+    state = situation(plan, failure, look_ahead)
     on_progress("simulating: before", 0, len(WAYS) + 1)
     before = simulated(plan.job, plan.strategy, plan.fabric, simulator)
     rows = []

@@ -12,6 +12,7 @@ from topoopt.finder.rewiring import End, Patch, Wiring, rewire
 from topoopt.jobs import Job, job_on, job_traffic
 from topoopt.plans import Plan
 from topoopt.routing import Fabric
+from topoopt.schema.words import as_flag
 from topoopt.search import starting_strategy
 from topoopt.studies.failure.fault import (
     DetouredRoutes,
@@ -142,6 +143,9 @@ def wire_anew(situation: Situation) -> Repair:
 
 def flip_to_look_ahead(situation: Situation) -> Repair:
     """Patch the links of a dead panel on its look-ahead panel, and flip the 1×2 switches."""
+    if not situation.look_ahead:
+        flag = as_flag("look_ahead")
+        raise Infeasible(f"the plan's price counts no look-ahead panel; {flag} says that there is one")
     plan = situation.plan
     return Repair(plan.job, plan.strategy, plan.fabric, situation.wiring, (), situation.broken)
 

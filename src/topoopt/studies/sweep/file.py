@@ -28,13 +28,8 @@ CLUSTER: Final = {
     **{
         name: name
         for name in (
-            "servers",
-            "degree",
-            "accelerators_per_server",
-            "accelerator",
-            "intra_server_bandwidth_bps",
-            "link_latency_s",
-            "links",
+            *("servers", "degree", "accelerators_per_server", "accelerator"),
+            *("intra_server_bandwidth_bps", "link_latency_s", "links"),
         )
     },
 }

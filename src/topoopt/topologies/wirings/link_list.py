@@ -33,15 +33,7 @@ from topoopt.topologies.wirings.foreign_graph import (
 SYNTAX = "list of links"
 _FROM = ("source", "src", "from", "source_server", "server_a", "node_a", "from_server", "host_a", "a_server")
 _TO = (
-    "target",
-    "dst",
-    "destination",
-    "to",
-    "target_server",
-    "server_b",
-    "node_b",
-    "to_server",
-    "host_b",
+    *("target", "dst", "destination", "to", "target_server", "server_b", "node_b", "to_server", "host_b"),
     "b_server",
 )
 _TWO = 2

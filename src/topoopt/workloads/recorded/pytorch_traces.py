@@ -57,11 +57,7 @@ _ATTRIBUTES = {
 _OWN_RANK = frozenset(
     {
         *(
-            "allreduce",
-            "all_reduce",
-            "all_gather",
-            "_allgather_base",
-            "reduce_scatter",
+            *("allreduce", "all_reduce", "all_gather", "_allgather_base", "reduce_scatter"),
             "_reduce_scatter_base",
         ),
         *("all_to_all", "all_to_allv", "barrier", "wait", "init"),

@@ -23,14 +23,8 @@ NEEDED = ("layers", "hidden", "heads")
 VOCABULARY, SEQUENCE = 51200, 2048
 """Those of Megatron-LM's published GPT models (Narayanan et al. SC 2021)."""
 _AMOUNTS = (
-    "experts",
-    "shared_ffn",
-    "capacity_factor",
-    "mtp_layers",
-    "route_groups",
-    "groups_per_token",
-    "window",
-    "window_layers",
+    *("experts", "shared_ffn", "capacity_factor", "mtp_layers", "route_groups", "groups_per_token"),
+    *("window", "window_layers"),
 )
 _OF_EXPERTS = {
     "experts": "count",
