@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from math import inf
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.errors import TopoOptError
 from topoopt.base.units import finite_or_none
 from topoopt.catalog import (
@@ -195,9 +195,7 @@ class CostComparison:
         if tree is None:
             return None
         return {
-            "server_bandwidth_bps": tree.server_bandwidth_bps,
-            "interfaces": tree.interfaces,
-            "interface_bandwidth_bps": tree.interface_bandwidth_bps,
+            **fields_of(tree, "server_bandwidth_bps", "interfaces", "interface_bandwidth_bps"),
             "cost_usd": tree.cost_per_server_usd * cluster.servers,
             "ratio": cluster.server_bandwidth_bps / tree.server_bandwidth_bps,
             "note": tree.note,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import NETWORKS, OWN, ClusterSpec, Table, compare
 from topoopt.pricing.bill import Bill, bill_of_materials
@@ -99,19 +100,14 @@ class Offer:
         bill, owned = self.bill, self.ownership
         low_usd, high_usd = price_range_usd(bill)
         return {
-            "fabric": bill.fabric,
-            "cost_usd": bill.cost_usd,
-            "cost_per_server_usd": bill.cost_per_server_usd,
+            **fields_of(bill, "fabric", "cost_usd", "cost_per_server_usd"),
             "cost_low_usd": low_usd,
             "cost_high_usd": high_usd,
             "over_topoopt": None if own is None else over(bill.cost_usd, own.cost_usd),
             "cheaper_share": None if own is None or own == bill else cheaper_share(bill, own),
             "known_usd": bill.known_usd,
             "price_missing": list(bill.price_missing),
-            "spare_ports": bill.spare_ports,
-            "fiber_length_m": bill.fiber_length_m,
-            "power_w": bill.power_w,
-            "known_power_w": bill.known_power_w,
+            **fields_of(bill, "spare_ports", "fiber_length_m", "power_w", "known_power_w"),
             "power_missing": list(bill.power_missing),
             "accounting": bill.accounting.name,
             "bill": [asdict(line) for line in bill.lines],

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from topoopt.base.answers import rows_to_frame, shows_itself
+from topoopt.base.answers import fields_of, rows_to_frame, shows_itself
 from topoopt.base.units import interval_s
 from topoopt.catalog import Skipped, find_accelerator
 from topoopt.pricing import Ownership
@@ -270,18 +270,13 @@ class RlStep:
             "phases_s": {
                 name.replace(" ", "_").replace("-", "_"): value for name, value in self.phases_s.items()
             },
-            "bound_by": self.bound_by,
-            "tokens_per_s": self.tokens_per_s,
-            "tokens_per_s_per_accelerator": self.tokens_per_s_per_accelerator,
-            "usd_per_step": self.usd_per_step,
+            **fields_of(self, "bound_by", "tokens_per_s", "tokens_per_s_per_accelerator", "usd_per_step"),
             "rollout": {
                 "accelerators": self.rollout_accelerators,
                 "replicas": self.rollout.replicas,
                 **asdict(self.rollout.parallelism),
                 "capacity_tokens": self.rollout.capacity_tokens,
-                "largest_batch": played.largest_batch,
-                "most_cached_tokens": played.most_cached_tokens,
-                "preempted": played.preempted,
+                **fields_of(played, "largest_batch", "most_cached_tokens", "preempted"),
                 "decode_steps": played.steps,
                 "tail_share": played.tail_share,
                 "all_answers_s": self.rollout.time_s,
@@ -291,9 +286,7 @@ class RlStep:
             "training": {
                 "accelerators": self.training_accelerators,
                 **{name: getattr(split, name) for name in ("tp", "pp", "dp", "cp", "ep", "etp")},
-                "micro_batch": split.micro_batch,
-                "recompute": split.recompute,
-                "sequence": split.sequence,
+                **fields_of(split, "micro_batch", "recompute", "sequence"),
                 "waiting_bytes_per_server": self.waiting_bytes_per_server,
                 **interval_s("time", self.training.training_s, self.training.interval_share),
                 "parts_s": dict(self.training.parts_s),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from topoopt.base.answers import rows_to_frame, shows_itself
+from topoopt.base.answers import fields_of, rows_to_frame, shows_itself
 from topoopt.base.units import interval_s
 from topoopt.catalog import BYTES_PER_ELEMENT
 from topoopt.jobs import transformer_of
@@ -134,9 +134,7 @@ class TunedWay:
             **{name: getattr(self, name) for name in names},
             **interval_s("step", self.step_s, self.interval_share),
             "memory_bytes": {**self.memory_bytes, "total": self.memory_total_bytes},
-            "hours": self.hours,
-            "usd": self.usd,
-            "network_hardly_matters": self.network_hardly_matters,
+            **fields_of(self, "hours", "usd", "network_hardly_matters"),
             "fabrics": self.fabric_rows,
         }
 

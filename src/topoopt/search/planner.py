@@ -12,7 +12,7 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from topoopt.base.answers import Progress, Provenance, silent
+from topoopt.base.answers import Progress, Provenance, fields_of, silent
 from topoopt.base.errors import TopoOptError
 from topoopt.base.workers import in_threads
 from topoopt.catalog import NETWORKS, OWN, Sizing, Table, compare, compared_by, sizings_of
@@ -311,11 +311,7 @@ def priced(job: Job, prices: Pricing) -> dict[str, Any]:
         return {"cost_usd": None, "note": str(error)}
     missing = f"no price of {', '.join(bill.price_missing)}" if bill.price_missing else ""
     return {
-        "cost_usd": bill.cost_usd,
-        "cost_per_server_usd": bill.cost_per_server_usd,
-        "power_w": bill.power_w,
-        "cost_parts_usd": bill.cost_parts_usd,
-        "prices": bill.prices,
+        **fields_of(bill, "cost_usd", "cost_per_server_usd", "power_w", "cost_parts_usd", "prices"),
         "accounting": asdict(bill.accounting),
         "link_technology": prices.options.link_technology,
         "fiber_length_m": bill.fiber_length_m,

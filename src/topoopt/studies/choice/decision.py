@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.plans import dominators, front
@@ -72,9 +73,7 @@ class Evaluated:
         low_usd, high_usd = (None, None) if money is None else price_range_usd(money.network)
         return {
             "network": network.name,
-            "fabric": network.fabric,
-            "degree": network.degree,
-            "bandwidth_bps": network.bandwidth_bps,
+            **fields_of(network, "fabric", "degree", "bandwidth_bps"),
             "link_technology": network.links,
             "status": self.status,
             "reason": self.reason,

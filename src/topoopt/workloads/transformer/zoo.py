@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from typing import Any
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import packaged_rows
 from topoopt.workloads.transformer.config import left_out_of_config, read_config
@@ -240,9 +241,7 @@ class ListedTransformer:
             "parameters": self.parameters.total,
             "active_parameters": self.parameters.active,
             "parameters_by_cause": self.parameters.by_cause,
-            "forward_flops_per_token": self.forward_flops_per_token,
-            "published": self.published,
-            "source": self.source,
+            **fields_of(self, "forward_flops_per_token", "published", "source"),
         }
 
 
