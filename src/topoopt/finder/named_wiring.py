@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.errors import InvalidInput, check_known, shown
 from topoopt.catalog import ClusterSpec
 from topoopt.finder.select_permutations import select_permutations
@@ -76,8 +76,7 @@ class RingNetwork:
         return {
             **{name: getattr(self, name) for name in ("servers", "degree", "links", "rule")},
             "strides": list(self.strides),
-            "diameter": self.table.diameter,
-            "average_hops": self.table.average_hops,
+            **fields_of(self.table, "diameter", "average_hops"),
             "moore_average_hops": self.moore_average_hops,
             "hop_histogram": {str(hops): pairs for hops, pairs in self.hop_histogram.items()},
             "coins": {str(distance): list(steps) for distance, steps in self.coins()},

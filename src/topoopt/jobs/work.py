@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.limits import whole
 from topoopt.catalog import BYTES_PER_ELEMENT, ClusterSpec, find_accelerator, roofline_efficiency
@@ -214,8 +215,7 @@ class PublishedLayout:
             **fields,
             "configuration": dict(self.configuration),
             "faster_with": dict(self.faster_with),
-            "name": self.name,
-            "over_best": self.over_best,
+            **fields_of(self, "name", "over_best"),
         }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import MOST
@@ -263,8 +263,7 @@ class CollectiveTimes:
         """Return the answer as plain values."""
         return {
             "collectives": self.what,
-            "assumed": self.assumed,
-            "asked_bytes": self.asked_bytes,
+            **fields_of(self, "assumed", "asked_bytes"),
             "rows": [one.to_json() for one in self.rows],
             "errors": {name: asdict(error) for name, error in self.errors.items()},
             "not_scored": [one.to_json() for one in self.not_scored],

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
 from topoopt.measurements.run_table import NotScored
 from topoopt.transformers import Bounds, rounded
@@ -195,13 +195,7 @@ class CalibrationFit(Generic[CalibrationT]):
     not_scored: tuple[NotScored, ...]
 
     def to_frame(self) -> Frame:
-        """Return the errors as a pandas table, a row for each group and kind of error.
-
-        Raises
-        ------
-        InvalidInput
-            If pandas is not installed.
-        """
+        """Return the errors as a pandas table, a row for each group and kind of error."""
         return frame(
             {"dataset": name, "errors": kind, **error.to_json()}
             for kind, errors in self.errors.items()
@@ -211,8 +205,7 @@ class CalibrationFit(Generic[CalibrationT]):
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""
         return {
-            "runs_file": self.runs_file,
-            "runs": self.runs,
+            **fields_of(self, "runs_file", "runs"),
             **self.about,
             **{kind: errors_json(errors) for kind, errors in self.errors.items()},
             "not_scored": [row.to_json() for row in self.not_scored],

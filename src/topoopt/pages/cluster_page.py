@@ -5,6 +5,7 @@ from statistics import fmean
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.units import format_bandwidth, format_time
 from topoopt.clusters import ClusterResult, FabricRun, JobRecord
 from topoopt.pages.chart import Bar, BarChart, Limit, LineChart, Series, TimelineChart
@@ -131,8 +132,7 @@ def _key_numbers(result: ClusterResult) -> dict[str, float | None]:
         "completion_time_mean_s": own.completion_time_s.mean,
         "queueing_mean_s": own.queueing_s.mean,
         "queueing_max_s": own.queueing_s.max,
-        "utilization": own.utilization,
-        "moves": own.moves,
+        **fields_of(own, "utilization", "moves"),
     }
 
 

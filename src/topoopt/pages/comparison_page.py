@@ -1,5 +1,6 @@
 """Fabrics beside each other: time and price in tables and charts, and the page of a comparison."""
 
+from topoopt.base.answers import fields_of
 from topoopt.base.units import format_bandwidth, format_time, interval_words
 from topoopt.pages.chart import BarChart
 from topoopt.pages.cost_tables import owned_rows, ownership_sections, ownership_tiles
@@ -53,8 +54,7 @@ def comparison_page(comparison: Comparison) -> Page:
     made = comparison.provenance
     entries = {
         "simulator": ", ".join(comparison.simulators),
-        "collective": comparison.collective,
-        "prices": comparison.prices,
+        **fields_of(comparison, "collective", "prices"),
         "seed": str(comparison.seed),
     }
     if made is not None:

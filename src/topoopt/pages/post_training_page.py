@@ -4,6 +4,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
+from topoopt.base.answers import fields_of
 from topoopt.base.units import format_bandwidth, format_bytes, format_memory, format_time, interval_words
 from topoopt.catalog import find_accelerator
 from topoopt.pages.chart import Bar, BarChart, LineChart, Series, TimelineChart
@@ -67,8 +68,7 @@ def rl_page(step: RlStep) -> Page:
             *cluster_sections(step.cluster, step.ownership),
         ),
         key_numbers={
-            "step_s": step.step_s,
-            "tokens_per_s_per_accelerator": step.tokens_per_s_per_accelerator,
+            **fields_of(step, "step_s", "tokens_per_s_per_accelerator"),
         },
     )
 

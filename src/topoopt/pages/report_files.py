@@ -20,7 +20,7 @@ from posixpath import dirname, join, normpath
 from string import Template
 from typing import Any, Final
 
-from topoopt.base.answers import Progress, __version__, shows_itself, silent
+from topoopt.base.answers import Progress, __version__, fields_of, shows_itself, silent
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import format_bytes
 from topoopt.pages.chart import BarChart, Chart, CircleChart, HeatmapChart, StagesChart, TimelineChart
@@ -64,8 +64,7 @@ class WrittenReport:
             "warnings": list(page.warnings),
             "sections": [section.title for section in page.sections],
             "charts": [{"name": chart.name, "title": chart.title} for chart in page.charts],
-            "out": self.out,
-            "size_bytes": self.size_bytes,
+            **fields_of(self, "out", "size_bytes"),
             "figures": list(self.figures),
         }
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.pages.chart import (
     Bar,
     BarChart,
@@ -72,8 +73,7 @@ def figure(chart: Chart) -> dict[str, Any]:
                 "height": (lying if len(words) * chart.beside > 1 else 112 + 16 * bool(chart.limits))
                 if chart.horizontal
                 else _HEIGHT,
-                "horizontal": chart.horizontal,
-                "stacked": chart.stacked,
+                **fields_of(chart, "horizontal", "stacked"),
                 "label": chart.x_label,
                 "words": words,
                 "value": _axis(bar_axis(chart)),
@@ -102,11 +102,9 @@ def _line(one: Series, look: Style) -> dict[str, Any]:
     return {
         "name": one.name,
         **_look(look, hollow=one.published),
-        "dash": look.dash,
-        "mark": look.mark,
+        **fields_of(look, "dash", "mark"),
         "marked": not one.joined or (one.marked and few),
-        "joined": one.joined,
-        "stepped": one.stepped,
+        **fields_of(one, "joined", "stepped"),
         "x": [x if isinstance(x, str) else _number(x) for x in one.x],
         "y": [_number(y) for y in one.y],
         **labels,
@@ -133,8 +131,7 @@ def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
     return {
         "kind": "heatmap",
         "height": 430,
-        "x_label": chart.x_label,
-        "y_label": chart.y_label,
+        **fields_of(chart, "x_label", "y_label"),
         "value": {"label": words, "unit": unit, "scale": scale},
         "log": chart.value_log and bool(present) and min(present) < max(present),
         "levels": levels,
@@ -179,8 +176,7 @@ def _network(chart: CircleChart) -> dict[str, Any]:
     unrolled = chart.servers >= UNROLLED_FROM
     return {
         "kind": "unrolled" if unrolled else "circle",
-        "servers": chart.servers,
-        "nodes": chart.nodes,
+        **fields_of(chart, "servers", "nodes"),
         **({"walks": _walks(chart)} if unrolled else {"places": _places(chart)}),
         "rings": [{"name": name, "color": color, "cables": pairs} for name, color, pairs in lines],
         "links": [[src, dst, ports, round(size)] for src, dst, ports, size in chart.links],

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from topoopt.base.answers import fields_of
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.pages.tables import counted, facts, joined, number, table, text
@@ -58,8 +59,7 @@ def simulation_page(run: Simulation) -> Page:
         sections=(Section("simulation", "Simulation", "", tuple(blocks)),),
         key_numbers={
             "iteration_time_s": run.iteration_time_s,
-            "exposed_communication_s": run.result.exposed_communication_s,
-            "bandwidth_tax": run.result.bandwidth_tax,
+            **fields_of(run.result, "exposed_communication_s", "bandwidth_tax"),
         },
         remark=f"{_how(run)}, {cold}",
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.catalog import ClusterSpec
@@ -188,8 +189,7 @@ def laid_traffic_page(laid: LaidTraffic) -> Page:
         ),
         key_numbers={
             "link_bytes_max": busiest,
-            "mp_bytes": demand.mp_bytes,
-            "allreduce_bytes": demand.allreduce_bytes,
+            **fields_of(demand, "mp_bytes", "allreduce_bytes"),
         },
         remark=f"on {demand.servers} servers: what one iteration moves",
     )

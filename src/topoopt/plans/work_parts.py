@@ -57,8 +57,7 @@ def operators_to_mapping(plan: Plan) -> dict[str, Any]:
             {
                 "operator": work.graph.operators[index].name,
                 **asdict(split),
-                "forward_s": time.forward_s,
-                "backward_s": time.backward_s,
+                **fields_of(time, "forward_s", "backward_s"),
                 "time_source": time.source,
             }
         )

@@ -68,8 +68,7 @@ class TechnologyRow:
             "technology": part.name,
             "suits": self.suits,
             "fits": self.choice.fits,
-            "ports": part.ports,
-            "reconfiguration_s": part.reconfiguration_s,
+            **fields_of(part, "ports", "reconfiguration_s"),
             "insertion_loss_db": None if part.insertion_loss_db is None else list(part.insertion_loss_db),
             "margin_db": self.margin_db,
             "duty": self.choice.duty,
@@ -165,8 +164,7 @@ class CostComparison:
         """Return everything as one mapping; what is infinite is None."""
         cluster, purchase, options = self.network.cluster, self.purchase, self.purchase.options
         document = {
-            "servers": cluster.servers,
-            "degree": cluster.degree,
+            **fields_of(cluster, "servers", "degree"),
             "bandwidth_bps": cluster.link_bandwidth_bps,
             "links": cluster.links,
             "prices": purchase.prices.name,

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Flags, Floats, Ints
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.units import format_bandwidth
@@ -174,8 +175,7 @@ class Plane:
             "interfaces": self.interfaces,
             "trees": self.count,
             "tree": {**asdict(tree), "switches": tree.switches, "spare_ports": tree.spare_ports},
-            "switches": self.switches,
-            "spare_ports": self.spare_ports,
+            **fields_of(self, "switches", "spare_ports"),
         }
 
 

@@ -295,8 +295,7 @@ class FineTuning:
         names = ("model", "accelerator", "accelerators", "servers", "sequences", "sequence", "tokens", "rank")
         return {
             **{name: getattr(self, name) for name in names},
-            "adapters": self.adapters,
-            "steps": self.steps,
+            **fields_of(self, "adapters", "steps"),
             "full_over_adapter_gradients": self.full_over_adapters,
             "ways": [way.to_json() for way in self.ways],
         }

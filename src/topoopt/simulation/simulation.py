@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric, RegionalReconfiguration
@@ -151,8 +151,7 @@ class Simulation:
             "tasks": len(result.graph),
             "flows": result.packet.connections if result.packet else len(flow_table(result, self.fabric)),
             **self._counts(),
-            "cpu_s": self.cpu_s,
-            "peak_memory_bytes": self.peak_memory_bytes,
+            **fields_of(self, "cpu_s", "peak_memory_bytes"),
             "demanded_bytes": result.demanded_bytes / iterations,
             "flow_completion": self.completion_times(),
             "hop_bytes": {str(hop): float(result.hop_bytes[hop]) / iterations for hop in hops},

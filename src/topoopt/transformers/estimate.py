@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import shows_itself
+from topoopt.base.answers import fields_of, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.base.units import interval_s
 from topoopt.catalog import find_accelerator
@@ -223,8 +223,7 @@ class Estimate:
             ),
             "communication": self.communication,
             "memory_capacity_bytes": self.memory.capacity_bytes,
-            "missing_bytes": self.missing_bytes,
-            "largest_cause": self.largest_cause,
+            **fields_of(self, "missing_bytes", "largest_cause"),
             "remedy": None if self.remedy is None else asdict(self.remedy),
             **{name: getattr(self, name) for name in ANSWERS},
             "ownership": None if self.ownership is None else asdict(self.ownership),

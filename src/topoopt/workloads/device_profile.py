@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from topoopt.base.answers import __version__
+from topoopt.base.answers import __version__, fields_of
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import Amount, Count, EveryKey, Name, OneOf, Strict, noun_from, read_json, validated
 from topoopt.workloads.operator_graph import Operator
@@ -296,8 +296,7 @@ def _operator(op: MeasuredOperatorModel) -> MeasuredOperator:
 
 def _operator_mapping(op: MeasuredOperator) -> dict[str, Any]:
     return {
-        "name": op.name,
-        "count": op.count,
+        **fields_of(op, "name", "count"),
         **asdict(op.signature),
         "shape": op.shape,
         "measurements": [{**asdict(size), **asdict(op.times[size])} for size in sorted(op.times)],

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import finite
@@ -103,18 +103,15 @@ class Interleaving:
         """Return the document of ``topoopt interleave --json``; lists are in the order of the jobs."""
         told = self.advice
         return {
-            "score": self.score,
-            "unrotated_score": self.unrotated_score,
+            **fields_of(self, "score", "unrotated_score"),
             "rotations_deg": list(self.rotations_deg),
             "time_shifts_s": list(self.time_shifts_s),
             "demand": self.demand.tolist(),
             "unrotated_demand": self.unrotated_demand.tolist(),
             "jobs": self.rows(),
-            "capacity_bps": self.capacity_bps,
-            "period_s": self.period_s,
+            **fields_of(self, "capacity_bps", "period_s"),
             "quantum_s": self.circle.quantum_s,
-            "angles": self.angles,
-            "solver": self.solver,
+            **fields_of(self, "angles", "solver"),
             "warnings": list(told.warnings),
             "nearest": [each.to_json() for each in told.nearest],
         }
@@ -124,12 +121,10 @@ class Interleaving:
         leeway_s = self.leeway_s
         return [
             {
-                "job": profile.job,
-                "iteration_time_s": profile.iteration_time_s,
+                **fields_of(profile, "job", "iteration_time_s"),
                 "rounded_iteration_time_s": self.circle.iteration_times_s[number],
                 "copies": self.circle.copies[number],
-                "duty": profile.duty,
-                "peak_bps": profile.peak_bps,
+                **fields_of(profile, "duty", "peak_bps"),
                 "rotation_deg": self.rotations_deg[number],
                 "time_shift_s": self.time_shifts_s[number],
                 "leeway_s": leeway_s[number],

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.errors import InvalidInput, unknown_name
 from topoopt.collectives.frontier.schedules import BEST, SCHEDULES, Routed, Way
 from topoopt.collectives.frontier.wiring import Wiring
@@ -197,21 +197,17 @@ class CollectiveAnswer:
             "bytes": self.size_bytes,
             "alpha_s": self.alpha_s,
             "wiring": {
-                "name": self.wiring.name,
-                "servers": self.wiring.servers,
+                **fields_of(self.wiring, "name", "servers"),
                 "degree": self.wiring.ports,
-                "links": self.wiring.links,
-                "idle_ports": self.wiring.idle_ports,
+                **fields_of(self.wiring, "links", "idle_ports"),
                 "bandwidth_bps": self.wiring.port_bps,
                 "server_bandwidth_bps": self.server_bps,
-                "diameter": self.hops.diameter,
-                "average_hops": self.hops.average_hops,
+                **fields_of(self.hops, "diameter", "average_hops"),
             },
             **{name: getattr(self.chosen, name) for name in ("schedule", "detail", "steps", "volume")},
             "time_s": self.time_s(self.chosen),
             "bound": {
-                "steps": self.bound.steps,
-                "volume": self.bound.volume,
+                **fields_of(self.bound, "steps", "volume"),
                 "time_s": self.time_s(self.bound),
                 "why": self.bound.why,
             },

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Unpack
 
-from topoopt.base.answers import Progress, digest, silent
+from topoopt.base.answers import Progress, digest, fields_of, silent
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import parse_bandwidth, parse_time
 from topoopt.base.workers import start_compiling_ahead
@@ -173,8 +173,7 @@ def _reference_machine(words: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "degree": machine.degree,
         "bandwidth": machine.link_bandwidth_bps,
-        "accelerators_per_server": machine.accelerators_per_server,
-        "accelerator": machine.accelerator,
+        **fields_of(machine, "accelerators_per_server", "accelerator"),
     }
 
 

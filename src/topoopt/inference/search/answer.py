@@ -209,13 +209,7 @@ class ServingAnswer:
         }
 
     def to_frame(self) -> Frame:
-        """Return a row for each fabric, or of a single server for each deployment, as a pandas table.
-
-        Raises
-        ------
-        InvalidInput
-            If pandas is not installed.
-        """
+        """Return a row for each fabric, or of a single server for each deployment, as a pandas table."""
         rows = map(self.fabric_row, self.fabrics) if self.fabrics else map(self.row, self.deployments)
         return frame({**row, "deployment": words_of(row["deployment"])} for row in rows)
 
@@ -285,14 +279,12 @@ def fabric_row(row: ServedFabric, rate_per_s: float) -> dict[str, Any]:
         "deployments_tried": row.tried,
         "closed_form": {
             "requests_per_s": on.load.requests_per_s,
-            "largest_rate_per_s": on.largest_rate_per_s,
-            "binds": on.binds,
+            **fields_of(on, "largest_rate_per_s", "binds"),
             "ttft_s": finite_or_none(one.ttft_s),
             "ttft_p90_s": finite_or_none(one.ttft_late_s),
             "tpot_s": finite_or_none(one.tpot_s),
             "prompt_wait_s": finite_or_none(one.prompt_wait_s),
-            "prompt_s": one.prompt_s,
-            "kv_s": one.kv_s,
+            **fields_of(one, "prompt_s", "kv_s"),
             "place_wait_s": finite_or_none(one.place_wait_s),
             **fields_of(one, "batch", "prefill_busy", "decode_busy"),
         },

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats, Ints
 from topoopt.measurements.run_table import text
 from topoopt.measurements.training.run import Run
@@ -45,8 +46,7 @@ class PairErrors:
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {
-            "pairs": self.pairs,
-            "right_sign": self.right_sign,
+            **fields_of(self, "pairs", "right_sign"),
             "within_factor_two": self.within_two,
             "mean_measured_change_percent": self.measured_percent,
             "mean_predicted_change_percent": self.predicted_percent,

@@ -69,8 +69,7 @@ class Move:
     def to_json(self) -> dict[str, Any]:
         """Return the move by its names; ports that it does not have are None."""
         return {
-            "step": self.step,
-            "action": self.action,
+            **fields_of(self, "step", "action"),
             "panel": self.cable.panel,
             "panel_kind": self.kind,
             "cable": self.cable.id,
@@ -240,8 +239,7 @@ class RewiringAnswer:
         """Return the document of ``topoopt rewire --json``."""
         moves, order, wiring = self.rewiring, self.order, self.rewiring.old
         return {
-            "old": self.old,
-            "new": self.new,
+            **fields_of(self, "old", "new"),
             "servers": len(moves.servers),
             **fields_of(wiring, "degree", "links", "panels", "interfaces_per_panel"),
             "fibers_before": len(wiring.patches),

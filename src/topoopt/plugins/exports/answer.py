@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from topoopt.base.answers import Frame, Progress, frame, shows_itself
+from topoopt.base.answers import Frame, Progress, fields_of, frame, shows_itself
 from topoopt.base.errors import Infeasible, InvalidInput, NoRoute, check_known
 from topoopt.plugins.exports.deployment import Contents, Deployment, ExportFormat
 from topoopt.plugins.exports.documentation import forwarding_facts
@@ -64,8 +64,7 @@ class ExportAnswer:
         """Return the document of ``topoopt export --json``."""
         deployment = self.deployment
         return {
-            "plan": self.plan,
-            "out": self.out,
+            **fields_of(self, "plan", "out"),
             "servers": deployment.plan.fabric.topology.servers,
             "links": deployment.wiring.links,
             "circuits": len(deployment.wiring.patches),

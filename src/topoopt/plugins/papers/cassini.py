@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Progress
+from topoopt.base.answers import Progress, fields_of
 from topoopt.base.arrays import Floats
 from topoopt.catalog import ClusterSpec
 from topoopt.clusters import (
@@ -274,8 +274,7 @@ def _job_columns(link: OneLink, index: int) -> Row:
     return {
         "dedicated_time_s": profile.iteration_time_s,
         "duty": profile.duty,
-        "score": link.interleaving.score,
-        "unrotated_score": link.interleaving.unrotated_score,
+        **fields_of(link.interleaving, "score", "unrotated_score"),
         "time_shift_s": link.interleaving.time_shifts_s[index],
         **{f"{way}_iteration_time_s": float(link.times_s[way][index]) for way in ways},
         **{f"{way}_communication_time_s": float(link.communications_s[way][index]) for way in ways},

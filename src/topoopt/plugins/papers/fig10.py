@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil
 from statistics import mean
 
-from topoopt.base.answers import Progress
+from topoopt.base.answers import Progress, fields_of
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import NETWORKS, PUBLISHED_IDEAL_OVER_TOPOOPT, OpticalSwitch, optical_switches
 from topoopt.pages import Series
@@ -108,8 +108,7 @@ def _cost_row(fabric: str, bill: Bill, degree: int, bandwidth_bps: float) -> Row
         "interfaces": bill.degree,
         "interface_bandwidth_bps": bill.bandwidth_bps,
         "accounting": bill.accounting.words,
-        "cost_usd": bill.cost_usd,
-        "cost_per_server_usd": bill.cost_per_server_usd,
+        **fields_of(bill, "cost_usd", "cost_per_server_usd"),
     }
 
 
@@ -143,8 +142,7 @@ def _accounting_row(row: CostRatios) -> Row:
     return {
         "what": "ratios",
         "accounting": row.accounting.words,
-        "ocs_over_panel": row.ocs_over_panel,
-        "ideal_over_topoopt": row.ideal_over_topoopt,
+        **fields_of(row, "ocs_over_panel", "ideal_over_topoopt"),
     }
 
 
@@ -204,8 +202,7 @@ def _row(switch: OpticalSwitch) -> Row:
     low, high = switch.insertion_loss_db or (None, None)
     return {
         "technology": switch.name,
-        "ports": switch.ports,
-        "reconfiguration_s": switch.reconfiguration_s,
+        **fields_of(switch, "ports", "reconfiguration_s"),
         "insertion_loss_low_db": low,
         "insertion_loss_high_db": high,
         "break_even_s": switch.reconfiguration_s / OVERHEAD,

@@ -122,8 +122,7 @@ def _rows(wiring: Wiring) -> Iterator[Row]:
         yield {
             **fields_of(wiring, "servers", "degree", "links", "rule"),
             "strides": "+".join(map(str, wiring.strides)),
-            "diameter": table.diameter,
-            "average_hops": table.average_hops,
+            **fields_of(table, "diameter", "average_hops"),
             "hops": hops,
             "ordered_pairs": int(count) * wiring.servers,
             "share_within": float(share),

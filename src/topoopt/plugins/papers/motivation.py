@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.answers import Progress
+from topoopt.base.answers import Progress, fields_of
 from topoopt.catalog import DEFAULT_LATENCY_S, ClusterSpec
 from topoopt.finder import FabricRequest, FinderRules, build_fabric, find_topology
 from topoopt.jobs import job_traffic, make_job, traffic_job
@@ -192,8 +192,7 @@ def wiring_rows() -> Iterator[Row]:
             "name": name,
             "servers": SERVERS,
             "iteration_time_s": simulate("flow", graph, fabric, BULK).iteration_time_s,
-            "diameter": hops.diameter,
-            "average_hops": hops.average_hops,
+            **fields_of(hops, "diameter", "average_hops"),
             "allreduce_bandwidth_bps": _allreduce_bandwidth_bps(fabric, traffic.allreduce_bytes),
             "exchange_time_s": simulated(exchange, nothing, fabric, "flow", BULK).iteration_time_s,
         }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Progress
+from topoopt.base.answers import Progress, fields_of
 from topoopt.base.arrays import Floats
 from topoopt.catalog import ClusterSpec
 from topoopt.collectives import QUICKEST
@@ -206,13 +206,11 @@ def wiring_row(name: str, fabric: Fabric, size: Size) -> Row:
     return {
         "what": "wiring",
         "fabric": name,
-        "servers": size.servers,
-        "degree": size.degree,
+        **fields_of(size, "servers", "degree"),
         "average_hops": known.hops.average_hops,
         "moore_average_hops": moore_average_hops(size.servers, size.degree),
         "diameter": known.hops.diameter,
-        "balanced_hops": known.balanced_hops,
-        "broadcast_messages": known.broadcast_messages,
+        **fields_of(known, "balanced_hops", "broadcast_messages"),
     }
 
 
@@ -246,8 +244,7 @@ def exchange_row(name: str, fabric: Fabric, size: Size, batch: int) -> Row:
     return {
         "what": "all-to-all",
         "fabric": name,
-        "servers": size.servers,
-        "degree": size.degree,
+        **fields_of(size, "servers", "degree"),
         "model": "dlrm-alltoall",
         "batch_per_accelerator": batch,
         **times(result),
@@ -357,10 +354,8 @@ def _row(model: str, name: str, size: Size, traffic: Traffic, result: SimResult 
     return {
         "what": "job",
         "fabric": name,
-        "servers": size.servers,
-        "degree": size.degree,
+        **fields_of(size, "servers", "degree"),
         "model": model,
         **times(result),
-        "allreduce_bytes": traffic.allreduce_bytes,
-        "mp_bytes": traffic.mp_bytes,
+        **fields_of(traffic, "allreduce_bytes", "mp_bytes"),
     }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from topoopt.base.answers import Frame, Progress, frame, shows_itself
+from topoopt.base.answers import Frame, Progress, fields_of, frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.base.units import format_bytes
 from topoopt.catalog import BYTES_PER_ELEMENT
@@ -71,13 +71,7 @@ class ProfileRun:
         return self.sizes - self.known - self.measured - self.failed
 
     def to_frame(self) -> Frame:
-        """Return every time as a pandas table, a row for each size of each operator.
-
-        Raises
-        ------
-        InvalidInput
-            If pandas is not installed.
-        """
+        """Return every time as a pandas table, a row for each size of each operator."""
         return frame(
             {"operator": op.name, "kind": op.signature.kind, **asdict(size), **asdict(time)}
             for op in self.profile.operators
@@ -217,8 +211,7 @@ def check_same(known: DeviceProfile, subject: Subject, device: Device) -> None:
             name: str(getattr(device, name)) for name in ("kind", "name", "torch", "precision", "threads")
         }
         return {
-            "model": of.model,
-            "source": of.source,
+            **fields_of(of, "model", "source"),
             "hyper-parameters": str(dict(of.hyperparameters)),
             **words,
         }

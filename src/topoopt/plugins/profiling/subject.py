@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.answers import rows_to_frame, shows_itself
+from topoopt.base.answers import fields_of, rows_to_frame, shows_itself
 from topoopt.base.errors import InvalidInput, unknown_name
 from topoopt.jobs import Job, operators_of
 from topoopt.plugins.profiling.shapes import (
@@ -100,8 +100,7 @@ class Subject:
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain values."""
         return {
-            "model": self.model,
-            "sizes": self.sizes,
+            **fields_of(self, "model", "sizes"),
             "operators": self.rows(),
             "left_out": dict(self.left_out),
         }

@@ -54,8 +54,7 @@ class TestbedsAnswer:
         return {
             "done": self.done,
             "testbeds": self._rows(),
-            "checked_pairs": self.checked_pairs,
-            "why": self.why,
+            **fields_of(self, "checked_pairs", "why"),
             "left_alone": dict(self.left_alone),
         }
 

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from topoopt.base.answers import Frame, Progress, frame, shows_itself, silent
+from topoopt.base.answers import Frame, Progress, fields_of, frame, shows_itself, silent
 from topoopt.base.errors import InvalidInput
 from topoopt.jobs import JobRequest
 from topoopt.pricing import (
@@ -68,13 +68,11 @@ class TrainedJob:
         """Return the job as a mapping; dollars are None where a price is not known, or nothing is trained."""
         owned = self.owned
         return {
-            "job": self.job.job,
-            "share": self.job.share,
+            **fields_of(self.job, "job", "share"),
             "servers": self.servers,
             "iteration_time_s": self.iteration.time_s,
             "reference_time_s": self.reference_time_s,
-            "samples": self.iteration.samples,
-            "tokens": self.iteration.tokens,
+            **fields_of(self.iteration, "samples", "tokens"),
             **{name: getattr(owned, name) for name in ("usd_per_hour", "usd_per_sample", "usd_per_token")},
             **{name: getattr(owned, name) for name in ("usd_per_run", "run_hours")},
         }
@@ -191,8 +189,7 @@ class Choice:
             "machines": self.machines,
             "jobs": [job.to_json() for job in self.jobs],
             "settings": self.owner.facts(),
-            "budget_usd": self.limits.budget_usd,
-            "deadline_years": self.limits.deadline_years,
+            **fields_of(self.limits, "budget_usd", "deadline_years"),
             "reference": self.reference.name,
             "choice": self._row(self.decision.point, True),
             "decision": {

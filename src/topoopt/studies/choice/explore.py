@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
-from topoopt.base.answers import Progress, silent
+from topoopt.base.answers import Progress, fields_of, silent
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.plans import dominates, front
 from topoopt.search import is_transformer
@@ -301,8 +301,7 @@ def _sweep(
         "degree": sorted({one.degree for one in networks}),
         "bandwidth": [_text(bps) for bps in sorted({one.bandwidth_bps for one in networks})],
         "fabrics": list(dict.fromkeys(one.fabric for one in networks)),
-        "accelerator": machines.accelerator,
-        "accelerators_per_server": machines.accelerators_per_server,
+        **fields_of(machines, "accelerator", "accelerators_per_server"),
         "intra_server_bandwidth": _text(machines.intra_server_bandwidth_bps),
         **options,
     }

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.plans import Plan
 from topoopt.plans.inventory import Inventory, Move, circuits, moves, named_patch_rows
 from topoopt.studies.failure.availability import ESTIMATES
@@ -69,12 +69,10 @@ class FailureAnswer:
             "plan": self.plan,
             "model": situation.plan.job.name,
             "servers": situation.plan.job.cluster.servers,
-            "links": situation.wiring.links,
-            "panels": situation.wiring.panels,
+            **fields_of(situation.wiring, "links", "panels"),
             "failure": str(self.prediction.failure),
             "broken": named_patch_rows(self.inventory, situation.wiring, situation.broken),
-            "simulator": self.simulator,
-            "optics": self.optics,
+            **fields_of(self, "simulator", "optics"),
             "before": {
                 name: getattr(before, name)
                 for name in ("iteration_time_s", "compute_time_s", "link_bytes_max")
@@ -145,8 +143,7 @@ class AvailabilityAnswer:
         """Return a row for each fabric; needs pandas."""
         return frame(
             {
-                "fabric": row.row.fabric,
-                "server_bandwidth_bps": row.row.server_bandwidth_bps,
+                **fields_of(row.row, "fabric", "server_bandwidth_bps"),
                 **{name: getattr(row.availability, name).mean for name in ESTIMATES},
                 "effective_iteration_time_s": row.effective_iteration_time_s,
             }

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.errors import InvalidInput, unknown_name
 from topoopt.studies.sweep.run import (
     COLUMNS,
@@ -112,8 +112,7 @@ class ResultsAnswer:
     def to_json(self) -> dict[str, Any]:
         """Return the rows with what is in the file."""
         return {
-            "file": self.file,
-            "live": self.live,
+            **fields_of(self, "file", "live"),
             **asdict(self.summary),
             "columns": self.rows.columns,
             "rows": self._records(),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Frame, Progress, frame, shows_itself
+from topoopt.base.answers import Frame, Progress, fields_of, frame, shows_itself
 from topoopt.base.errors import TopoOptError
 from topoopt.search import iteration_bounds, outcome
 from topoopt.studies.verification.subject import Check, Subject, checked, counted
@@ -80,11 +80,9 @@ def _facts(subject: Subject) -> Iterator[_Row]:
     assert plan is not None
     hops, traffic = hop_metrics(subject.topology), plan.traffic()
     facts = {
-        "diameter": hops.diameter,
-        "average_hops": hops.average_hops,
+        **fields_of(hops, "diameter", "average_hops"),
         "hop_histogram": {str(far): int(count) for far, count in enumerate(hops.histogram) if count},
-        "allreduce_bytes": traffic.allreduce_bytes,
-        "mp_bytes": traffic.mp_bytes,
+        **fields_of(traffic, "allreduce_bytes", "mp_bytes"),
         "lower_bound_s": plan.bounds.lower_bound_s,
         "gap": plan.gap,
         "strides": list(plan.strides),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.topologies.broadcast import broadcast_steps
 from topoopt.topologies.direct_wiring import DirectWiring
 from topoopt.topologies.metrics import HopMetrics, moore_average_hops, wiring_hops
@@ -71,12 +71,9 @@ class JudgedWiring:
     def to_json(self) -> dict[str, Any]:
         """Return a row of the frontier."""
         return {
-            "family": self.wiring.family,
-            "group": self.wiring.group,
-            "average_hops": self.hops.average_hops,
-            "diameter": self.hops.diameter,
-            "balanced_hops": self.balanced_hops,
-            "broadcast_messages": self.broadcast_messages,
+            **fields_of(self.wiring, "family", "group"),
+            **fields_of(self.hops, "average_hops", "diameter"),
+            **fields_of(self, "balanced_hops", "broadcast_messages"),
             "idle_interfaces": self.wiring.idle_interfaces,
         }
 
@@ -173,14 +170,11 @@ class WiringAnswer:
         return {
             **{name: getattr(wiring, name) for name in ("servers", "degree", "links", "family")},
             "strides": strides if isinstance(strides, list) else [],
-            "diameter": hops.diameter,
-            "average_hops": hops.average_hops,
+            **fields_of(hops, "diameter", "average_hops"),
             "moore_average_hops": self.moore_average_hops,
-            "balanced_hops": self.chosen.balanced_hops,
-            "broadcast_messages": self.chosen.broadcast_messages,
+            **fields_of(self.chosen, "balanced_hops", "broadcast_messages"),
             "hop_histogram": {str(distance): pairs for distance, pairs in self.hop_histogram.items()},
-            "idle_interfaces": wiring.idle_interfaces,
-            "group": wiring.group,
+            **fields_of(wiring, "idle_interfaces", "group"),
             "names": list(wiring.names),
             "recipe": dict(wiring.recipe),
             "rings": self._rings(),

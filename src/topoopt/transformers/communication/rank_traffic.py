@@ -138,13 +138,7 @@ class RankTraffic:
         return {kind: matrix for kind, matrix in matrices.items() if matrix.any()}
 
     def to_frame(self) -> Frame:
-        """Return what all ranks send, by kind, as a pandas table.
-
-        Raises
-        ------
-        InvalidInput
-            If pandas is not installed.
-        """
+        """Return what all ranks send, by kind, as a pandas table."""
         return frame(asdict(row) for row in self.kinds())
 
     def to_json(self) -> dict[str, Any]:

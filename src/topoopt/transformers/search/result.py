@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.answers import Frame, frame, shows_itself
+from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import PublishedLayout
@@ -164,13 +164,7 @@ class ConfigurationSearch:
         return {} if owned is None else {name: getattr(owned, name) for name in DOLLARS}
 
     def to_frame(self) -> Frame:
-        """Return every configuration that fits as a pandas table, the fastest first.
-
-        Raises
-        ------
-        InvalidInput
-            If pandas is not installed.
-        """
+        """Return every configuration that fits as a pandas table, the fastest first."""
         return frame(self.rows())
 
     def to_json(self) -> dict[str, Any]:
@@ -185,8 +179,7 @@ class ConfigurationSearch:
             "interval_share": calibration_quality(self.calibration).interval_share,
             "fixed": dict(request.fixed),
             "memory_capacity_bytes": self.memory.capacity_bytes,
-            "valid": self.valid,
-            "feasible": self.feasible,
+            **fields_of(self, "valid", "feasible"),
             "too_large": {
                 key.replace(", ", "_").replace(" ", "_"): count for key, count in self.too_large.items()
             },

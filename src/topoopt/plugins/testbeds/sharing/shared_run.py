@@ -157,8 +157,7 @@ class TestbedShare:
             "jobs": [
                 {
                     "job": job.name,
-                    "total_bytes": job.total_bytes,
-                    "compute_time_s": job.compute_time_s,
+                    **fields_of(job, "total_bytes", "compute_time_s"),
                     "dedicated_s": dedicated_s,
                 }
                 for job, dedicated_s in zip(self.jobs, self.dedicated_s, strict=True)

@@ -181,8 +181,7 @@ class FabricRun:
             "compute_time_s": self.prediction.compute_time_s,
             **fields_of(self, "gradient_error", "largest_link_excess", "dropped_packets"),
             "cpu_s": self.iterations.cpu_s,
-            "build_s": self.build_s,
-            "start_s": self.start_s,
+            **fields_of(self, "build_s", "start_s"),
             "cut": None
             if self.cut is None
             else {name: getattr(self.cut, name) for name in CutLink.__slots__},
