@@ -47,6 +47,7 @@ from topoopt.transformers import (
     Calibration,
     ConfigurationTable,
     StepTimes,
+    calibration_quality,
     estimate,
     find_loads,
     in_short,
@@ -130,6 +131,7 @@ class _Known:
     bound_s: float
     bound_words: str
     times: Callable[[tuple[FabricRule, ...]], Mapping[str, ClosedForm]]
+    interval_share: float | None = None
 
 
 @lru_cache(maxsize=512)
@@ -164,6 +166,7 @@ def answer_question(question: Question) -> StudioAnswer:
         tuple(worth.of(_row(rule, times[rule.key]), rule) for rule in rules),
         _sketch(cluster),
         skipped=skipped,
+        interval_share=known.interval_share,
     )
     best = best_fabric(answer)
     answer = replace(answer, best=best.fabric)
@@ -201,6 +204,7 @@ def _transformer(question: Question) -> _Known:
         least_time_s(here),
         "the fastest split if servers reached each other in no time",
         lambda rules: {rule.key: on_fabric(here, rule) for rule in rules},
+        calibration_quality(found.calibration).interval_share,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import Any
 
-from topoopt.base.units import format_bandwidth, format_time
+from topoopt.base.units import format_bandwidth, format_time, interval_s, interval_words
 from topoopt.catalog import NETWORKS, OWN, NetworkRow
 from topoopt.frontends.web.question import Question
 from topoopt.pages import dollars, listed
@@ -93,6 +93,8 @@ class StudioAnswer:
         The fabric of the sentence.
     sentence, reason : str
         Which network, how long, how much; and why.
+    interval_share : float or None
+        Share of its times that 80 % of measured runs are off at most; None where no calibration says it.
     """
 
     question: Question
@@ -113,6 +115,7 @@ class StudioAnswer:
     reason: str = ""
     skipped: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    interval_share: float | None = None
 
     @property
     def front(self) -> tuple[FabricEstimate, ...]:
@@ -132,6 +135,7 @@ class StudioAnswer:
             "fabrics": [
                 {
                     **asdict(row),
+                    **interval_s("iteration_time", row.iteration_time_s, self.interval_share),
                     "label": row.label,
                     "gap": row.iteration_time_s / self.bound_s - 1 if self.bound_s else None,
                     "on_front": row.fabric in shown,
@@ -173,9 +177,11 @@ def sentence(answer: StudioAnswer, best: FabricEstimate) -> str:
     ports_words = f"{ports} ports of {each} a server" if ports > 1 else f"one port of {each} a server"
     if best.fabric == "fat-tree":
         ports_words = f"half the ports, {format_bandwidth(best.server_bandwidth_bps)} a server"
+    share = answer.interval_share
+    within = f" ({interval_words(best.iteration_time_s, share)})" if share else ""
     return (
         f"{name_of(best)} with {ports_words}: {answer.job} on {machines} takes about "
-        f"{format_time(best.iteration_time_s, 3)} an iteration, and the network costs {price}."
+        f"{format_time(best.iteration_time_s, 3)} an iteration{within}, and the network costs {price}."
     )
 
 

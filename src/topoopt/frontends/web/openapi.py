@@ -128,6 +128,7 @@ def _schemas() -> dict[str, Any]:
     question = {"model": {**TEXT, "description": MODEL}, **words}
     fabric = _of_noun(FabricEstimate)
     fabric["properties"] |= {
+        **{f"iteration_time_{end}_s": {"type": ["number", "null"]} for end in ("low", "high")},
         "label": dict(TEXT),
         "gap": {"type": ["number", "null"]},
         "on_front": {"type": "boolean"},
