@@ -38,6 +38,7 @@ from topoopt.inference.published_orderings import published_orderings as publish
 from topoopt.inference.published_orderings import switch_prices_usd as switch_prices_usd
 from topoopt.inference.queueing import ClosedLoop as ClosedLoop
 from topoopt.inference.queueing import closed_loop as closed_loop
+from topoopt.inference.queueing import mixed_prompt_s as mixed_prompt_s
 from topoopt.inference.queueing import prompt_each_s as prompt_each_s
 from topoopt.inference.requests import Objectives as Objectives
 from topoopt.inference.requests import RequestLoad as RequestLoad

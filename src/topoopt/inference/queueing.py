@@ -4,8 +4,10 @@ In a prefill pool all prompts take ``duration_s`` on one accelerator, and arrive
 (DistServe, section 3.1).
 
 By Little's law ``c = X * (TTFT + (o - 1) * TPOT)`` holds exactly for ``c`` clients that ask again as soon as they are
-answered, at a throughput of ``X`` requests per second. The time per token is that of a step with all of them, and of
-the prompts that are read meanwhile: each request sees ``(B - 1) / o`` of them a token.
+answered, at a throughput of ``X`` requests per second. The time per token is that of a step with all of them, and what
+prompts add to steps meanwhile: each request sees ``(B - 1) / o`` of them a token. vLLM, SGLang and TensorRT-LLM read
+prompts in the steps of the requests that decode (chunked prefill, Agrawal et al., Sarathi-Serve, OSDI 2024), which
+read the weights once for both: a prompt adds its arithmetic and its pairs, not a step of its own.
 """
 
 import math
@@ -16,7 +18,7 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.inference.step.constants import Constants, Number
-from topoopt.inference.step.law import decode_step_s, prompt_step_s
+from topoopt.inference.step.law import decode_step_s, prompt_pairs_s, prompt_step_s, token_s
 from topoopt.inference.step.replica import Replica
 
 
@@ -197,7 +199,7 @@ def closed_loop(
     step = decode_step_s(one, law, batch, prompt + answer / 2)
     each = prompt_each_s(one, law, batch, prompt)
     alone = prompt_step_s(one, law, prompt)
-    tpot = step + law.interference * (batch - 1) / answer * each
+    tpot = step + law.interference * (batch - 1) / answer * mixed_prompt_s(one, law, batch, prompt)
     cycle = answer * tpot + alone
     load = np.minimum(batch * each / cycle, 0.95)
     waits = law.wave * (batch - 1) * each + law.queue * load * each / (2 * (1 - load))
@@ -210,3 +212,14 @@ def prompt_each_s(one: Replica, law: Constants, batch: Number, prompt: Number) -
     """Return the seconds of one prompt of several that are read together: one on each copy of attention."""
     beside = np.minimum(one.attention_data, batch)
     return prompt_step_s(one, law, beside * prompt, beside) / beside
+
+
+def mixed_prompt_s(one: Replica, law: Constants, batch: Number, prompt: Number) -> Floats:
+    """Return the seconds by which one prompt makes the steps longer in which so many requests decode.
+
+    Tokens of the prompt are read with those of the requests; what an engine takes by itself where it reads a prompt
+    (``prompt_step_s``, ``prompt_layer_s``) is in the first token's time only.
+    """
+    beside = np.minimum(one.attention_data, batch)
+    alone, mixed = (token_s(one, law, tokens, decoding=False) for tokens in (batch, batch + beside * prompt))
+    return (mixed - alone + prompt_pairs_s(one, law, prompt)) / beside

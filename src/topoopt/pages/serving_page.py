@@ -45,7 +45,7 @@ def serving_page(answer: ServingAnswer) -> Page:
                 "simulated",
             ),
             *_gains(answer),
-            Section("times", _times_title(answer), "", (times,), "seconds from mean to p99"),
+            Section("times", _times_title(answer), "", (times, _within(answer)), "seconds from mean to p99"),
             Section(
                 "distributions",
                 "How long requests wait",
@@ -92,6 +92,22 @@ def _headline(answer: ServingAnswer) -> str:
         f"{format_time(goals.ttft_s)} to the first token and {format_time(goals.tpot_s)} for each other{price}. "
         f"Then {best.binding.what} binds: {best.binding.words}.{network}"
     )
+
+
+def _within(answer: ServingAnswer) -> Notes:
+    """Return the intervals that hold 80 % of measured runs."""
+    row, band = answer.row(answer.best), answer.band(answer.best, "tpot")
+    ends = (
+        f"{what} {show(low)} to {show(high)}"
+        for what, show, low, high in (
+            ("median first token", format_time, row["ttft_p50_low_s"], row["ttft_p50_high_s"]),
+            ("each other token", format_time, row["tpot_p50_low_s"], row["tpot_p50_high_s"]),
+            ("largest stable rate", "{:.3g}/s".format, row["stable_low_per_s"], row["stable_high_per_s"]),
+        )
+        if low is not None
+    )
+    unseen = "stack was not fitted" if band.left_out == "stack" else "model was not fitted"
+    return Notes((f"80% of measured runs whose {unseen} are within: {', '.join(ends)}",))
 
 
 def _times_title(answer: ServingAnswer) -> str:
@@ -159,6 +175,8 @@ def _entries(answer: ServingAnswer) -> Entries:
     rate = "" if demand.rate_per_s is None else f"{demand.rate_per_s:g}/s: "
     machine, network = question.machine, question.network
     settings = machine.settings
+    memory = {name: format_memory(size) for name, size in answer.memory(answer.best).items()}
+    usable = format_memory(find_accelerator(machine.accelerator).usable_memory_bytes)
     return {
         "requests": f"{rate}{demand.words}; prompts of {demand.prompt:,.0f} tokens and answers of {demand.answer:,.0f}",
         "objectives": f"first token {format_time(goals.ttft_s)}, each other {format_time(goals.tpot_s)}, for "
@@ -168,8 +186,9 @@ def _entries(answer: ServingAnswer) -> Entries:
         "router": question.router
         or "least-loaded" + ", network-aware where pairs are chosen with the wiring" * bool(network),
         "memory": f"a replica of the best deployment holds keys and values of "
-        f"{answer.best.candidate.decode.cache_tokens:,} tokens; memory share {settings.share:g} of "
-        f"{format_memory(find_accelerator(machine.accelerator).usable_memory_bytes)} per accelerator",
+        f"{answer.best.candidate.decode.cache_tokens:,} tokens; per accelerator {memory['weights']} of weights, "
+        f"{memory['kv']} of keys and values, {memory['reserve']} for activations, the engine and what memory share "
+        f"{settings.share:g} leaves free, of {usable}",
         "engine": f"{settings.engine}; weights {settings.weight_precision}, keys and values {settings.kv_precision}",
         "network": ""
         if network is None
@@ -187,7 +206,7 @@ def _deployments(answer: ServingAnswer) -> Table:
         number("goodput/s", "goodput_per_s", ".3g"),
         number("stable/s", "stable_per_s", ".3g"),
         number("met", "attainment", ".1%"),
-        number("tok/s each", "accelerator_tokens_per_s_at_goodput", ",.0f"),
+        number("tok/s acc", "accelerator_tokens_per_s_at_goodput", ",.0f"),
         number("tok/s user", "user_tokens_per_s_at_goodput", ",.1f"),
         *(() if answer.fabrics else (number("$/1 M", "usd_per_million_tokens_at_goodput", dollars),)),
         text("binds", "binds"),
@@ -197,8 +216,8 @@ def _deployments(answer: ServingAnswer) -> Table:
 WHY = Notes(
     (
         "goodput: the largest rate at which enough requests meet both objectives; stable: the largest at all; "
-        "met: at the rate asked for; at the goodput: tokens a second of an accelerator and of a user, dollars for "
-        "a million tokens of answers, and what binds",
+        "met: at the rate asked for; tok/s acc: goodput times tokens of an answer, per accelerator; tok/s user: of one "
+        "user at the goodput; $/1 M: of tokens of answers at the goodput; binds: at the goodput",
     )
 )
 
@@ -257,7 +276,11 @@ def _front(answer: ServingAnswer) -> LineChart:
             (point.user_tokens_per_s, point.accelerator_tokens_per_s, words)
         )
     simulated = [
-        (user_tokens_per_s(one.at_goodput), one.accelerator_tokens_per_s(one.at_goodput), one.words)
+        (
+            user_tokens_per_s(one.at_goodput),
+            one.goodput_tokens_per_s(answer.question.demand.answer),
+            one.words,
+        )
         for one in answer.deployments
         if np.isfinite(user_tokens_per_s(one.at_goodput))
     ]

@@ -7,6 +7,7 @@ import pytest
 
 import topoopt
 from topoopt.base.errors import TopoOptError
+from topoopt.catalog import find_accelerator
 
 ASKED: dict[str, Any] = {
     "accelerators": 4,
@@ -39,6 +40,26 @@ def test_the_best_deployment_meets_its_objectives_at_its_goodput() -> None:
     document = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert document["deployments"][0]["goodput_per_s"] == row["goodput_per_s"]
     assert len(found.to_frame()) == 3
+
+
+def test_a_row_has_intervals_memory_and_one_number_of_tokens() -> None:
+    found = topoopt.serving("llama3-8b", **{**ASKED, "mode": "chunked"})
+    row = found.row(found.best)
+    for name, unit in (("ttft_p50", "_s"), ("tpot_p50", "_s")):
+        assert row[f"{name}_low{unit}"] < row[f"{name}{unit}"] < row[f"{name}_high{unit}"]
+    assert row["stable_low_per_s"] < row["stable_per_s"] < row["stable_high_per_s"]
+    assert row["accelerator_tokens_per_s_at_goodput"] == pytest.approx(
+        row["goodput_per_s"] * 64 / 4, rel=0.02
+    )
+    parts = [row[f"memory_{name}_bytes"] for name in ("weights", "reserve", "kv")]
+    assert min(parts) > 0
+    assert sum(parts) == pytest.approx(find_accelerator(found.accelerator).usable_memory_bytes)
+    assert "80% of measured runs" in str(found)
+
+
+def test_a_duration_without_a_rate_is_refused() -> None:
+    with pytest.raises(TopoOptError, match="duration: has no effect without rate"):
+        topoopt.serving("llama3-8b", accelerators=4, duration="30s")
 
 
 def test_prefill_and_decode_are_all_accelerators() -> None:

@@ -62,6 +62,7 @@ OF_TRAINING = ("samples", "tokens", "run_hours")
 
 _POOLS = ("mode", "decode", "prefill", "prefill_accelerators")
 INSTEAD: Mapping[str, tuple[str, ...]] = {
+    "trace": ("duration",),
     "servers": ("accelerators",),
     "accelerators": ("servers",),
     "deployment": _POOLS,
@@ -99,6 +100,10 @@ def _of_words(source: Transformer, given: Mapping[str, Any]) -> Question:
     for word in OF_TRAINING:
         if word in given:
             raise InvalidInput(f"{word}: is the size of a training; a service has a rate")
+    if "duration" in given and ("rate" not in words or "trace" in words):
+        raise InvalidInput(
+            "duration: has no effect without rate, or beside a trace; give rate, or leave it out"
+        )
     whole("seed", words["seed"], 0)
     return _question(model_of(source, words), words)
 

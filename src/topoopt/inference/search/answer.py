@@ -12,6 +12,7 @@ from topoopt.base.arrays import Floats
 from topoopt.base.units import finite_or_none
 from topoopt.catalog import find_accelerator
 from topoopt.inference.fabric_comparison import ServedFabric, usd_per_million
+from topoopt.inference.memory import accelerator_weight_bytes, cache_bytes
 from topoopt.inference.network.placement import on_servers
 from topoopt.inference.network.reach import StepReach
 from topoopt.inference.search.candidates import Candidate, ParetoPoint
@@ -22,7 +23,7 @@ from topoopt.inference.search.goodput import Evaluated
 from topoopt.inference.search.question import USUAL_ROUTER, NetworkQuestion, Question
 from topoopt.inference.simulator import Fleet, ServingRun
 from topoopt.inference.simulator.run import spread_of
-from topoopt.inference.step.constants import ServedStack, shipped_constants
+from topoopt.inference.step.constants import ErrorBand, ServedStack, error_band, shipped_constants
 from topoopt.inference.step.law import step_table
 
 
@@ -183,12 +184,14 @@ class ServingAnswer:
             **_named("ttft", run.ttft_s),
             **_named("tpot", run.tpot_s),
             **_named("queue", run.queue_s),
+            **self._measured_within(one),
+            **{f"memory_{name}_bytes": size for name, size in self.memory(one).items()},
             "prefill_mean_s": float(run.prefill_s.mean()),
             "transfer_mean_s": float(run.transfer_s.mean()),
             "output_tokens_per_s": run.output_tokens_per_s,
             "accelerator_tokens_per_s": one.accelerator_tokens_per_s(run),
             "user_tokens_per_s": finite_or_none(user_tokens_per_s(run)),
-            "accelerator_tokens_per_s_at_goodput": one.accelerator_tokens_per_s(one.at_goodput),
+            "accelerator_tokens_per_s_at_goodput": one.goodput_tokens_per_s(answer),
             "user_tokens_per_s_at_goodput": finite_or_none(user_tokens_per_s(one.at_goodput)),
             "usd_per_million_tokens": usd_per_million(usd_per_hour, run.output_tokens_per_s),
             "usd_per_million_tokens_at_goodput": usd_per_million(usd_per_hour, goodput * answer),
@@ -199,6 +202,37 @@ class ServingAnswer:
             "binds_because": one.binding.words,
             **{f"gain_{relief.what.replace(' ', '_').lower()}": gains.get(relief.what) for relief in RELIEFS},
         }
+
+    def memory(self, one: Evaluated) -> dict[str, float]:
+        """Return the bytes that an accelerator which answers has: of weights, of keys and values, and the rest."""
+        machine, split = self.question.machine, one.candidate.decode.parallelism
+        accelerator = find_accelerator(machine.accelerator)
+        weights = accelerator_weight_bytes(machine.model, split, machine.settings)
+        caches = cache_bytes(machine.model, accelerator, split, machine.settings)
+        return {
+            "weights": weights,
+            "reserve": accelerator.usable_memory_bytes - weights - caches,
+            "kv": caches,
+        }
+
+    def band(self, one: Evaluated, quantity: str) -> ErrorBand:
+        """Return the band of measured over predicted of a deployment's stack."""
+        machine, split = self.question.machine, one.candidate.decode.parallelism
+        part = find_accelerator(machine.accelerator)
+        return error_band(ServedStack(machine.model, part, machine.settings, split=split), quantity)
+
+    def _measured_within(self, one: Evaluated) -> dict[str, Any]:
+        """Return the ends of the intervals that hold 80 % of measured runs: of medians, and of the largest rate."""
+        found: dict[str, Any] = {}
+        for name, unit, quantity, value in (
+            ("ttft_p50", "s", "ttft", spread_of(one.run.ttft_s).p50),
+            ("tpot_p50", "s", "tpot", spread_of(one.run.tpot_s).p50),
+            ("stable", "per_s", "throughput", one.stable_per_s),
+        ):
+            band = self.band(one, quantity)
+            found[f"{name}_low_{unit}"] = finite_or_none(value * band.low)
+            found[f"{name}_high_{unit}"] = finite_or_none(value * band.high)
+        return found
 
     def fabric_row(self, row: OnOneFabric) -> dict[str, Any]:
         """Return a fabric as plain values: the deployment on it, simulated, and what the network takes."""

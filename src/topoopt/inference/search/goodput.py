@@ -101,6 +101,10 @@ class Evaluated:
         """Return the tokens of answers a second for each accelerator in use."""
         return run.output_tokens_per_s / self.accelerators
 
+    def goodput_tokens_per_s(self, answer: float) -> float:
+        """Return the tokens of answers a second for each accelerator at the goodput, of so many tokens a request."""
+        return self.goodput_per_s * answer / self.accelerators
+
 
 def pool_words(pool: Pool) -> str:
     """Return a pool in short, such as ``4 × TP8``."""

@@ -172,6 +172,33 @@ def shipped_factors() -> Factors:
     return Factors(logs[0], [(row["level"], row["name"]) for row in rows[1:]], logs[1:])
 
 
+@dataclass(frozen=True, slots=True)
+class ErrorBand:
+    """Measured over predicted: the factors between which 80 % of runs of stacks lie that no constant has seen.
+
+    Attributes
+    ----------
+    left_out : str
+        Of what the fits had seen no row: ``stack`` (engine, model, accelerator and format), or the whole ``model``.
+    """
+
+    left_out: str
+    low: float
+    high: float
+
+
+def error_band(stack: ServedStack, quantity: str) -> ErrorBand:
+    """Return the band of ``tpot``, ``ttft`` or ``throughput`` for a model's kind, from ``data/error_bands.csv``.
+
+    A model of which there are measured rows has the band of stacks that were left out, any other that of models.
+    """
+    left_out = "stack" if ("model", stack.model.name) in shipped_factors().names else "model"
+    kind = "experts" if stack.model.experts else "dense"
+    wanted = {"left_out": left_out, "kind": kind, "quantity": quantity}
+    row = next(row for row in packaged_rows("inference", "error_bands") if wanted.items() <= row.items())
+    return ErrorBand(left_out, float(row["low"]), float(row["high"]))
+
+
 def known_engine(engine: str) -> str:
     """Return the name of an engine that was measured, or empty where none is named.
 

@@ -63,8 +63,6 @@ PROMPT_TOKENS = 16384.0
 """Tokens that an accelerator reads at once where the rate of reading prompts is measured."""
 SPREADS = {"tpot": 0.08, "ttft": 0.35, "prefill": 0.15, "e2e": 0.08, "throughput": 0.2, "prompt_rate": 0.2}
 """By how much, in logarithms, each quantity is expected to be missed: its weight in a fit."""
-LONG_WAIT = 0.3
-"""A first token that takes longer than this share of the answer hides a limit of admission."""
 EARLY = 0.8
 """A whole run shorter than this share of its own tokens' time was stopped before its last token."""
 
@@ -129,12 +127,8 @@ def observations(runs: Sequence[ServedRun], law: Constants) -> Observations:
 def why_not_scored(run: ServedRun, quantity: str) -> str:
     """Return why a measured number says nothing of the law; nothing where it does."""
     seen = run.measured
-    if run.mode in ("agg", "disagg") and quantity in ("tpot", "ttft", "throughput"):
-        if run.queue_limited:
-            return "requests waited for admission, as the table says"
-        decoding = seen.get("tpot", np.inf) * max(run.answer - 1, 1)
-        if seen.get("ttft", 0.0) > LONG_WAIT * decoding:
-            return f"ttft above {LONG_WAIT:g} of the time of the answer hides a limit of admission"
+    if run.queue_limited and run.mode in ("agg", "disagg") and quantity in ("tpot", "ttft", "throughput"):
+        return "requests waited for admission, as the table says"
     if quantity == "e2e" and seen["e2e"] < EARLY * (run.answer - 1) * seen.get("tpot", 0.0):
         return "stopped before its last token, by its own time per token"
     return ""
