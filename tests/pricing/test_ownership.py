@@ -117,7 +117,7 @@ def test_a_run_has_one_price_however_its_size_is_given() -> None:
     [
         ({"usd": None}, {}, "price of a server (by hand)"),
         ({"power_w": None}, {}, "watts of a server (by hand)"),
-        ({}, {"usd": None}, "price of the network"),
+        ({}, {"cost_usd": None}, "price of the network"),
         ({}, {"power_w": None, "missing": ("watts of nic of 800 Gb/s",)}, "watts of the network"),
     ],
 )

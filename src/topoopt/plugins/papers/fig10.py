@@ -7,7 +7,7 @@ from statistics import mean
 
 from topoopt.base.answers import Progress, fields_of
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import NETWORKS, PUBLISHED_IDEAL_OVER_TOPOOPT, OpticalSwitch, optical_switches
+from topoopt.catalog import NETWORKS, PUBLISHED_IDEAL_OVER_TOPOOPT, OpticalSwitch, compare, optical_switches
 from topoopt.pages import Series
 from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.pricing import (
@@ -85,13 +85,10 @@ def fig10(settings: StudySettings, on_progress: Progress) -> Figure:
 
 
 def _costs(servers: int, degree: int, bandwidth_bps: float, prices: PartTable) -> Iterator[Row]:
-    for name in NETWORKS:
-        yield _cost_row(
-            name,
-            bill_of_materials(name, servers, degree, bandwidth_bps, prices, PAPER),
-            degree,
-            bandwidth_bps,
-        )
+    size = servers, degree, bandwidth_bps
+    bills = compare(NETWORKS, lambda name: (name, bill_of_materials(name, *size, prices, PAPER)))
+    for name, bill in bills.rows:  # without a full mesh of more interfaces than a server can have
+        yield _cost_row(name, bill, degree, bandwidth_bps)
     whole_bps = published_equivalent_bandwidth(degree, bandwidth_bps)
     interfaces = ceil(whole_bps / max(prices.speeds_bps()))
     tree = bill_of_materials("fat-tree", servers, interfaces, whole_bps / interfaces, prices, PAPER)
