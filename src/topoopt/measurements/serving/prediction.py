@@ -161,16 +161,8 @@ class PredictedServing:
 
 
 SCORED = (
-    "tpot",
-    "ttft",
-    "prefill",
-    "e2e",
-    "offline_throughput",
-    "throughput",
-    "prompt_rate",
-    "kv_transfer",
-    "kv_bytes",
-)
+    "tpot", "ttft", "prefill", "e2e", "offline_throughput", "throughput", "prompt_rate", "kv_transfer", "kv_bytes",
+)  # fmt: skip
 """Quantities in the order in which they are shown; throughput of modes other than ``offline`` is by itself."""
 UNITS = {"offline_throughput": "_tokens_per_s", "throughput": "_tokens_per_s", "prompt_rate": "_tokens_per_s"}
 """Suffixes of predictions in JSON; the others are seconds, but ``kv_bytes``."""
@@ -190,7 +182,11 @@ def predict_served_runs(path: str, own: ServingCalibration | None = None) -> Pre
     """
     found = read_runs(path)
     runs, missed, predictions = found.runs, list(found.not_scored), []
-    values = law_values(runs, own) if runs else {}
+    values: Mapping[str, Floats] = {}
+    if runs:
+        logs = shipped_logs([run.stack for run in runs])
+        law = constants_of_logs(own.corrected(runs, logs) if own else logs)
+        values = expected(served_columns(runs), law)
     for place, run in enumerate(runs):
         mine = {name: float(column[place]) for name, column in values.items() if np.isfinite(column[place])}
         if np.isnan(run.cache_bytes):
@@ -216,12 +212,6 @@ def predict_served_runs(path: str, own: ServingCalibration | None = None) -> Pre
         predictions.append(RunPrediction(run, mine, errors))
     name = "shipped" if own is None else own.name
     return PredictedServing(found.table, name, tuple(predictions), tuple(missed))
-
-
-def law_values(runs: Sequence[ServedRun], own: ServingCalibration | None = None) -> dict[str, Floats]:
-    """Return what the law says of runs, by the shipped constants or with the factors of a calibration."""
-    logs = shipped_logs([run.stack for run in runs])
-    return expected(served_columns(runs), constants_of_logs(own.corrected(runs, logs) if own else logs))
 
 
 def _named(run: ServedRun, values: Mapping[str, float]) -> dict[str, float]:
