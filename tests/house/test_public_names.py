@@ -20,8 +20,6 @@ ORACLES = {
     "plans.plan_schema": "tests write docs/ with it",
     "reinforcement.shards.in_place_bytes": "the published closed form that shards are compared with",
     "search.compile_ahead.compile_ahead": "run by name, in a process of its own",
-    "inference.queueing.pipelined_s": "closed form of a queue, which simulators are compared with",
-    "inference.queueing.single_s": "closed form of a queue, which simulators are compared with",
     "simulation.max_min_rates": "tests compare the engine's filling with SimGrid's",
     "simulation.pipelined_time": "the closed form that the guide compares simulators with",
     "studies.sweep.sweep_schema": "tests write docs/ with it",

@@ -1,8 +1,5 @@
 """Queueing in closed form: waits for prefill (M/D/c) and for a batch (Erlang's C), and closed loops of clients.
 
-In a prefill pool all prompts take ``duration_s`` on one accelerator, and arrive at random at ``rate`` a second
-(DistServe, section 3.1).
-
 By Little's law ``c = X * (TTFT + (o - 1) * TPOT)`` holds exactly for ``c`` clients that ask again as soon as they are
 answered, at a throughput of ``X`` requests per second. The time per token is that of a step with all of them, and what
 prompts add to steps meanwhile: each request sees ``(B - 1) / o`` of them a token. vLLM, SGLang and TensorRT-LLM read
@@ -16,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.base.errors import InvalidInput
 from topoopt.inference.step.constants import Constants, Number
 from topoopt.inference.step.law import decode_step_s, prompt_pairs_s, prompt_step_s, token_s
 from topoopt.inference.step.replica import Replica
@@ -144,45 +140,6 @@ def place_wait_s(places: float, busy_places: float, holding_s: float) -> float:
     if busy_places >= count:
         return math.inf
     return waiting_share(count, busy_places) * holding_s / (count - busy_places)
-
-
-def single_s(duration_s: float, rate: float) -> float:
-    """Return the mean time to the first token: reading, and waiting of an M/D/1 queue.
-
-    Raises
-    ------
-    InvalidInput
-        If more prompts arrive than are read, with the largest rate that is stable.
-
-    Examples
-    --------
-    >>> round(single_s(0.1, 8.0), 6)  # at a load of 0.8 three times the reading
-    0.3
-    """
-    load = _load(duration_s, rate)
-    return duration_s + load * duration_s / (2 * (1 - load))
-
-
-def pipelined_s(duration_s: float, rate: float, stages: int = 2) -> float:
-    """Return the same over pipeline stages: a prompt takes as long, the next one starts after a stage's share.
-
-    Examples
-    --------
-    >>> pipelined_s(0.1, 8.0) == 0.1 + 8 * 0.1**2 / (4 * (2 - 8 * 0.1))
-    True
-    """
-    slot = duration_s / stages
-    load = _load(slot, rate)
-    return duration_s + load * slot / (2 * (1 - load))
-
-
-def _load(slot_s: float, rate: float) -> float:
-    load = slot_s * rate
-    if not 0 <= load < 1:
-        raise InvalidInput(
-            f"rate {rate:g}: prompts arrive faster than they are read; stable below {1 / slot_s:.4g} a second"
-        )
-    return load
 
 
 def closed_loop(

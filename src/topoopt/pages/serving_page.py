@@ -1,6 +1,8 @@
 """A service as a page: fabrics, the best deployments, times of requests, what binds, what it costs, a timeline."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +26,8 @@ def serving_page(answer: ServingAnswer) -> Page:
     """Return the answer, the deployments beside each other, and pictures of the best one at the rate asked for."""
     question, best = answer.question, answer.best
     run = best.run
-    times = users_times("", answer.row(best), TIMES)
+    asked = answer.row(best)
+    times = users_times("", asked, TIMES)
     return Page(
         "serving",
         f"{question.machine.model.name} on {question.limits.accelerators:,} {answer.accelerator}",
@@ -45,7 +48,7 @@ def serving_page(answer: ServingAnswer) -> Page:
                 "simulated",
             ),
             *_gains(answer),
-            Section("times", _times_title(answer), "", (times, _within(answer)), "seconds from mean to p99"),
+            Section("times", _times_title(answer), "", (times, _within(asked)), "seconds from mean to p99"),
             Section(
                 "distributions",
                 "How long requests wait",
@@ -94,20 +97,18 @@ def _headline(answer: ServingAnswer) -> str:
     )
 
 
-def _within(answer: ServingAnswer) -> Notes:
+def _within(row: Mapping[str, Any]) -> Notes:
     """Return the intervals that hold 80 % of measured runs."""
-    row, band = answer.row(answer.best), answer.band(answer.best, "tpot")
-    ends = (
-        f"{what} {show(low)} to {show(high)}"
-        for what, show, low, high in (
-            ("median first token", format_time, row["ttft_p50_low_s"], row["ttft_p50_high_s"]),
-            ("each other token", format_time, row["tpot_p50_low_s"], row["tpot_p50_high_s"]),
-            ("largest stable rate", "{:.3g}/s".format, row["stable_low_per_s"], row["stable_high_per_s"]),
-        )
-        if low is not None
+    names = {"first token": "ttft_p50", "each other token": "tpot_p50"}
+    ends = [
+        f"{words} {format_time(row[f'{name}_low_s'])} to {format_time(row[f'{name}_high_s'])} (median)"
+        for words, name in names.items()
+        if row[f"{name}_low_s"] is not None
+    ]
+    ends.append(f"stable rate {row['stable_low_per_s']:.3g} to {row['stable_high_per_s']:.3g}/s")
+    return Notes(
+        (f"80% of measured runs, of a {row['interval_left_out']} that was not fitted: {', '.join(ends)}",)
     )
-    unseen = "stack was not fitted" if band.left_out == "stack" else "model was not fitted"
-    return Notes((f"80% of measured runs whose {unseen} are within: {', '.join(ends)}",))
 
 
 def _times_title(answer: ServingAnswer) -> str:
@@ -175,7 +176,10 @@ def _entries(answer: ServingAnswer) -> Entries:
     rate = "" if demand.rate_per_s is None else f"{demand.rate_per_s:g}/s: "
     machine, network = question.machine, question.network
     settings = machine.settings
-    memory = {name: format_memory(size) for name, size in answer.memory(answer.best).items()}
+    row = answer.row(answer.best)
+    weights, kv, reserve = (
+        format_memory(row[f"memory_{name}_bytes"]) for name in ("weights", "kv", "reserve")
+    )
     usable = format_memory(find_accelerator(machine.accelerator).usable_memory_bytes)
     return {
         "requests": f"{rate}{demand.words}; prompts of {demand.prompt:,.0f} tokens and answers of {demand.answer:,.0f}",
@@ -186,8 +190,8 @@ def _entries(answer: ServingAnswer) -> Entries:
         "router": question.router
         or "least-loaded" + ", network-aware where pairs are chosen with the wiring" * bool(network),
         "memory": f"a replica of the best deployment holds keys and values of "
-        f"{answer.best.candidate.decode.cache_tokens:,} tokens; per accelerator {memory['weights']} of weights, "
-        f"{memory['kv']} of keys and values, {memory['reserve']} for activations, the engine and what memory share "
+        f"{answer.best.candidate.decode.cache_tokens:,} tokens; per accelerator {weights} of weights, "
+        f"{kv} of keys and values, {reserve} for activations, the engine and what memory share "
         f"{settings.share:g} leaves free, of {usable}",
         "engine": f"{settings.engine}; weights {settings.weight_precision}, keys and values {settings.kv_precision}",
         "network": ""
@@ -278,7 +282,7 @@ def _front(answer: ServingAnswer) -> LineChart:
     simulated = [
         (
             user_tokens_per_s(one.at_goodput),
-            one.goodput_tokens_per_s(answer.question.demand.answer),
+            one.goodput_per_s * answer.question.demand.answer / one.accelerators,
             one.words,
         )
         for one in answer.deployments

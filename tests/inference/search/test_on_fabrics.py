@@ -28,7 +28,7 @@ def slow() -> ServingAnswer:
 @pytest.fixture(scope="module")
 def experts() -> ServingAnswer:
     return topoopt.serving(
-        "deepseek-v3", servers=8, isl=4096, osl=512, duration="20s", prefill="1xdp32ep32", decode="1xdp32ep32",
+        "deepseek-v3", servers=8, isl=4096, osl=512, prefill="1xdp32ep32", decode="1xdp32ep32",
         fabrics=["topoopt", "ideal-switch", "full-mesh"],
     )  # fmt: skip
 

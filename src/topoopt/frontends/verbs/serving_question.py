@@ -102,7 +102,7 @@ def _of_words(source: Transformer, given: Mapping[str, Any]) -> Question:
             raise InvalidInput(f"{word}: is the size of a training; a service has a rate")
     if "duration" in given and ("rate" not in words or "trace" in words):
         raise InvalidInput(
-            "duration: has no effect without rate, or beside a trace; give rate, or leave it out"
+            "duration: has no effect without rate or with a trace; leave it out, or give a rate"
         )
     whole("seed", words["seed"], 0)
     return _question(model_of(source, words), words)

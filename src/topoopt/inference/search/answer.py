@@ -23,7 +23,7 @@ from topoopt.inference.search.goodput import Evaluated
 from topoopt.inference.search.question import USUAL_ROUTER, NetworkQuestion, Question
 from topoopt.inference.simulator import Fleet, ServingRun
 from topoopt.inference.simulator.run import spread_of
-from topoopt.inference.step.constants import ErrorBand, ServedStack, error_band, shipped_constants
+from topoopt.inference.step.constants import ServedStack, error_band, shipped_constants
 from topoopt.inference.step.law import step_table
 
 
@@ -55,9 +55,7 @@ class Relief:
 
 RELIEFS = (
     Relief("compute", "twice the arithmetic", ("dense_compute", "expert_compute", "pair_compute")),
-    Relief(
-        "memory bandwidth", "twice the memory bandwidth", ("dense_memory", "expert_memory", "cache_memory")
-    ),
+    Relief("memory bandwidth", "twice the bandwidth", ("dense_memory", "expert_memory", "cache_memory")),
     Relief("KV capacity", "twice the room for caches", room=2),
     Relief("network", "twice the bandwidth of all links", ("link", "network"), sent=2),
     Relief(
@@ -184,14 +182,13 @@ class ServingAnswer:
             **_named("ttft", run.ttft_s),
             **_named("tpot", run.tpot_s),
             **_named("queue", run.queue_s),
-            **self._measured_within(one),
-            **{f"memory_{name}_bytes": size for name, size in self.memory(one).items()},
+            **self._stack_figures(one),
             "prefill_mean_s": float(run.prefill_s.mean()),
             "transfer_mean_s": float(run.transfer_s.mean()),
             "output_tokens_per_s": run.output_tokens_per_s,
-            "accelerator_tokens_per_s": one.accelerator_tokens_per_s(run),
+            "accelerator_tokens_per_s": run.output_tokens_per_s / deployment.accelerators,
             "user_tokens_per_s": finite_or_none(user_tokens_per_s(run)),
-            "accelerator_tokens_per_s_at_goodput": one.goodput_tokens_per_s(answer),
+            "accelerator_tokens_per_s_at_goodput": goodput * answer / deployment.accelerators,
             "user_tokens_per_s_at_goodput": finite_or_none(user_tokens_per_s(one.at_goodput)),
             "usd_per_million_tokens": usd_per_million(usd_per_hour, run.output_tokens_per_s),
             "usd_per_million_tokens_at_goodput": usd_per_million(usd_per_hour, goodput * answer),
@@ -203,35 +200,28 @@ class ServingAnswer:
             **{f"gain_{relief.what.replace(' ', '_').lower()}": gains.get(relief.what) for relief in RELIEFS},
         }
 
-    def memory(self, one: Evaluated) -> dict[str, float]:
-        """Return the bytes that an accelerator which answers has: of weights, of keys and values, and the rest."""
+    def _stack_figures(self, one: Evaluated) -> dict[str, Any]:
+        """Return intervals that hold 80 % of measured runs, and an answering accelerator's memory by what it is for."""
         machine, split = self.question.machine, one.candidate.decode.parallelism
-        accelerator = find_accelerator(machine.accelerator)
-        weights = accelerator_weight_bytes(machine.model, split, machine.settings)
-        caches = cache_bytes(machine.model, accelerator, split, machine.settings)
-        return {
-            "weights": weights,
-            "reserve": accelerator.usable_memory_bytes - weights - caches,
-            "kv": caches,
+        model, part, settings = machine.model, find_accelerator(machine.accelerator), machine.settings
+        weights, caches = (
+            accelerator_weight_bytes(model, split, settings),
+            cache_bytes(model, part, split, settings),
+        )
+        found: dict[str, Any] = {
+            "memory_weights_bytes": weights,
+            "memory_reserve_bytes": part.usable_memory_bytes - weights - caches,
+            "memory_kv_bytes": caches,
         }
-
-    def band(self, one: Evaluated, quantity: str) -> ErrorBand:
-        """Return the band of measured over predicted of a deployment's stack."""
-        machine, split = self.question.machine, one.candidate.decode.parallelism
-        part = find_accelerator(machine.accelerator)
-        return error_band(ServedStack(machine.model, part, machine.settings, split=split), quantity)
-
-    def _measured_within(self, one: Evaluated) -> dict[str, Any]:
-        """Return the ends of the intervals that hold 80 % of measured runs: of medians, and of the largest rate."""
-        found: dict[str, Any] = {}
         for name, unit, quantity, value in (
             ("ttft_p50", "s", "ttft", spread_of(one.run.ttft_s).p50),
             ("tpot_p50", "s", "tpot", spread_of(one.run.tpot_s).p50),
             ("stable", "per_s", "throughput", one.stable_per_s),
         ):
-            band = self.band(one, quantity)
-            found[f"{name}_low_{unit}"] = finite_or_none(value * band.low)
-            found[f"{name}_high_{unit}"] = finite_or_none(value * band.high)
+            left_out, *ends = error_band(ServedStack(model, part, settings, split=split), quantity)
+            found["interval_left_out"] = left_out
+            for end, factor in zip(("low", "high"), ends, strict=True):
+                found[f"{name}_{end}_{unit}"] = finite_or_none(value * factor)
         return found
 
     def fabric_row(self, row: OnOneFabric) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def serve(question: Question, on_progress: Progress) -> ServingAnswer:
     for place, one in enumerate(chosen):
         on_progress("simulating deployments", place, len(chosen))
         simulated.append(evaluated(demand, question.objectives, one, _always(question.fleet(one))))
-    simulated.sort(key=lambda one: (-one.goodput_per_s, -one.output_tokens_per_s))
+    simulated.sort(key=lambda one: (-one.goodput_per_s, -one.run.output_tokens_per_s))
     best = max(simulated, key=lambda one: one.stable_per_s)
     rate, stable = question.demand.rate_per_s, best.stable_per_s
     if rate is not None and rate > NOISE * stable:

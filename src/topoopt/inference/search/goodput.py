@@ -92,19 +92,6 @@ class Evaluated:
         """Those in use."""
         return self.candidate.deployment.accelerators
 
-    @property
-    def output_tokens_per_s(self) -> float:
-        """Tokens of answers a second, at the rate that was asked for."""
-        return self.run.output_tokens_per_s
-
-    def accelerator_tokens_per_s(self, run: ServingRun) -> float:
-        """Return the tokens of answers a second for each accelerator in use."""
-        return run.output_tokens_per_s / self.accelerators
-
-    def goodput_tokens_per_s(self, answer: float) -> float:
-        """Return the tokens of answers a second for each accelerator at the goodput, of so many tokens a request."""
-        return self.goodput_per_s * answer / self.accelerators
-
 
 def pool_words(pool: Pool) -> str:
     """Return a pool in short, such as ``4 × TP8``."""

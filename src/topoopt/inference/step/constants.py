@@ -172,31 +172,22 @@ def shipped_factors() -> Factors:
     return Factors(logs[0], [(row["level"], row["name"]) for row in rows[1:]], logs[1:])
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorBand:
-    """Measured over predicted: the factors between which 80 % of runs of stacks lie that no constant has seen.
+def error_band(stack: ServedStack, quantity: str) -> tuple[str, float, float]:
+    """Return the factors from predicted to measured between which 80 % of runs are that no fit has seen.
 
-    Attributes
+    They are of ``data/error_bands.csv``, by the model's kind. A model of which there are measured rows has those of
+    stacks that were left out of fits, any other those of models; which of these stands first.
+
+    Parameters
     ----------
-    left_out : str
-        Of what the fits had seen no row: ``stack`` (engine, model, accelerator and format), or the whole ``model``.
-    """
-
-    left_out: str
-    low: float
-    high: float
-
-
-def error_band(stack: ServedStack, quantity: str) -> ErrorBand:
-    """Return the band of ``tpot``, ``ttft`` or ``throughput`` for a model's kind, from ``data/error_bands.csv``.
-
-    A model of which there are measured rows has the band of stacks that were left out, any other that of models.
+    quantity
+        ``tpot``, ``ttft`` or ``throughput``.
     """
     left_out = "stack" if ("model", stack.model.name) in shipped_factors().names else "model"
-    kind = "experts" if stack.model.experts else "dense"
-    wanted = {"left_out": left_out, "kind": kind, "quantity": quantity}
-    row = next(row for row in packaged_rows("inference", "error_bands") if wanted.items() <= row.items())
-    return ErrorBand(left_out, float(row["low"]), float(row["high"]))
+    wanted = (left_out, "experts" if stack.model.experts else "dense", quantity)
+    rows = packaged_rows("inference", "error_bands")
+    row = next(row for row in rows if (row["left_out"], row["kind"], row["quantity"]) == wanted)
+    return left_out, float(row["low"]), float(row["high"])
 
 
 def known_engine(engine: str) -> str:

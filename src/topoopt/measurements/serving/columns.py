@@ -27,8 +27,7 @@ from topoopt.inference import (
 )
 from topoopt.measurements.serving.run import ServedRun
 
-MOST_AT_ONCE = 2048.0
-"""Requests that an accelerator of an engine takes at once where all come together."""
+MOST_AT_ONCE = 2048.0  # requests of one accelerator where all come together
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +113,9 @@ def observations(runs: Sequence[ServedRun], law: Constants) -> Observations:
         and not why_not_scored(run, name)
         and np.isfinite(values[name][row])
     ]
-    rows, names, logs, spreads = zip(*found, strict=True) if found else ((), (), (), ())
-    return Observations(
-        columns,
-        np.array(rows, np.int64),
-        np.array(names, np.str_),
-        np.array(logs, np.float64),
-        np.array(spreads, np.float64),
-    )
+    kinds = (np.int64, np.str_, np.float64, np.float64)
+    parts = zip(*found, strict=True) if found else ((),) * 4
+    return Observations(columns, *(np.array(part, kind) for part, kind in zip(parts, kinds, strict=True)))
 
 
 def why_not_scored(run: ServedRun, quantity: str) -> str:
@@ -136,8 +130,8 @@ def why_not_scored(run: ServedRun, quantity: str) -> str:
 
 def served_columns(runs: Sequence[ServedRun]) -> ServedColumns:
     """Return runs as columns, in their order."""
-    one = np.array([run.clients for run in runs]), np.array([float(run.decode_replicas) for run in runs])
-    clients, replicas = one
+    clients = np.array([run.clients for run in runs])
+    replicas = np.array([float(run.decode_replicas) for run in runs])
     pools = np.array([float(run.prefill_replicas) for run in runs])
     return ServedColumns(
         stacked([_replica(run.stack, run.stack.split) for run in runs]),
@@ -241,12 +235,8 @@ def _at_once(rows: ServedColumns, law: Constants) -> dict[str, Floats]:
     )
     step = decode_step_s(rows.decode, law, batch, rows.prompt + rows.answer / 2)
     each = prompt_each_s(rows.decode, law, batch, rows.prompt)
-    return {
-        "throughput": batch
-        * rows.answer
-        / (rows.answer * step + law.interference * batch * each)
-        * rows.replicas
-    }
+    cycle = rows.answer * step + law.interference * batch * each
+    return {"throughput": batch * rows.answer / cycle * rows.replicas}
 
 
 def _reading(rows: ServedColumns, law: Constants) -> dict[str, Floats]:

@@ -183,7 +183,11 @@ def predict_served_runs(path: str, own: ServingCalibration | None = None) -> Pre
     """
     found = read_runs(path)
     runs, missed, predictions = found.runs, list(found.not_scored), []
-    values = law_values(runs, own) if runs else {}
+    values: Mapping[str, Floats] = {}
+    if runs:
+        logs = shipped_logs([run.stack for run in runs])
+        law = constants_of_logs(own.corrected(runs, logs) if own else logs)
+        values = expected(served_columns(runs), law)
     for place, run in enumerate(runs):
         mine = {name: float(column[place]) for name, column in values.items() if np.isfinite(column[place])}
         if np.isnan(run.cache_bytes):
@@ -209,12 +213,6 @@ def predict_served_runs(path: str, own: ServingCalibration | None = None) -> Pre
         predictions.append(RunPrediction(run, mine, errors))
     name = "shipped" if own is None else own.name
     return PredictedServing(found.table, name, tuple(predictions), tuple(missed))
-
-
-def law_values(runs: Sequence[ServedRun], own: ServingCalibration | None = None) -> dict[str, Floats]:
-    """Return what the law says of runs, by the shipped constants or with the factors of a calibration."""
-    logs = shipped_logs([run.stack for run in runs])
-    return expected(served_columns(runs), constants_of_logs(own.corrected(runs, logs) if own else logs))
 
 
 def _named(run: ServedRun, values: Mapping[str, float]) -> dict[str, float]:
