@@ -21,8 +21,8 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=74_720,
-    lines=145_950,
+    core_code_lines=74_640,
+    lines=145_820,
     files=698,
     imported_by_one_file_percent=16.2,
     private_called_once_percent=24.1,
