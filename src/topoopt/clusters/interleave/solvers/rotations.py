@@ -249,7 +249,12 @@ class Solver(Protocol):
         ...
 
 
-SOLVERS: Mapping[str, Solver] = {"fft": fft, "grid": grid, "descent": descent, "milp": milp}
+SOLVERS: Mapping[str, Solver] = {
+    "fft": fft,
+    "grid": grid,
+    "descent": descent,
+    "milp": milp,
+}
 
 
 def chosen_solver(name: str, problem: RotationProblem) -> str:
