@@ -166,7 +166,7 @@ def predict(
     without_ways : sequence of str
         Kinds of repair to leave out, such as those for which there is no hardware.
     look_ahead : bool
-        See :func:`topoopt.studies.failure.fault.situation`.
+        See :func:`topoopt.studies.failure.situation`.
 
     Raises
     ------
