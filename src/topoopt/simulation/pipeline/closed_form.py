@@ -375,7 +375,7 @@ def _served(
     requests : list of (float, int, int)
         When each part is ready, the number of its synchronization, and which of its ``shares`` it is.
     delays_s : sequence of (float, float)
-        What goes before each synchronization inside the servers, and the time of an accelerator's NIC.
+        Delay of each synchronization inside the servers, and the time that an accelerator's NIC needs for it.
     """
     ends: dict[int, float] = {}
     for ready, together in groupby(sorted(requests), key=itemgetter(0)):

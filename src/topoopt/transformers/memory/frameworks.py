@@ -103,7 +103,7 @@ class Framework:
     every_second_product : bool
         Whether ``selective`` means to keep every second product and attention, not all but its core.
     reduced : str
-        Of time and traffic: precision in which gradients of 16 bits are reduced, where a configuration does not say;
+        Precision in which bf16 training reduces gradients, unless a configuration sets ``gradients``;
         empty for 32 bits.
     offloads : tuple of str
         What can be in the host's memory: ``optimizer``, ``activations``.
