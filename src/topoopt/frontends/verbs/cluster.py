@@ -104,7 +104,7 @@ def run(
     on_progress: Progress = silent,
     **words: Unpack[ClusterWords],
 ) -> ClusterResult:
-    """Run a trace of jobs on a cluster, and say how long iterations, jobs and waiting take on each fabric.
+    """Simulate a trace of jobs on a cluster, and report iteration, completion and waiting times on each network.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def choose(
     on_progress: Progress = silent,
     **words: Unpack[ChooseWords],
 ) -> Choice:
-    """Say which network to buy for a mix of jobs: every degree, bandwidth and fabric, money against time.
+    """Choose the network to buy for a mix of jobs: every degree, bandwidth and fabric, cost against time.
 
     Networks are priced first. Those that may be on the front of money and time are planned, each for every job of the
     mix, until no other can be on it. Of the front the network is taken on which a year of work costs least, or the best
@@ -206,7 +206,7 @@ def _listed(values: Any, word: str, read: Callable[[Any], T]) -> tuple[T, ...]:
 def cost(
     plan: PlanSource | None = None, *, ratios: bool = False, **words: Unpack[CostWords]
 ) -> CostComparison:
-    """Price the network on every fabric: bill of materials, watts, what it is built of, optical technologies.
+    """Price every network: bill of materials, power, switches and optical technologies.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def _answer(found: FoundWirings, on_progress: Progress) -> WiringAnswer:
 def collective(
     op: str | None = None, bytes: Amount | None = None, **words: Unpack[CollectiveWords]
 ) -> CollectiveAnswer | CollectiveTimes:
-    """Run a collective on a wiring: steps and bytes of every schedule, and the quickest for its size.
+    """Time a collective on a wiring or on accelerators, by every algorithm, and find the fastest.
 
     With ``accelerators``: how long it takes among so many behind switches, as step times have it, also for other sizes.
     With ``runs``: the same beside every measured row of a table.

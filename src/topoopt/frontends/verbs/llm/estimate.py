@@ -29,7 +29,7 @@ from topoopt.transformers import (
 
 @checked_arguments
 def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estimate:
-    """Estimate the time of one training iteration, where it goes, and the memory that it needs.
+    """Estimate the time of one training iteration by cause, and the memory that it needs.
 
     Parameters
     ----------
