@@ -6,7 +6,7 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
-from topoopt.catalog import find_accelerator, host_bytes_per_s
+from topoopt.catalog import DEFAULT_ACCELERATOR, find_accelerator, host_bytes_per_s
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_check import check_configuration
 from topoopt.transformers.memory.frameworks import find_framework
@@ -23,7 +23,7 @@ def usual_configuration(
     model: TransformerModel,
     settings: Mapping[str, Any],
     accelerators: int | None = None,
-    accelerator: str = "h100",
+    accelerator: str = DEFAULT_ACCELERATOR,
     uneven_stages: bool = False,
 ) -> Configuration:
     """Return the configuration of what is given, checked against the model and the number of accelerators.

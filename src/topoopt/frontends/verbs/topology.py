@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from topoopt.base.answers import Progress, fields_of, silent
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import parse_bandwidth, parse_bytes, parse_time
-from topoopt.catalog import LINK_MODES, ClusterSpec
+from topoopt.catalog import DEFAULT_ACCELERATOR, LINK_MODES, ClusterSpec
 from topoopt.collectives.frontier import (
     OPERATIONS,
     WIRED_DIRECTLY,
@@ -39,7 +39,6 @@ from topoopt.schema.words import (
     defaults,
     pick,
 )
-from topoopt.search import DEFAULT_ACCELERATOR
 from topoopt.topologies import LINK_MODELS, circulant_wiring
 from topoopt.topologies.wirings import FoundWirings, WiringAnswer, WiringRequest, judged, search_wirings
 from topoopt.transformers import find_calibration, usual_system

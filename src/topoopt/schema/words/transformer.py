@@ -119,7 +119,7 @@ class DetailWords(TypedDict, total=False):
     """Overlap expert all-to-alls with the computation of another micro-batch; dualpipe always does."""
     adapter_rank: Annotated[int, Word("N", 0)]
     """Rank of LoRA adapters, which are then the only trained weights; 0 trains all weights."""
-    adapters: Annotated[str, Word("all-linear|attention|qkv|every-matrix", "all-linear")]
+    adapters: Annotated[str, Word("every-matrix|all-linear|attention|qkv", "every-matrix")]
     """Linear layers that have an adapter."""
     recompute_layers: Annotated[int, Word("N", 0)]
     """Layers per chunk to which ``recompute`` applies; 0 for all."""
