@@ -1,4 +1,4 @@
-"""What is taken where nothing is given, alike in every verb: replicas, batch, precision, recomputation."""
+"""Defaults of every verb for a transformer: replicas, batch, precision, sharding, recomputation."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,7 +30,8 @@ def usual_configuration(
 
     Without ``dp`` the replicas are what the other degrees leave of the accelerators; without ``accelerators`` there
     are as many as the degrees multiply to. Batch and precision are the usual ones where none is given; the latter
-    depends on the ``accelerator``.
+    depends on the ``accelerator``. ZeRO 1 and, with tensor parallelism, sequence parallelism are on unless they are
+    given, as in Megatron's recipes.
 
     Parameters
     ----------
@@ -57,6 +58,8 @@ def usual_configuration(
     batch = settings.get("global_batch")
     configuration = Configuration(
         **{
+            "zero": 1,
+            "sequence_parallel": degrees["tp"] > 1 and model.sequence % (degrees["tp"] * degrees["cp"]) == 0,
             **settings,
             **degrees,
             "dp": dp,
