@@ -220,7 +220,7 @@ class Links:
         rate = np.where(near, self.scale_up_s_per_byte, self.network_s_per_byte)
         return self.start_s + np.where(near, SCALE_UP_STEP_S, self.network_step_s) + size_bytes * rate
 
-    def inside_ring_s(self, collective: str, group: ServerGroup, size_bytes: float, count: int) -> float:
+    def inside_ring_s(self, collective: str, group: ServerGroup, size_bytes: float, count: float) -> float:
         """Return the time of ``count`` ring collectives without the network, in seconds.
 
         The total is ``size_bytes`` per rank. Excluded are the wire time of the network at full rate and the latency of
@@ -250,7 +250,7 @@ class Links:
         sent_bytes = float(group.pair_bytes.sum(axis=1).max()) / group.ranks
         return sent_bytes / float(self.network_bytes_per_s) if group.ranks < self.per_server else 0.0
 
-    def starts_s(self, count: int, inside: float = 1.0) -> float:
+    def starts_s(self, count: float, inside: float = 1.0) -> float:
         """Return the startup time of ``count`` transfers between servers without the latency of the links.
 
         In an all-to-all ``inside`` ranks share a server.
