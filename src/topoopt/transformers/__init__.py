@@ -126,8 +126,10 @@ from topoopt.transformers.step_time.closed_form import StepTimes as StepTimes
 from topoopt.transformers.step_time.closed_form import estimate as estimate
 from topoopt.transformers.step_time.closed_form import model_flops as model_flops
 from topoopt.transformers.step_time.closed_form import step_times as step_times
+from topoopt.transformers.step_time.collective_time import AllReduces as AllReduces
 from topoopt.transformers.step_time.collective_time import Links as Links
 from topoopt.transformers.step_time.collective_time import Machine as Machine
+from topoopt.transformers.step_time.collective_time import machine_of as machine_of
 from topoopt.transformers.step_time.collective_time import sixteen_bit_flops as sixteen_bit_flops
 from topoopt.transformers.step_time.collective_time import stacked_machines as stacked_machines
 from topoopt.transformers.step_time.mfu import FLOPS_DEFINITIONS as FLOPS_DEFINITIONS

@@ -6,8 +6,6 @@ twice a layer; the engine adds its own for each layer, step and request. Where t
 computes while what the other sends is on its way.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from topoopt.base.arrays import Floats
@@ -18,7 +16,7 @@ from topoopt.inference.network.traffic import exchange_law
 from topoopt.inference.step.constants import Constants, Number, ServedStack, shipped_constants
 from topoopt.inference.step.replica import Replica, replica
 from topoopt.inference.step_table import Halves, StepTable, overlapped_s
-from topoopt.workloads import bus_bandwidth_factor
+from topoopt.transformers import AllReduces, System
 from topoopt.workloads.transformer import TransformerModel
 
 ACTIVATION_BYTES = 2.0
@@ -39,7 +37,7 @@ def step_table(
     parallelism: Parallelism = ONE,
     settings: EngineSettings = USUAL,
     constants: Constants | None = None,
-    free_between: int = 0,
+    fabric: System | None = None,
 ) -> StepTable:
     """Return how long steps of a replica take.
 
@@ -49,9 +47,9 @@ def step_table(
         A name or alias of the catalogue.
     constants
         Of one's own calibration, instead.
-    free_between
-        Accelerators of servers between which bytes take no time, for who knows the fabric adds it; 0 for the nominal
-        bandwidth between scale-up domains.
+    fabric
+        Servers between which bytes take no time, for who knows the fabric adds it; by default they take that of the
+        reference system.
 
     Raises
     ------
@@ -62,10 +60,11 @@ def step_table(
     part = find_accelerator(accelerator)
     stack = ServedStack(model, part, settings, split=parallelism)
     law = shipped_constants(stack) if constants is None else constants
-    one = replica(model, part, parallelism, settings)
-    if free_between:
-        domain = np.minimum(one.domain, free_between)
-        one = replace(one, network_bytes_per_s=np.full(1, np.inf), domain=domain)
+    return table_of(replica(model, part, parallelism, settings, fabric), law, parallelism)
+
+
+def table_of(one: Replica, law: Constants, parallelism: Parallelism) -> StepTable:
+    """Return how long steps of a replica take by a law."""
     # the numbers of tokens of a table: all powers of two and of half steps between, from 1
     exponents = np.arange(0, 2 * int(np.ceil(np.log2(LARGEST_STEP * parallelism.attention_data))) + 1) / 2
     tokens = np.unique(np.round(2.0**exponents)).astype(float)
@@ -82,7 +81,7 @@ def step_table(
         float(cached) / parallelism.attention_data,
         float(pairs) / parallelism.attention_data,
         parallelism.pipeline,
-        _halves(rows, law, tokens) if settings.two_batch_overlap else None,
+        _halves(rows, law, tokens) if np.any(one.overlaps) else None,
     )
 
 
@@ -198,10 +197,10 @@ def layers_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Fl
     )
     mlp_rate = one.expert_flops * compute
     mlp = smooth(2 * one.mlp_weights * own / mlp_rate, one.mlp_weights * one.mlp_bytes / reading)
-    sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, law, own)
+    sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, own)
     if np.any(one.adapters):
         sums = sums + adapters_s(one, law, tokens, decoding)
-    return np.asarray(sums + boundary_s(one, law, own) + (law.layer_s * one.layers if decoding else 0.0))
+    return np.asarray(sums + boundary_s(one, own) + (law.layer_s * one.layers if decoding else 0.0))
 
 
 def expert_s(one: Replica, law: Constants, tokens: Number) -> Floats:
@@ -236,19 +235,13 @@ def adapters_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> 
     return np.where(one.adapters > 0, seconds, 0.0)
 
 
-def reduce_s(one: Replica, law: Constants, tokens: Number) -> Floats:
-    """Return the seconds of the sums over a tensor parallel group: two a layer, over servers where it is larger."""
-    group = one.tensor
-    inside = np.minimum(group, one.domain)
-    servers = np.maximum(group / one.domain, 1.0)
+def reduce_s(one: Replica, tokens: Number) -> Floats:
+    """Return the seconds of the sums over a tensor parallel group: two a layer, each an AllReduce as of training."""
     size = ACTIVATION_BYTES * tokens * one.hidden
-    wire = bus_bandwidth_factor("allreduce", inside) * size / (one.link_bytes_per_s * law.link)
-    start = law.reduce_s + law.reduce_double_s * np.log2(np.maximum(inside / 2, 1.0))
-    outside = law.network_reduce_s * np.log2(servers)
-    outside = outside + bus_bandwidth_factor("allreduce", servers) * size / inside / (
-        one.network_bytes_per_s * law.network
+    reduces = AllReduces(
+        one.tensor, one.reduce_latency_s, one.reduce_s_per_byte, one.direct_step_s, one.direct_s_per_byte
     )
-    return 2 * one.layers * np.where(group > 1, start + wire + outside, 0.0)
+    return 2 * one.layers * (reduces.seconds(size) - size * one.reduce_fabric_s_per_byte)
 
 
 def exchange_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
@@ -265,9 +258,7 @@ def exchange_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> 
     chosen = np.maximum(one.experts_per_token, 1.0)
     near = touched_ranks(ranks, chosen) * (ranks - 1) / ranks
     size = own * one.hidden * (DISPATCH_BYTES + ACTIVATION_BYTES)
-    near_s = 2 * law.exchange_s * np.log2(np.maximum(ranks, 2.0)) + near * size / (
-        one.link_bytes_per_s * law.link
-    )
+    near_s = 2 * law.exchange_s * np.log2(np.maximum(ranks, 2.0)) + near * size * one.link_s_per_byte
     kernels = exchange_law()
     far = (chosen if decoding else one.domains_visited) * (1 - inside / ranks)
     far_s = 2 * kernels.base_s + far * size * kernels.slowness / one.network_bytes_per_s
@@ -275,12 +266,11 @@ def exchange_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> 
     return np.asarray(one.moe_layers * np.where(ranks > 1, each_s, 0.0))
 
 
-def boundary_s(one: Replica, law: Constants, tokens: Number) -> Floats:
+def boundary_s(one: Replica, tokens: Number) -> Floats:
     """Return the seconds of handing tokens from stage to stage, over the network where stages fill a server."""
-    away = one.stage * one.pipeline > one.domain
-    slow = np.where(away, one.network_bytes_per_s * law.network, one.link_bytes_per_s * law.link)
-    start = np.where(away, law.network_reduce_s, law.reduce_s)
-    return (one.pipeline - 1) * (start + ACTIVATION_BYTES * tokens * one.hidden / slow)
+    return (one.pipeline - 1) * (
+        one.handoff_s + ACTIVATION_BYTES * tokens * one.hidden * one.handoff_s_per_byte
+    )
 
 
 def head_s(one: Replica, law: Constants, rows: Number) -> Floats:

@@ -1,7 +1,8 @@
 """The noun Replica: what one accelerator holds and moves in a step, as columns of configurations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,7 +20,13 @@ from topoopt.inference.memory import (
     weight_format,
     weight_shape,
 )
-from topoopt.transformers import expected_places
+from topoopt.transformers import (
+    Links,
+    System,
+    expected_places,
+    find_calibration,
+    machine_of,
+)
 from topoopt.workloads.transformer import TransformerModel
 
 SERVER = 8
@@ -47,8 +54,13 @@ class Replica:
     cached_flops : for each cached token: latent attention, whose cache is small and whose heads are many
     pair_flops, window_pair_flops : for each pair of tokens when a prompt is read
     dense_flops, expert_flops, plain_flops : peak rates in FLOP/s: of weights, of experts, of 16 bits
-    memory_bytes_per_s, link_bytes_per_s, network_bytes_per_s : of an accelerator, one way
-    domain : accelerators that the link joins
+    memory_bytes_per_s, network_bytes_per_s : nominal rates of an accelerator, one way
+    domain : accelerators that scale-up links join
+    link_s_per_byte : of scale-up links, as collectives reach it
+    reduce_latency_s, reduce_s_per_byte, direct_step_s, direct_s_per_byte : of AllReduces over tensor parallel ranks, see
+        :class:`~topoopt.transformers.AllReduces`
+    handoff_s, handoff_s_per_byte : start, and time per byte, of a transfer from one pipeline stage to the next
+    reduce_fabric_s_per_byte : part of the time per byte that a fabric adds by itself
     domains_visited : of a layer's, those that have experts of a token, on average
     hosts : servers over which copies of attention lie
     adapters : LoRA adapters that requests have, each one of them; 0 for none
@@ -86,9 +98,16 @@ class Replica:
     expert_flops: Floats
     plain_flops: Floats
     memory_bytes_per_s: Floats
-    link_bytes_per_s: Floats
     network_bytes_per_s: Floats
     domain: Floats
+    link_s_per_byte: Floats
+    reduce_latency_s: Floats
+    reduce_s_per_byte: Floats
+    direct_step_s: Floats
+    direct_s_per_byte: Floats
+    handoff_s: Floats
+    handoff_s_per_byte: Floats
+    reduce_fabric_s_per_byte: Floats
     domains_visited: Floats
     hosts: Floats
     adapters: Floats
@@ -98,9 +117,20 @@ class Replica:
 
 
 def replica(
-    model: TransformerModel, accelerator: Accelerator, split: Parallelism, settings: EngineSettings
+    model: TransformerModel,
+    accelerator: Accelerator,
+    split: Parallelism,
+    settings: EngineSettings,
+    fabric: System | None = None,
 ) -> Replica:
-    """Return what an accelerator holds and moves: one row; :func:`stacked` joins rows."""
+    """Return what an accelerator holds and moves: one row; :func:`stacked` joins rows.
+
+    Parameters
+    ----------
+    fabric
+        Servers on a fabric that adds the time of bytes between them at full rate; the reference system, all of whose
+        time is counted, by default.
+    """
     weights, cache, adapter = weight_shape(model), cache_shape(model), adapter_shape(model)
     stored = weight_format(settings.weight_precision)
     element = cache_element_bytes(settings.kv_precision)
@@ -138,7 +168,8 @@ def replica(
         "dense_flops": latent_attention,
         "expert_flops": rate,
         "plain_flops": plain,
-        **(links := _links(accelerator)),
+        "memory_bytes_per_s": accelerator.memory_bandwidth_bytes_per_s,
+        **(links := _links(fabric or reference_system(accelerator), split, fabric is not None)),
         "domains_visited": _domains_visited(model, stage, links["domain"]),
         "hosts": np.where(split.attention_data > 1, np.maximum(stage / SERVER, 1.0), 1.0),
         "adapters": settings.adapters,
@@ -192,10 +223,39 @@ def scale_up_ranks(accelerator: Accelerator) -> int:
     return int(domain) if domain.isdigit() and int(domain) > 1 else SERVER
 
 
-def _links(accelerator: Accelerator) -> dict[str, float]:
+def reference_system(
+    accelerator: Accelerator, per_server: int | None = None, network_bps: float | None = None
+) -> System:
+    """Return the servers of an accelerator, of ``per_server`` at most; its NICs' rate by default."""
+    ranks = scale_up_ranks(accelerator)
+    return System(
+        accelerator.name,
+        min(ranks, per_server or ranks),
+        accelerator.scale_up_bandwidth_bps or 256e9,
+        network_bps or accelerator.nic_bandwidth_bps or 100e9,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _links(system: System, split: Parallelism, on_fabric: bool) -> Mapping[str, Floats | float]:
+    """Return the times of collectives, by the law of training; see :class:`Replica`."""
+    links = Links(machine_of(system), find_calibration(system.accelerator))
+    domain, ranks = system.accelerators_per_server, np.full(1, float(split.tensor))
+    reduces = links.allreduces(ranks, np.ones(1))
+    inside = links.members_inside(ranks, np.ones(1))
+    away = split.accelerators > domain
+    stride = np.full(1, float(domain if away else 1))
+    handoff_s = links.transfer_s(stride, np.zeros(1))
+    nic_s_per_byte = 8 / system.network_bandwidth_bps if on_fabric else 0.0
     return {
-        "memory_bytes_per_s": accelerator.memory_bandwidth_bytes_per_s,
-        "link_bytes_per_s": (accelerator.scale_up_bandwidth_bps or 256e9) / 8,
-        "network_bytes_per_s": (accelerator.nic_bandwidth_bps or 100e9) / 8,
-        "domain": float(scale_up_ranks(accelerator)),
+        "network_bytes_per_s": np.inf if on_fabric else system.network_bandwidth_bps / 8,
+        "domain": domain,
+        "link_s_per_byte": links.scale_up_s_per_byte,
+        "reduce_latency_s": reduces.latency_s,
+        "reduce_s_per_byte": reduces.s_per_byte,
+        "direct_step_s": reduces.direct_step_s,
+        "direct_s_per_byte": reduces.direct_s_per_byte,
+        "handoff_s": handoff_s,
+        "handoff_s_per_byte": links.transfer_s(stride, np.ones(1)) - handoff_s - away * nic_s_per_byte,
+        "reduce_fabric_s_per_byte": 2 * (1 / inside - 1 / ranks) * nic_s_per_byte,
     }
