@@ -21,6 +21,7 @@ START = Constants(
     expert_compute=0.35,
     pair_compute=0.4,
     decode_compute=0.8,
+    activation_passes=20.0,
     exchange_s=12e-6,
     layer_s=15e-6,
     step_s=5e-4,

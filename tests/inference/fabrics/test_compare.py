@@ -25,9 +25,8 @@ def test_published_orderings_come_out_or_are_explained(published: dict[str, Publ
         for servers in (8, 2)
         for fidelity in ("closed form", "simulated")
     }
-    assert aware[8, "closed form"].ours < -10
-    assert abs(aware[8, "simulated"].ours) < 1  # as its explanation says
     for fidelity in ("closed form", "simulated"):
+        assert aware[8, fidelity].ours < -10
         assert aware[2, fidelity].ours == pytest.approx(0.0, abs=0.1)
     for one in published.values():
         assert one.low <= one.ours <= one.high or one.explanation

@@ -42,6 +42,7 @@ class Constants:
         That products of prompts, of experts, and of attention reach.
     decode_compute : fraction
         Of ``dense_compute`` that products of few tokens have.
+    activation_passes : how often kernels between a layer's products read or write the whole activations of a token
     exchange_s : an exchange of experts' inputs of nothing
     layer_s, step_s, request_s : what a decoding step adds for each layer, by itself, for each request
     prompt_layer_s, prompt_step_s : what a layer and a step take at least, and add, where prompts are read
@@ -58,6 +59,7 @@ class Constants:
     expert_compute: Number
     pair_compute: Number
     decode_compute: Number
+    activation_passes: Number
     exchange_s: Number
     layer_s: Number
     step_s: Number
@@ -71,9 +73,7 @@ class Constants:
 
 
 CONSTANTS = tuple(one.name for one in fields(Constants))
-FRACTIONS = (
-    *("dense_memory", "expert_memory", "cache_memory", "dense_compute", "expert_compute", "pair_compute"),
-)
+FRACTIONS = CONSTANTS[:6]
 """Constants that are at most 1."""
 
 

@@ -6,24 +6,23 @@ twice a layer; the engine adds its own for each layer, step and request. Where t
 computes while what the other sends is on its way.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.inference.deployment import EngineSettings, Parallelism
-from topoopt.inference.network.traffic import exchange_law
+from topoopt.inference.network.traffic import ACTIVATION_BYTES, DISPATCHES, exchange_law
 from topoopt.inference.step.constants import Constants, Number, ServedStack, shipped_constants
 from topoopt.inference.step.replica import Replica, replica
 from topoopt.inference.step_table import Halves, StepTable, overlapped_s
-from topoopt.transformers import AllReduces, System
+from topoopt.transformers import System, allreduce_s
 from topoopt.workloads.transformer import TransformerModel
 
-ACTIVATION_BYTES = 2.0
-"""Of a number that accelerators send each other; experts' inputs go in 8 bits with a scale of 4 bytes for 128."""
 MICRO_BATCH_TOKENS = 1024.0
 """Prompts flow through pipeline stages in pieces of at least so many tokens; smaller ones read weights too often."""
-DISPATCH_BYTES = 1 + 4 / 128
 ONE, USUAL = Parallelism(), EngineSettings()
 LARGEST_STEP = 2**20
 """Tokens of the longest step in a table, of each copy of attention."""
@@ -31,6 +30,7 @@ DECODE_REFERENCE, PROMPT_REFERENCE = 2048.0, 4096.0
 """Tokens at which the seconds of a cached token, and of a pair, are taken: windows make them depend on the length."""
 
 
+@lru_cache(maxsize=4096)
 def step_table(
     model: TransformerModel,
     accelerator: str,
@@ -48,8 +48,7 @@ def step_table(
     constants
         Of one's own calibration, instead.
     fabric
-        Servers between which bytes take no time, for who knows the fabric adds it; by default they take that of the
-        reference system.
+        Servers between which bytes take no time: a fabric adds it. By default they take that of the reference system.
 
     Raises
     ------
@@ -200,7 +199,10 @@ def layers_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Fl
     sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, own)
     if np.any(one.adapters):
         sums = sums + adapters_s(one, law, tokens, decoding)
-    return np.asarray(sums + boundary_s(one, own) + (law.layer_s * one.layers if decoding else 0.0))
+    between = (
+        law.activation_passes * ACTIVATION_BYTES * own * one.hidden / one.memory_bytes_per_s * one.layers
+    )
+    return np.asarray(sums + between + boundary_s(one, own) + (law.layer_s * one.layers if decoding else 0.0))
 
 
 def expert_s(one: Replica, law: Constants, tokens: Number) -> Floats:
@@ -238,10 +240,8 @@ def adapters_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> 
 def reduce_s(one: Replica, tokens: Number) -> Floats:
     """Return the seconds of the sums over a tensor parallel group: two a layer, each an AllReduce as of training."""
     size = ACTIVATION_BYTES * tokens * one.hidden
-    reduces = AllReduces(
-        one.tensor, one.reduce_latency_s, one.reduce_s_per_byte, one.direct_step_s, one.direct_s_per_byte
-    )
-    return 2 * one.layers * (reduces.seconds(size) - size * one.reduce_fabric_s_per_byte)
+    terms = one.reduce_latency_s, one.reduce_s_per_byte, one.direct_step_s, one.direct_s_per_byte
+    return 2 * one.layers * (allreduce_s(size, one.tensor, terms) - size * one.reduce_fabric_s_per_byte)
 
 
 def exchange_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
@@ -257,7 +257,7 @@ def exchange_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> 
     inside = np.minimum(ranks, one.domain)
     chosen = np.maximum(one.experts_per_token, 1.0)
     near = touched_ranks(ranks, chosen) * (ranks - 1) / ranks
-    size = own * one.hidden * (DISPATCH_BYTES + ACTIVATION_BYTES)
+    size = own * one.hidden * (DISPATCHES["fp8"] + ACTIVATION_BYTES)
     near_s = 2 * law.exchange_s * np.log2(np.maximum(ranks, 2.0)) + near * size * one.link_s_per_byte
     kernels = exchange_law()
     far = (chosen if decoding else one.domains_visited) * (1 - inside / ranks)

@@ -20,13 +20,7 @@ from topoopt.inference.memory import (
     weight_format,
     weight_shape,
 )
-from topoopt.transformers import (
-    Links,
-    System,
-    expected_places,
-    find_calibration,
-    machine_of,
-)
+from topoopt.transformers import Links, System, expected_places, find_calibration, machine_of, usual_system
 from topoopt.workloads.transformer import TransformerModel
 
 SERVER = 8
@@ -57,8 +51,8 @@ class Replica:
     memory_bytes_per_s, network_bytes_per_s : nominal rates of an accelerator, one way
     domain : accelerators that scale-up links join
     link_s_per_byte : of scale-up links, as collectives reach it
-    reduce_latency_s, reduce_s_per_byte, direct_step_s, direct_s_per_byte : of AllReduces over tensor parallel ranks, see
-        :class:`~topoopt.transformers.AllReduces`
+    reduce_latency_s, reduce_s_per_byte, direct_step_s, direct_s_per_byte : of AllReduces over tensor parallel ranks,
+        see :func:`~topoopt.transformers.allreduce_s`
     handoff_s, handoff_s_per_byte : start, and time per byte, of a transfer from one pipeline stage to the next
     reduce_fabric_s_per_byte : part of the time per byte that a fabric adds by itself
     domains_visited : of a layer's, those that have experts of a token, on average
@@ -125,11 +119,7 @@ def replica(
 ) -> Replica:
     """Return what an accelerator holds and moves: one row; :func:`stacked` joins rows.
 
-    Parameters
-    ----------
-    fabric
-        Servers on a fabric that adds the time of bytes between them at full rate; the reference system, all of whose
-        time is counted, by default.
+    A ``fabric`` adds the time of bytes between its servers at full rate by itself; that of the reference system is in.
     """
     weights, cache, adapter = weight_shape(model), cache_shape(model), adapter_shape(model)
     stored = weight_format(settings.weight_precision)
@@ -142,6 +132,8 @@ def replica(
     rate = compute_rate(accelerator, settings.weight_precision)
     plain = compute_rate(accelerator, "bf16")
     latent_attention = plain if attention_element_bytes(model, settings.weight_precision) == 2 else rate
+    rates = accelerator.scale_up_bandwidth_bps or 256e9, accelerator.nic_bandwidth_bps or 100e9
+    usual = accelerator.name, scale_up_ranks(accelerator), *rates
     columns = {
         **fields_of(model, "layers", "moe_layers", "hidden"),
         "tensor": tensor,
@@ -169,8 +161,8 @@ def replica(
         "expert_flops": rate,
         "plain_flops": plain,
         "memory_bytes_per_s": accelerator.memory_bandwidth_bytes_per_s,
-        **(links := _links(fabric or reference_system(accelerator), split, fabric is not None)),
-        "domains_visited": _domains_visited(model, stage, links["domain"]),
+        **(links := _links(fabric or usual_system(*usual), split, fabric is not None)),
+        "domains_visited": _domains_visited(model, stage, float(links["domain"])),
         "hosts": np.where(split.attention_data > 1, np.maximum(stage / SERVER, 1.0), 1.0),
         "adapters": settings.adapters,
         "adapter_weights": settings.adapter_rank * (adapter.whole + adapter.split / tensor),
@@ -223,25 +215,12 @@ def scale_up_ranks(accelerator: Accelerator) -> int:
     return int(domain) if domain.isdigit() and int(domain) > 1 else SERVER
 
 
-def reference_system(
-    accelerator: Accelerator, per_server: int | None = None, network_bps: float | None = None
-) -> System:
-    """Return the servers of an accelerator, of ``per_server`` at most; its NICs' rate by default."""
-    ranks = scale_up_ranks(accelerator)
-    return System(
-        accelerator.name,
-        min(ranks, per_server or ranks),
-        accelerator.scale_up_bandwidth_bps or 256e9,
-        network_bps or accelerator.nic_bandwidth_bps or 100e9,
-    )
-
-
 @lru_cache(maxsize=4096)
 def _links(system: System, split: Parallelism, on_fabric: bool) -> Mapping[str, Floats | float]:
     """Return the times of collectives, by the law of training; see :class:`Replica`."""
     links = Links(machine_of(system), find_calibration(system.accelerator))
     domain, ranks = system.accelerators_per_server, np.full(1, float(split.tensor))
-    reduces = links.allreduces(ranks, np.ones(1))
+    names = ("reduce_latency_s", "reduce_s_per_byte", "direct_step_s", "direct_s_per_byte")
     inside = links.members_inside(ranks, np.ones(1))
     away = split.accelerators > domain
     stride = np.full(1, float(domain if away else 1))
@@ -251,10 +230,7 @@ def _links(system: System, split: Parallelism, on_fabric: bool) -> Mapping[str, 
         "network_bytes_per_s": np.inf if on_fabric else system.network_bandwidth_bps / 8,
         "domain": domain,
         "link_s_per_byte": links.scale_up_s_per_byte,
-        "reduce_latency_s": reduces.latency_s,
-        "reduce_s_per_byte": reduces.s_per_byte,
-        "direct_step_s": reduces.direct_step_s,
-        "direct_s_per_byte": reduces.direct_s_per_byte,
+        **dict(zip(names, links.allreduce_terms(ranks, np.ones(1)), strict=True)),
         "handoff_s": handoff_s,
         "handoff_s_per_byte": links.transfer_s(stride, np.ones(1)) - handoff_s - away * nic_s_per_byte,
         "reduce_fabric_s_per_byte": 2 * (1 / inside - 1 / ranks) * nic_s_per_byte,

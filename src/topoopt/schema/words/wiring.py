@@ -170,6 +170,9 @@ class CollectiveRankWords(TypedDict, total=False):
     """What joins the servers. The time is the same: each gives every accelerator all of its NIC."""
     nvls: Switch
     """NVSwitches reduce inside servers (NVLink SHARP)."""
+    one_shot: Switch
+    """Also the kernels of inference engines, which read the others' memory inside a server in one round or two, where
+    they are faster than NCCL: the AllReduce of topoopt serving."""
     runs: Annotated[str | os.PathLike[str], Word("FILE.csv")]
     """Measured collectives (nccl-tests), each with its prediction. Takes no other options."""
 
