@@ -40,7 +40,7 @@ def test_deepseeks_deployment_comes_out_near_what_is_published_and_says_where_ti
     found = {what: one for what, one in published.items() if one.unit == "tokens/s"}
     assert len(found) == 5
     for one in found.values():
-        assert 0.75 < one.ours / one.low < 1.75
+        assert 0.65 < one.ours / one.low < 1.75
         assert "constant" in one.explanation
     reads = next(one for what, one in found.items() if "reads computed" in what)
     hits = next(one for what, one in found.items() if "cache hits" in what)
