@@ -21,8 +21,8 @@ from topoopt.inference.memory import cache_element_bytes
 from topoopt.inference.network.latency import NetworkWorth, PoolLaws, network_worth
 from topoopt.inference.network.reach import Served
 from topoopt.inference.step.law import step_table
+from topoopt.inference.step.replica import served_system
 from topoopt.pricing import OwnershipTerms, Pricing, known_price, ownership
-from topoopt.transformers import system_of
 from topoopt.workloads.transformer import TransformerModel
 
 MOST_TRIED = 40
@@ -236,7 +236,7 @@ def compare_serving(
     """
     cluster = question.cluster
     cache_element_bytes(settings.kv_precision)  # an unknown format or engine is no split that does not fit
-    step_table(model, cluster.accelerator, settings=settings, fabric=system_of(cluster))
+    step_table(model, cluster.accelerator, settings=settings, fabric=served_system(cluster))
     if isinstance(deployments, int):
         on_progress("splits", 0, 0)
         candidates, looked_at = _searched(model, question, settings, deployments)

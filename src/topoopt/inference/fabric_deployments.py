@@ -14,7 +14,7 @@ from topoopt.inference.fabric_evaluation import places_of
 from topoopt.inference.queueing import busy_limits
 from topoopt.inference.requests import RequestLoad
 from topoopt.inference.step.law import step_table
-from topoopt.transformers import system_of
+from topoopt.inference.step.replica import served_system
 from topoopt.workloads.transformer import TransformerModel
 
 MOST_STAGES = 4
@@ -161,7 +161,7 @@ def split_rates(
     batch = batch_a_copy * parallelism.attention_data
     try:
         places = places_of(model, cluster.accelerator, Pool(parallelism, 1, batch), settings, load)
-        table = step_table(model, cluster.accelerator, parallelism, settings, fabric=system_of(cluster))
+        table = step_table(model, cluster.accelerator, parallelism, settings, fabric=served_system(cluster))
     except TopoOptError:
         return None
     copies, (ttft_s, tpot_s) = parallelism.attention_data, objectives_s

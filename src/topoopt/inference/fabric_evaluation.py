@@ -26,8 +26,8 @@ from topoopt.inference.network.serving_fabrics import serving_fabrics
 from topoopt.inference.network.traffic import USUAL, SentBy, ServingTraffic, serving_traffic
 from topoopt.inference.requests import RequestLoad
 from topoopt.inference.step.law import step_table
+from topoopt.inference.step.replica import served_system
 from topoopt.routing import Fabric
-from topoopt.transformers import system_of
 from topoopt.workloads.transformer import TransformerModel
 
 
@@ -248,7 +248,7 @@ def prepared(
     placement = place(deployment, cluster.accelerators_per_server, cluster.servers)
     readers = deployment.prefill or deployment.decode
     prefill, decode = (
-        step_table(model, cluster.accelerator, pool.parallelism, settings, fabric=system_of(cluster))
+        step_table(model, cluster.accelerator, pool.parallelism, settings, fabric=served_system(cluster))
         for pool in (readers, deployment.decode)
     )
     kv_bytes = kv_wire_bytes(model, deployment, load) if deployment.prefill else 0.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from topoopt.base.answers import silent
 from topoopt.base.arrays import Floats
-from topoopt.catalog import ClusterSpec, find_accelerator
+from topoopt.catalog import ClusterSpec
 from topoopt.inference.deployment import (
     Deployment,
     DeploymentFigure,
@@ -321,8 +321,6 @@ def asked(
     how: Asked,
 ) -> ServingComparison:
     """Return the comparison of fabrics for a load, in the formats of 8 bits."""
-    inside_bps = find_accelerator(cluster.accelerator).scale_up_bandwidth_bps
-    cluster = replace(cluster, intra_server_bandwidth_bps=inside_bps or cluster.intra_server_bandwidth_bps)
     terms = OwnershipTerms(
         usual_running({}), server_price(cluster.accelerator, cluster.accelerators_per_server)
     )

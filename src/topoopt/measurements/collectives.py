@@ -295,7 +295,7 @@ def collective_sizes(
     calibration: Calibration,
     one_shot: bool = False,
 ) -> CollectiveTimes:
-    """Return how long a collective takes among so many accelerators, of other sizes, too, by engines or not.
+    """Return how long a collective takes among so many accelerators, also of other sizes.
 
     Raises
     ------

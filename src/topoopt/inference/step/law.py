@@ -48,7 +48,7 @@ def step_table(
     constants
         Of one's own calibration, instead.
     fabric
-        Servers between which bytes take no time: a fabric adds it. By default they take that of the reference system.
+        Servers on a fabric, which adds the time of bytes between them; those of the reference system are in, else.
 
     Raises
     ------
@@ -199,9 +199,8 @@ def layers_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Fl
     sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, own)
     if np.any(one.adapters):
         sums = sums + adapters_s(one, law, tokens, decoding)
-    between = (
-        law.activation_passes * ACTIVATION_BYTES * own * one.hidden / one.memory_bytes_per_s * one.layers
-    )
+    size = ACTIVATION_BYTES * own * one.hidden
+    between = law.activation_passes * one.layers * size / one.memory_bytes_per_s
     return np.asarray(sums + between + boundary_s(one, own) + (law.layer_s * one.layers if decoding else 0.0))
 
 
@@ -268,9 +267,8 @@ def exchange_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> 
 
 def boundary_s(one: Replica, tokens: Number) -> Floats:
     """Return the seconds of handing tokens from stage to stage, over the network where stages fill a server."""
-    return (one.pipeline - 1) * (
-        one.handoff_s + ACTIVATION_BYTES * tokens * one.hidden * one.handoff_s_per_byte
-    )
+    size = ACTIVATION_BYTES * tokens * one.hidden
+    return (one.pipeline - 1) * (one.handoff_s + size * one.handoff_s_per_byte)
 
 
 def head_s(one: Replica, law: Constants, rows: Number) -> Floats:

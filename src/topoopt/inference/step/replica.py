@@ -8,7 +8,7 @@ import numpy as np
 
 from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats
-from topoopt.catalog import Accelerator
+from topoopt.catalog import Accelerator, ClusterSpec, find_accelerator
 from topoopt.inference.deployment import EngineSettings, Parallelism
 from topoopt.inference.memory import (
     adapter_shape,
@@ -23,6 +23,7 @@ from topoopt.inference.memory import (
 from topoopt.transformers import Links, System, expected_places, find_calibration, machine_of, usual_system
 from topoopt.workloads.transformer import TransformerModel
 
+UNKNOWN_LINK_BPS = 256e9
 SERVER = 8
 """Accelerators of a server where the catalogue's scale-up domain is no number."""
 
@@ -117,10 +118,7 @@ def replica(
     settings: EngineSettings,
     fabric: System | None = None,
 ) -> Replica:
-    """Return what an accelerator holds and moves: one row; :func:`stacked` joins rows.
-
-    A ``fabric`` adds the time of bytes between its servers at full rate by itself; that of the reference system is in.
-    """
+    """Return what an accelerator holds and moves: one row; of servers on a ``fabric`` without the time that it adds."""
     weights, cache, adapter = weight_shape(model), cache_shape(model), adapter_shape(model)
     stored = weight_format(settings.weight_precision)
     element = cache_element_bytes(settings.kv_precision)
@@ -132,7 +130,7 @@ def replica(
     rate = compute_rate(accelerator, settings.weight_precision)
     plain = compute_rate(accelerator, "bf16")
     latent_attention = plain if attention_element_bytes(model, settings.weight_precision) == 2 else rate
-    rates = accelerator.scale_up_bandwidth_bps or 256e9, accelerator.nic_bandwidth_bps or 100e9
+    rates = accelerator.scale_up_bandwidth_bps or UNKNOWN_LINK_BPS, accelerator.nic_bandwidth_bps or 100e9
     usual = accelerator.name, scale_up_ranks(accelerator), *rates
     columns = {
         **fields_of(model, "layers", "moe_layers", "hidden"),
@@ -213,6 +211,14 @@ def scale_up_ranks(accelerator: Accelerator) -> int:
     """Return how many accelerators the scale-up links join."""
     domain = accelerator.scale_up_domain
     return int(domain) if domain.isdigit() and int(domain) > 1 else SERVER
+
+
+def served_system(cluster: ClusterSpec) -> System:
+    """Return the servers of a cluster, whose accelerators reach each other as the catalogue says."""
+    inside_bps = find_accelerator(cluster.accelerator).scale_up_bandwidth_bps or UNKNOWN_LINK_BPS
+    per_server = cluster.accelerators_per_server
+    each_bps = cluster.server_bandwidth_bps / per_server
+    return usual_system(cluster.accelerator, per_server, inside_bps, each_bps, cluster.link_latency_s)
 
 
 @lru_cache(maxsize=4096)
