@@ -277,7 +277,7 @@ class ClusterResult:
     servers, degree, bandwidth_bps : int, int, float
         Of the cluster: servers, interfaces of one, bandwidth of an interface.
     settings : mapping
-        How the cluster is run: queue, placement, switching, weighting, search.
+        Operation: queue, placement, switching, weighting, search.
     skipped : tuple of (str, str)
         Fabrics that could not be built, with the reason.
     """

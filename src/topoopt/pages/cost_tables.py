@@ -119,7 +119,7 @@ def ownership_sections(
     return [
         Section(
             "ownership",
-            "What it costs to own and to train",
+            "Cost of ownership and training",
             "Network, servers and what running them takes in all years, spread over the hours in which the cluster "
             "trains. What a network saves stands beside what its iterations lose of the servers, for the same "
             "training.",

@@ -300,7 +300,7 @@ def _head(tuned: FineTuning) -> Section:
     }
     matters = HARDLY if tuned.asked.network_hardly_matters else _matters(tuned.asked)
     return Section(
-        "way", "The way", "", (facts(entries), *((Notes((matters,)),) if tuned.servers > 1 else ()))
+        "way", "Method", "", (facts(entries), *((Notes((matters,)),) if tuned.servers > 1 else ()))
     )
 
 

@@ -3,7 +3,7 @@
 from topoopt.base.plugins import PluginVerb
 
 EXPORT = PluginVerb(
-    "Write a plan as files: what is patched where, and what servers, switches and other programs are told.",
+    "Export a plan: patch lists, server and switch configurations, and inputs of other programs.",
     "topoopt.plugins.exports.command:export",
     "topoopt.plugins.exports",
     ("export", "export_formats", "ExportAnswer", "ExportFormats"),
@@ -17,14 +17,14 @@ TESTBED = PluginVerb(
     after="export",
 )
 REPRODUCE = PluginVerb(
-    "Make figures of the paper again: ours beside the published, rows and pictures in a folder.",
+    "Reproduce figures of the paper: our values beside the published ones, as rows and pictures.",
     "topoopt.plugins.papers.command:reproduce",
     "topoopt.plugins.papers",
     ("reproduce", "reproducible", "Figure", "figure_page", "overview_page", "write_figures_page"),
     after="report",
 )
 PROFILE = PluginVerb(
-    "Measure a model's operators here, at every split size that a search may choose.",
+    "Measure a model's operators on this machine, at every split size that the search may choose.",
     "topoopt.plugins.profiling.command:profile",
     "topoopt.plugins.profiling",
     ("profile", "profile_subject"),

@@ -139,7 +139,7 @@ def test_network_servers_and_electricity_are_priced_together(topoopt: Topoopt) -
     assert owned["usd_per_hour"] == pytest.approx(owned["total_usd"] / 35_040)
     assert owned["usd_per_run"] is owned["usd_per_token"] is owned["usd_per_sample"] is None
     page = topoopt(*words, "--staff", "250000").out
-    assert "What it costs to own and to train" in page
+    assert "Cost of ownership and training" in page
     assert "$250,000 a year for staff" in page
     assert "storage, of which nobody has said" in page
 

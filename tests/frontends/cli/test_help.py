@@ -146,19 +146,18 @@ def test_defaults_in_the_help_are_the_real_ones() -> None:
         for item in described(group):
             default = getattr(options, renamed.get(item.name, item.name), None)
             if item.name not in ("preset", "processes", "wiring"):
-                assert re.search(
-                    rf"; {default:g}\." if isinstance(default, float) else rf"; {default}\.",
-                    words_about(group, item.name),
-                )
+                shown = f"{default:g}" if isinstance(default, float) else default
+                assert f"(default {shown})" in words_about(group, item.name)
     for name in ("compute", "precision", "optimizer", "memory_check"):
-        assert words_about(JobWords, name).endswith(f"; {getattr(settings, name)}.")
+        assert f"(default {getattr(settings, name)})" in words_about(JobWords, name)
     cluster = ClusterSpec(**DEFAULT_CLUSTER)
     for name in ("degree", "accelerators_per_server", "accelerator", "links"):
-        assert words_about(JobWords, name).endswith(f"; {getattr(cluster, name)}.")
-    assert words_about(JobWords, "bandwidth").endswith(f"; {compact(cluster.link_bandwidth_bps)}.")
-    assert words_about(JobWords, "intra_server_bandwidth").endswith(
-        f"; {compact(cluster.intra_server_bandwidth_bps)}."
-    )
+        assert re.search(rf"\(default {getattr(cluster, name)}[;)]", words_about(JobWords, name))
+    for name, bandwidth_bps in (
+        ("bandwidth", cluster.link_bandwidth_bps),
+        ("intra_server_bandwidth", cluster.intra_server_bandwidth_bps),
+    ):
+        assert f"(default {compact(bandwidth_bps)};" in words_about(JobWords, name)
 
 
 def compact(bandwidth_bps: float) -> str:

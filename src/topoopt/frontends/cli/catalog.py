@@ -19,7 +19,7 @@ def hardware(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON, with sources.")] = False,
 ) -> None:
-    """List accelerators, servers, network parts and efficiencies, each with its source."""
+    """List accelerators, servers, network parts and efficiencies with their sources."""
     show(topoopt.hardware(name), as_json)
 
 
@@ -28,10 +28,10 @@ def models(
         str | None,
         Argument(
             metavar="MODEL|config.json",
-            help="Show one model: its hyper-parameters, or a transformer's shapes and parameters.",
+            help="Show one model: its hyperparameters, or a transformer's shape and parameter count.",
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the models that come with topoopt: variants and hyper-parameters, shapes of transformers."""
+    """List the built-in models with their variants, hyperparameters and transformer shapes."""
     show(topoopt.models(name), as_json)

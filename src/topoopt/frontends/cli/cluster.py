@@ -17,10 +17,11 @@ class CourseWords(TypedDict, total=False):
     """On which fabrics."""
 
     fabrics: Annotated[Sequence[str], Word("LIST", names=("fabric", "fabrics"))]
-    """Networks, with commas: {networks of cluster}. Jobs have links of their own on topoopt and topoopt-ocs, and share
-    them elsewhere. Default: {compared by cluster}. With --scheduler one network: cassini-24, or a shared one."""
+    """Networks to compare, with commas: {networks of cluster}. Jobs have links of their own on topoopt and
+    topoopt-ocs, and share links on the others. Default: {compared by cluster}. With --scheduler, one network:
+    cassini-24, or one with shared links."""
     prices: Annotated[str, Word("2026|2025|2022|FILE", "2026")]
-    """Price list, or a file whose rows are laid over one: 2025,mine.csv; alone over 2026."""
+    """Price list, or a file that overrides rows of one, as in 2025,mine.csv; alone it overrides 2026."""
 
 
 class ClusterFiles(TypedDict, total=False):
@@ -37,11 +38,15 @@ def run(
     files: ClusterFiles,
     trace: Annotated[
         str | None,
-        Argument(metavar="TRACE.csv", show_default=False, help="A row for each job; see examples/trace.csv."),
+        Argument(
+            metavar="TRACE.csv",
+            show_default=False,
+            help="Trace file with one row per job; see examples/trace.csv.",
+        ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON, with every job.")] = False,
 ) -> None:
-    """Run a trace of jobs on a cluster, and say how long iterations, jobs and waiting take on each fabric."""
+    """Simulate a trace of jobs on a cluster, and report iteration, completion and waiting times on each network."""
     out = files.get("out")
     check_writable(out, "--out", trace)
     check_writable(words.get("save_trace"), "--save-trace")
@@ -59,5 +64,5 @@ CLUSTER_VERBS = lines_of(run)
 cluster = group(
     "topoopt.frontends.cli.cluster:",
     CLUSTER_VERBS,
-    "Many jobs over time: arrivals, shards and their wiring, queueing; TopoOpt beside shared fabrics.",
+    "Many jobs over time: arrivals, queueing, placement and wiring, on TopoOpt and on shared networks.",
 )

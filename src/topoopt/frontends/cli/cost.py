@@ -27,9 +27,9 @@ class BillWords(TypedDict, total=False):
     """What is shown and written."""
 
     bill: Annotated[Sequence[str], Word("LIST", commas="fabrics with commas, all or none")]
-    """Fabrics whose bill is printed, or all or none; the first."""
+    """Networks whose bill is printed, or all or none (default: the first)."""
     ratios: Switch
-    """Also the two published cost ratios under every way of counting."""
+    """Also print the two published cost ratios under every accounting."""
     out: File
     """Write every line of every bill, as .csv or .parquet."""
 
@@ -38,9 +38,9 @@ class ChooseFiles(TypedDict, total=False):
     """What is written."""
 
     out: Annotated[str, Word("DIR")]
-    """A folder for the answer, a table of all networks and the plans; the same command goes on from there."""
+    """Directory for the answer, a table of all networks and the plans; the same command resumes from it."""
     report: File
-    """The answer as one HTML page."""
+    """Write the answer as one HTML page."""
 
 
 @spread
@@ -57,7 +57,7 @@ def choose(
     files: ChooseFiles,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say which network to buy for a mix of jobs: every degree, bandwidth and fabric, money against time.
+    """Choose the network to buy for a mix of jobs: every degree, bandwidth and fabric, cost against time.
 
     Networks are priced first; those that may be on the front of money and time are planned for every job. Of the front
     the network is taken on which a year of work costs least, or the best within a limit.
@@ -87,12 +87,12 @@ def cost(
         Argument(
             metavar="PLAN",
             show_default=False,
-            help="A plan, whose servers, ports, wiring and traffic are taken; without one, the flags say it.",
+            help="Plan whose servers, ports, wiring and traffic are priced (default: those of the flags).",
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Price the network on every fabric: bill of materials, watts, what it is built of, optical technologies."""
+    """Price every network: bill of materials, power, switches and optical technologies."""
     out = shown.get("out")
     check_table(out, "--out")
     with progress("choosing rings"):

@@ -26,7 +26,7 @@ def fail(
     files: FailFiles,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the moves.
+    """Fail a link, server or panel of a plan: iteration time before, during and after repair, and moves.
 
     With --availability parts fail at random, and the shares of a month at full speed, degraded and down come out, of
     the plan's own fabric and of its baselines.

@@ -22,9 +22,9 @@ class InterleaveFiles(TypedDict, total=False):
     """What is written."""
 
     report: File
-    """Write the page with the circles before and after rotation, one HTML file that needs no network."""
+    """Write the circles before and after rotation as one HTML page."""
     figures: Annotated[str, Word("DIR")]
-    """Draw the circles for papers (PNG, SVG, PDF) into this folder."""
+    """Write the circles as PNG, SVG and PDF into this directory."""
 
 
 @spread
@@ -33,18 +33,18 @@ def interleave(
         list[str],
         Argument(
             metavar="JOB...",
-            help="Job files, plans, task graphs or CSVs of counters of those that share the link.",
+            help="Jobs that share the link: job files, plans, task graphs or CSVs of counters.",
             show_default=False,
         ),
     ],
     capacity: Annotated[
-        str, Option(metavar="RATE", show_default=False, help="Of the link that they share, such as 50Gbps.")
+        str, Option(metavar="RATE", show_default=False, help="Bandwidth of the shared link, such as 50Gbps.")
     ],
     words: InterleaveWords,
     files: InterleaveFiles,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say when each of several jobs that share a link begins, so that they send at different times.
+    """Find time shifts for jobs that share a link, so that they send at different times (CASSINI).
 
     Every job is a circle of its iteration time; they are turned until what they send together exceeds the link the
     least (CASSINI). Where that cannot help, the nearest iteration time that would is named.
@@ -72,7 +72,7 @@ def phases(
     files: PhasesFiles,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what a job sends on a link in one iteration, and when: from a simulation, or from what was measured."""
+    """Extract the communication phases of a job on a link, from a simulation or from measured counters."""
     out = files.get("out")
     check_writable(out, "--out", job)
     if out is not None and words.get("link") == "all":

@@ -29,19 +29,21 @@ class FitWords(TypedDict, total=False):
     """Of which runs, and from where."""
 
     accelerator: Annotated[str, Word("NAME[,NAME]")]
-    """Whose runs are taken, the calibration being for the first; those with most runs."""
+    """Accelerators whose runs are used; the calibration is for the first (default: the one with most runs)."""
     start: Annotated[str, Word("neutral|NAME|FILE")]
-    """Where the fit starts, and to what it is regularized; the accelerator's own calibration."""
+    """Calibration from which the fit starts, and towards which it is regularized (default: the accelerator's
+    own)."""
     attention: Annotated[str, Word("auto|fused|eager")]
-    """Of runs that do not say: FlashAttention, scores in memory, or by ZeRO stage; as the start has it."""
+    """Attention of runs that do not state it: FlashAttention (fused), scores in memory (eager), or by ZeRO stage
+    (auto) (default: that of the start)."""
     weight: Annotated[Sequence[str], Word("DATASET=X", repeated=True)]
-    """How much a data set counts; 1. May be repeated."""
+    """Weight of a data set (default 1); can be repeated."""
     strength: Annotated[float, Word("X")]
-    """Of the start; chosen by cross-validation if not given."""
+    """Strength of the regularization (default: chosen by cross-validation)."""
     collectives: Annotated[str, Word("FILE.csv")]
-    """Measured collectives (nccl-tests) that count beside the runs."""
+    """Measured collectives (nccl-tests) that are fitted together with the runs."""
     seed: Annotated[int, Word("N", 0)]
-    """Of the held-out parts."""
+    """Random seed of the held-out folds."""
 
 
 @panel("Output")
@@ -49,7 +51,7 @@ class FitFiles(TypedDict, total=False):
     """What is written."""
 
     out: File
-    """Write the calibration, TOML."""
+    """Write the calibration as TOML."""
 
 
 TransformerArgument = Annotated[str | None, TRANSFORMER]
@@ -62,9 +64,9 @@ class RunsFiles(TypedDict, total=False):
     """The runs, and what is written."""
 
     runs: Annotated[str, Word("FILE.csv")]
-    """Estimate every run of a table instead, and compare with the times in it."""
+    """Estimate every run of a table instead, and compare with its measured times."""
     out: Annotated[str, Word("OUT.csv")]
-    """The table of --runs with predictions."""
+    """Write the table of --runs with predictions."""
 
 
 @panel("Output")
@@ -72,11 +74,12 @@ class ListWords(TypedDict, total=False):
     """How many are shown, and what is written."""
 
     top: Annotated[int, Word("K", 10)]
-    """How many are shown."""
+    """Number of configurations to show."""
     variants: Switch
-    """Show also rows that differ from a faster one in recomputation, ZeRO or sequence parallelism only."""
+    """Also show configurations that differ from a faster one in recomputation, ZeRO or sequence parallelism
+    only."""
     csv_file: Annotated[str, Word("FILE", names=("csv",))]
-    """Write all that fit, the fastest first."""
+    """Write all configurations that fit into memory, the fastest first."""
 
 
 @panel("Output")
@@ -84,9 +87,9 @@ class MatrixWords(TypedDict, total=False):
     """What the matrix is of, and what is written."""
 
     by: Annotated[str, Word("server|rank|kind", "server")]
-    """Matrix of servers, without what stays inside them; of ranks; of servers for each kind."""
+    """Matrix of servers, without traffic inside them; of ranks; or of servers for each kind of traffic."""
     csv_file: Annotated[str, Word("FILE", names=("csv",))]
-    """Write the matrix, as topoopt plan FILE.csv reads it; by kind as rows kind,src,dst,bytes."""
+    """Write the matrix as topoopt plan FILE.csv reads it; by kind, as rows of kind,src,dst,bytes."""
     heat_map: File
     """Draw the matrix: .png, .svg, .pdf, or .html with tables."""
 
@@ -98,7 +101,7 @@ def traffic(
     source: TransformerArgument = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
-    """Show what an iteration sends, exactly and without running it: by kind, by rank, between servers.
+    """Show the exact traffic of one iteration by kind, rank and pair of servers.
 
     Tensor, context, expert, pipeline and data parallel messages, their sizes and counts.
     """
@@ -123,7 +126,7 @@ def search(
     source: TransformerArgument = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
-    """Find the fastest ways to split a transformer: degrees, micro-batch, recomputation, ZeRO.
+    """Find the fastest parallelism for a transformer: degrees, micro-batch, recomputation, ZeRO.
 
     Every valid configuration is looked at; those that do not fit into memory are left out, the others are ranked by
     estimated time.
@@ -146,7 +149,7 @@ def estimate(
     source: TransformerArgument = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
-    """Estimate the time of one training iteration, where it goes, and the memory that it needs."""
+    """Estimate the time of one training iteration by cause, and the memory that it needs."""
     runs, out = files.get("runs"), files.get("out")
     if runs is not None:
         usual = {"calibration": words.get("calibration"), **defaults(EstimateWords)}
@@ -171,13 +174,13 @@ def _estimate_runs(runs_file: str, calibration_file: Any, out: str | None, as_js
 @spread
 def calibrate(
     runs_file: Annotated[
-        str, Argument(metavar="RUNS.csv", show_default=False, help="Measured runs, a row each.")
+        str, Argument(metavar="RUNS.csv", show_default=False, help="Table of measured runs, one row each.")
     ],
     words: FitWords,
     files: FitFiles,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
-    """Fit a calibration to measured step times, and say how far it is off on runs that it has not seen.
+    """Fit a calibration to measured step times, and report its error on held-out runs.
 
     A handful of runs is enough: what they have no say in stays as it starts.
     """
@@ -207,5 +210,5 @@ LLM_VERBS = lines_of(estimate, traffic, search, calibrate)
 llm = group(
     "topoopt.frontends.cli.llm:",
     LLM_VERBS,
-    "Transformers on accelerators: step time, memory, traffic and the best way of splitting them.",
+    "Transformers on accelerators: step time, memory, traffic and the best parallelism.",
 )

@@ -16,7 +16,7 @@ class MltcpFiles(TypedDict, total=False):
     """What is written."""
 
     report: File
-    """Write the page with its charts, as HTML."""
+    """Write an HTML page with charts."""
 
 
 @spread
@@ -29,7 +29,7 @@ def simulate(
     ] = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
-    """Let jobs share a link under MLTCP, fair sharing, CASSINI and on links of their own, iteration by iteration."""
+    """Simulate jobs that share a link under MLTCP, fair sharing and CASSINI, iteration by iteration."""
     out = files.get("report")
     check_writable(out, "--report", *(jobs or ()))
     with progress("simulating") as report:
@@ -44,5 +44,5 @@ MLTCP_VERBS = lines_of(simulate)
 mltcp = group(
     "topoopt.frontends.cli.mltcp:",
     MLTCP_VERBS,
-    "Congestion control that lets jobs on one link find their interleaving by themselves.",
+    "MLTCP: congestion control with which jobs that share a link interleave by themselves.",
 )

@@ -30,39 +30,39 @@ class BesideWords(TypedDict, total=False):
     """What a plan is compared with."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Baselines, with commas: {networks of plan}; none for none. Default: {compared by plan}."""
+    """Baseline networks, with commas: {networks of plan}; none for none. Default: {compared by plan}."""
 
 
 class CollectiveWord(TypedDict, total=False):
     """How collectives run."""
 
     collective: Annotated[str, Word(COLLECTIVE_FORM)]
-    """How AllReduces run when the plan is simulated; it is searched with rings. auto: by group and size, the quickest
-    in closed form on the plan's links, or rings where these are faster. If not given auto, stepped with --preset paper
-    or released."""
+    """AllReduce algorithm when the plan is simulated; the search uses rings. auto: for each group and size the
+    fastest in closed form on the plan's links, or rings where these are faster (default: auto; stepped with
+    --preset paper or released)."""
 
 
 class PlanFiles(TypedDict, total=False):
     """What is written."""
 
     out: File
-    """Write the plan, for report and all other verbs."""
+    """Write the plan, which report and all other verbs read."""
 
 
 class ComparisonWords(TypedDict, total=False):
     """On which fabrics, and how they are simulated."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Baselines, with commas: {networks of plan}. Default: {compared by plan}."""
+    """Networks to compare, with commas: {networks of plan}. Default: {compared by plan}."""
     simulator: Annotated[str, Word("analytic|flow|packet")]
-    """analytic: first come, first served on each link, quick. flow: fair shares over time. packet: every packet
-    through every queue. If not given, analytic."""
+    """analytic: first come, first served on each link, fast; flow: max-min fair rates; packet: every packet
+    through every queue (default analytic)."""
     simulators: Annotated[Sequence[str], Word("LIST", commas="simulators with commas")]
-    """Simulate every fabric with each, such as flow,packet, and show by how much they differ."""
+    """Simulate every network with each of these, such as flow,packet, and show the differences."""
     collective: Annotated[str, Word(COLLECTIVE_FORM)]
-    """stepped: rings in rounds. bulk: one flow for all rounds (FlexNet's way). ring is stepped; the others play an
-    AllReduce, pairwise an all-to-all, transfer by transfer. auto: by group and size, the quickest in closed form on
-    the fabric's paths, or rings where these are faster. If not given, as the plan has it."""
+    """stepped: rings in rounds. bulk: one flow for all rounds (FlexNet's way). ring is stepped; the others
+    schedule an AllReduce, pairwise an all-to-all, transfer by transfer. auto: for each group and size the fastest
+    in closed form on the network's paths, or rings where these are faster (default: the plan's)."""
 
 
 class TrafficFiles(TypedDict, total=False):
@@ -71,7 +71,7 @@ class TrafficFiles(TypedDict, total=False):
     csv_file: Annotated[str, Word("FILE", names=("csv",))]
     """Write every pair and every link as CSV."""
     matrix: File
-    """Write the bytes of all pairs as a square CSV, such as this reads."""
+    """Write the bytes of all pairs as a square CSV matrix, which this verb reads."""
 
 
 @spread
@@ -81,7 +81,7 @@ def traffic(
     files: TrafficFiles,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what one iteration moves: by pair of servers and by link.
+    """Show the traffic of one iteration by pair of servers and by link.
 
     A plan has its own strategy and network. A model is data parallel, with embedding tables round-robin, on
     the network that is found for that; a transformer has the configuration that is the fastest in closed form.
@@ -105,7 +105,7 @@ def compare(
     how: ComparisonWords,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Put the same job on other fabrics, each with a strategy searched for it."""
+    """Compare networks for one job, each with a parallelization strategy searched for it."""
     with progress("searching") as report:
         answer = topoopt.compare(source, on_progress=report, **how, **words)
     show(answer, as_json)
@@ -120,7 +120,7 @@ def plan(
     files: PlanFiles,
     as_json: Annotated[bool, Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
-    """Find strategy, topology and routing together, and say what they are worth.
+    """Optimize parallelization strategy, topology and routing together, and compare with other networks.
 
     Of a transformer the best configurations (tensor, pipeline, data, context and expert parallel degrees,
     micro-batch, recomputation …) are each wired and simulated.

@@ -17,9 +17,9 @@ class RlRunsFiles(TypedDict, total=False):
     """The runs, and what is written."""
 
     runs: Annotated[str, Word("FILE.csv")]
-    """Predict every measured step of a table instead, and compare with the times in it."""
+    """Predict every measured step of a table instead, and compare with its measured times."""
     out: Annotated[str, Word("OUT.csv")]
-    """Predictions of --runs, a row each."""
+    """Write the predictions of --runs, one row each."""
 
 
 @spread
@@ -29,7 +29,7 @@ def rl(
     model: Annotated[str | None, TRANSFORMER] = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
-    """Say how long a step of reinforcement learning takes, phase by phase, and what it waits for."""
+    """Estimate the time of a reinforcement learning step by phase, and its bottleneck."""
     runs, out = files.get("runs"), files.get("out")
     if runs is not None:
         refuse_beside_runs(model, words, defaults(RlWords))
@@ -65,12 +65,12 @@ def finetune(
             "--out",
             metavar="PLAN.json",
             rich_help_panel="Output",
-            help="Write the plan of the way that is asked for.",
+            help="Write the plan of the requested method.",
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
-    """Say what fine-tuning takes, by adapters or of all weights: split, memory, hours, dollars."""
+    """Estimate fine-tuning with LoRA, QLoRA or all weights: parallelism, memory, hours, cost."""
     check_writable(out, "--out")
     with progress("planning the fine-tuning") as report:
         answer = topoopt.finetune(model, on_progress=report, **words)

@@ -15,13 +15,13 @@ class ReportWords(TypedDict, total=False):
     """What is written, and where."""
 
     out: Annotated[str, Word("FILE", "report.html")]
-    """Where the page is written."""
+    """File to write."""
     figures: Annotated[str, Word("DIR")]
-    """Draw each figure for papers, too, into this folder."""
+    """Also write each figure for papers into this directory."""
     formats: Annotated[
         Sequence[str], Word("LIST", "png,svg,pdf", ("format",), "png, svg or pdf, with commas")
     ]
-    """Of these figures, with commas: png, svg, pdf."""
+    """Formats of these figures, with commas: png, svg, pdf."""
 
 
 @spread
@@ -37,7 +37,7 @@ def report(
     words: ReportWords,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write one interactive HTML page that needs no network.
+    """Write an interactive HTML page that works offline.
 
     Topology, traffic, timeline, other fabrics, bounds, search and strategy of a plan; times and prices of a
     comparison; occupancy, iteration times and waiting of a cluster.

@@ -21,25 +21,26 @@ class RewireWords(TypedDict, total=False):
     """What may be moved, and what is written."""
 
     keep_running: Switch
-    """The job runs on meanwhile: never cut it, rename no server."""
+    """Keep the job running: never disconnect it, and rename no server."""
     no_relabel: Switch
-    """Rank r of the new plan stays on server r."""
+    """Keep rank r of the new plan on server r."""
     interfaces_per_panel: int
-    """Interfaces of a server on one panel. The fewest that do if not given."""
+    """Interfaces per server on one panel (default: the fewest that suffice)."""
     inventory: File
-    """Which server, interface, panel, port and cable is which (YAML, TOML, JSON). What it leaves out is made up."""
+    """Inventory file (YAML, TOML, JSON) of servers, interfaces, panels, ports and cables; missing names are
+    generated."""
     out: File
     """Write every move, in order, as CSV or Parquet."""
 
 
 @spread
 def rewire(
-    old: Annotated[str, Argument(metavar="OLD", help="The plan or wiring file that is wired now.")],
-    new: Annotated[str, Argument(metavar="NEW", help="The plan or wiring file that comes.")],
+    old: Annotated[str, Argument(metavar="OLD", help="Present plan or wiring file.")],
+    new: Annotated[str, Argument(metavar="NEW", help="Next plan or wiring file.")],
     words: RewireWords,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say which fibers to move, in which order, to get from one plan or wiring to the next."""
+    """List the fiber moves, in order, from one plan or wiring to the next."""
     out = words.get("out")
     check_table(out, "--out")
     with progress("looking for the fewest moves"):

@@ -19,13 +19,14 @@ class ServedRunsFiles(TypedDict, total=False):
     """Tables of measured runs, instead of a model."""
 
     runs: Annotated[str, Word("FILE.csv")]
-    """Predict every run of a table instead, and compare with what was measured."""
+    """Predict every run of a table instead, and compare with its measured figures."""
     calibrate: Annotated[str, Word("FILE.csv")]
-    """Fit to a few measured runs of your own stack instead: errors before and after."""
+    """Fit a calibration to measured runs of your own stack instead, and report the errors before and after."""
     calibration: Annotated[str, Word("FILE.json")]
-    """What --calibrate found, for --runs; shipped constants."""
+    """Calibration from --calibrate, for --runs (default: the shipped constants)."""
     out: Annotated[str, Word("OUT.json")]
-    """The calibration of --calibrate; of a model the cables, routes and traffic of topoopt as a plan, for all verbs."""
+    """Write the calibration of --calibrate; for a model, write topoopt's cables, routes and traffic as a plan for
+    all verbs."""
 
 
 @spread
@@ -41,11 +42,13 @@ def serving(
     ] = None,
     report: Annotated[
         str | None,
-        Option("--report", metavar="FILE", rich_help_panel="Output", help="The answer as one HTML page."),
+        Option(
+            "--report", metavar="FILE", rich_help_panel="Output", help="Write the answer as one HTML page."
+        ),
     ] = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
-    """Say which deployment on which network answers users in time, for the least money.
+    """Find the cheapest deployment and network that meet the serving objectives.
 
     Every split, mode and share of prefill is looked at in closed form; the most promising are simulated request by
     request. Of several servers every fabric gets the deployment that is best on it, with its wiring, and who sends keys

@@ -22,34 +22,35 @@ class SimulationFiles(TypedDict, total=False):
     """What is written."""
 
     timeline: File
-    """Who did what when, as CSV."""
+    """Write a timeline of all tasks as CSV."""
     trace: File
-    """The same task by task, as a trace for Perfetto (JSON)."""
+    """Write a trace of all tasks for Perfetto (JSON)."""
     flows: File
-    """Flow completion times, as .csv or .parquet (which needs topoopt[parquet])."""
+    """Write flow completion times, as .csv or .parquet (needs topoopt[parquet])."""
     links: File
-    """What links and queues saw, likewise."""
+    """Write statistics of links and queues, as .csv or .parquet."""
     write_fbuf: File
-    """Tasks and fabric as .fbuf or .fbuf.xz, for the authors' simulator to replay."""
+    """Write tasks and fabric as .fbuf or .fbuf.xz, for the authors' simulator."""
     drop_rings: Switch
-    """Write groups whose rings a .fbuf cannot hold without rings: one along the routes."""
+    """Write groups whose rings a .fbuf cannot express without rings: one ring along the routes."""
 
 
 class FidelityWords(TypedDict, total=False):
     """At which fidelity, and how collectives run."""
 
     simulator: Annotated[str, Word("packet|flow|analytic|auto")]
-    """analytic: first come, first served on each link, quick. flow: fair shares over time. packet: every packet
-    through every queue. auto: analytic where nothing contends, else flow, with the error to expect. If not given:
-    packet for a .fbuf or with a flag about packets, else auto."""
+    """analytic: first come, first served on each link, fast; flow: max-min fair rates; packet: every packet
+    through every queue; auto: analytic where there is no contention, else flow, with the expected error (default:
+    packet for a .fbuf or with a packet option, else auto)."""
     steady_state: Switch
-    """Of 4 iterations of a plan that overlap, the mean of those in the middle."""
+    """Report the mean of the middle iterations of 4 overlapping ones of a plan."""
     collective: Annotated[str, Word(COLLECTIVE_FORM)]
     """stepped: rings in rounds that wait for each other. bulk: one flow for all rounds (FlexNet's way). ring is
-    stepped; the others play an AllReduce, pairwise an all-to-all, transfer by transfer. auto: by group and size, the
-    quickest in closed form on the fabric's paths. If not given, as the plan or its traces have it, else stepped."""
+    stepped; the others schedule an AllReduce, pairwise an all-to-all, transfer by transfer. auto: for each group
+    and size the fastest in closed form on the network's paths (default: that of the plan or its traces, else
+    stepped)."""
     seed: Annotated[int, Word("N", 0)]
-    """Of all chance: paths, equal ready times, wiring. Equal seeds, equal bytes."""
+    """Random seed of paths, ties and wirings; the same seed gives the same bytes."""
 
 
 @spread
@@ -68,7 +69,7 @@ def simulate(
     how: FidelityWords,
     as_json: Annotated[bool, Option("--json", help="Print JSON, with what every link carried.")] = False,
 ) -> None:
-    """Simulate a plan or a task graph. Bytes are those of one iteration, also in the steady state."""
+    """Simulate a plan or a task graph. Bytes are per iteration, also in the steady state."""
     check_files(files, sources)
     log_flows = True if "flows" in files else None
     with progress("simulating") as report:

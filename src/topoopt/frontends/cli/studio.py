@@ -19,12 +19,12 @@ def studio(
         Argument(
             metavar="MODEL|FILE",
             show_default=False,
-            help="What the page opens with; llama3-70b if not given.",
+            help="Model that the page opens with (default llama3-70b).",
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
-    """Open a live page: which network, how long, how much, and why, while one asks.
+    """Open an interactive page that compares networks, times and costs as settings change.
 
     Estimates come at once; a plan is wired in a process of its own, shows how far it is, and can be called off. The
     address of the page holds the question. It listens on this machine alone, if nothing else is said. Ctrl-C ends it.

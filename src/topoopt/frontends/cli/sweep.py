@@ -22,15 +22,15 @@ class ChartWords(TypedDict, total=False):
     """A picture in place of rows."""
 
     plot: Annotated[str, Word("X")]
-    """Draw over this column."""
+    """Draw a chart over this column, instead of rows."""
     y: Annotated[str, Word("Y", "iteration_time_s")]
-    """What is drawn."""
+    """Column to draw."""
     by: Annotated[str, Word("LIST", "fabric")]
-    """A line for each value of these."""
+    """One line for each combination of these columns."""
     log: Annotated[str, Word("x|y|xy|none", "none")]
     """Logarithmic axes."""
     figure: File
-    """The picture: .png, .svg, .pdf or .html."""
+    """File for the chart: .png, .svg, .pdf or .html."""
 
 
 class ResultsFiles(TypedDict, total=False):
@@ -44,26 +44,27 @@ class SweepWords(TypedDict, total=False):
     """Where results go, and who computes."""
 
     out: File
-    """Where results go; FILE.duckdb beside the sweep."""
+    """File for the results (default: FILE.duckdb beside the sweep)."""
     processes: Annotated[int, Word("N", 0)]
-    """Points computed at a time; 0 for one on each core."""
+    """Points to compute at a time; 0 for one per core."""
     ray: Annotated[str, Word("ADDRESS")]
-    """Compute on a Ray cluster: auto, local, ray://host:port (needs topoopt[ray])."""
+    """Address of a Ray cluster to compute on: auto, local, ray://host:port (needs topoopt[ray])."""
     dry_run: Switch
-    """Only say what would be computed; no file is written."""
+    """Only list what would be computed; no file is written."""
     mix_versions: Switch
-    """Go on in a file of another version of topoopt."""
+    """Continue a file that another version of topoopt wrote."""
 
 
 @spread
 def sweep(
     file: Annotated[
-        str, Argument(metavar="FILE.yaml", help="The sweep, such as examples/sweep.yaml.", show_default=False)
+        str,
+        Argument(metavar="FILE.yaml", help="Sweep file, such as examples/sweep.yaml.", show_default=False),
     ],
     words: SweepWords,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Plan every combination of models, clusters, fabrics and seeds in a file, and store the results.
+    """Plan every combination of models, clusters, networks and seeds in a file, and store the results.
 
     What is in the results file already is not computed again: after Ctrl-C, a crash, or with more values in the
     sweep, the same command goes on. Read them with topoopt results.
@@ -94,15 +95,13 @@ def _preview(file: str, words: SweepWords) -> "topoopt.SweepPreview":
 
 @spread
 def results(
-    file: Annotated[
-        str, Argument(metavar="FILE", help="What topoopt sweep has written.", show_default=False)
-    ],
+    file: Annotated[str, Argument(metavar="FILE", help="Result file of topoopt sweep.", show_default=False)],
     words: ResultsWords,
     chart: ChartWords,
     files: ResultsFiles,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show, query, export and plot what a sweep has stored; also while it runs."""
+    """Show, query, export and plot the results of a sweep, also while it runs."""
     for word, text in (("where", words.get("where", "true")), *chart.items()):
         if word not in ("plot", "figure") and not str(text).strip():
             raise InvalidInput(f"--{word}: expected a word, got nothing; leave the flag out")

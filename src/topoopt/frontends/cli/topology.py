@@ -20,23 +20,23 @@ class ExportWords(TypedDict, total=False):
     """What is written."""
 
     export: Annotated[str, Word("msccl")]
-    """Write the schedule as other programs read it: XML of MSCCL, checked by running it."""
+    """Write the schedule for other programs: MSCCL's XML, checked by running it."""
     out: File
-    """The file that is written."""
+    """File to write."""
 
 
 class RingWords(TypedDict, total=False):
     """Which rings."""
 
     servers: int
-    """Servers; needed where no wiring file is given."""
+    """Number of servers; required without a wiring file."""
     degree: int
-    """Ports of a server; not needed with a list of strides."""
+    """Ports per server; not needed with a list of strides."""
     links: Annotated[str, Word("duplex|directed")]
-    """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex."""
+    """duplex: a port is a fiber pair to one neighbor; directed: it sends to one and receives from another (default
+    duplex)."""
     strides: Annotated[str, Word("best|nearest|lower-bound|LIST", "best")]
-    """Rings along strides in place of any wiring: the rule that chooses them, or the strides themselves, such as
-    1,13."""
+    """Rings along strides, instead of any wiring: the rule that selects them, or the strides, such as 1,13."""
 
 
 class TopologyFiles(TypedDict, total=False):
@@ -59,7 +59,7 @@ def topology(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Choose the best wiring, or AllReduce rings of all servers along strides, and show the network.
+    """Find the best wiring, or AllReduce rings along strides, and show its properties.
 
     All families of wirings are compared, and unions of Hamiltonian cycles with few hops are searched for; Ctrl-C keeps
     the best so far. With --wirings strides, a rule or a list of strides it is rings, as in the paper.
@@ -91,11 +91,11 @@ def collective(
         ),
     ] = None,
     bytes: Annotated[
-        str | None, Option(metavar="SIZE", show_default=False, help="The message, such as 1MB.")
+        str | None, Option(metavar="SIZE", show_default=False, help="Message size, such as 1MB.")
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run a collective on a wiring: steps and bytes of every schedule, and the quickest for its size."""
+    """Time a collective on a wiring or on accelerators, by every algorithm, and find the fastest."""
     out = files.get("out")
     if ("export" in files) != (out is not None):
         raise InvalidInput("--export: goes with --out; give both, such as --export msccl --out schedule.xml")

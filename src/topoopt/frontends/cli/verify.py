@@ -14,7 +14,7 @@ class VerifyWords(TypedDict, total=False):
     """What a file may leave unsaid."""
 
     degree: int
-    """Ports of a server, of a graph that does not say it and leaves some idle."""
+    """Ports per server of a graph that does not state them and leaves some idle."""
 
 
 @spread
@@ -23,7 +23,7 @@ def verify(
     plan: Annotated[str, Argument(metavar="PLAN", help="A plan, or a wiring file.")],
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails, with exit code 2."""
+    """Verify a plan or a wiring before it is cabled; exit code 2 if a check fails."""
     with progress("verifying") as report:
         answer = topoopt.verify(plan, on_progress=report, **words)
     show(answer, as_json)

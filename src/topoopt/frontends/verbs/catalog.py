@@ -11,7 +11,7 @@ from topoopt.schema.words import checked_arguments
 
 @checked_arguments
 def hardware(table: str | None = None) -> HardwareTables:
-    """List accelerators, servers, network parts and efficiencies, each with its source.
+    """List accelerators, servers, network parts and efficiencies with their sources.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def hardware(table: str | None = None) -> HardwareTables:
 
 @checked_arguments
 def models(name: str | os.PathLike[str] | None = None) -> ModelList:
-    """List the models that come with topoopt: variants and hyper-parameters, shapes of transformers.
+    """List the built-in models with their variants, hyperparameters and transformer shapes.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
 from topoopt.base.units import parse_bandwidth, parse_time
-from topoopt.catalog import OWN, ClusterSpec, compared_by, find_optical_switch
+from topoopt.catalog import DEFAULT_ACCELERATOR, OWN, ClusterSpec, compared_by, find_optical_switch
 from topoopt.finder import select_permutations
 from topoopt.finder.rewiring import ported, wire
 from topoopt.frontends.verbs.input_sources import PlanSource, plan_and_name, wiring_of_file
@@ -40,7 +40,7 @@ from topoopt.schema.words import (
     checked_words,
     pick,
 )
-from topoopt.search import DEFAULT_ACCELERATOR, is_transformer
+from topoopt.search import SearchOptions, is_transformer
 from topoopt.studies.choice import (
     Choice,
     Machines,
@@ -73,7 +73,7 @@ def choose(
     on_progress: Progress = silent,
     **words: Unpack[ChooseWords],
 ) -> Choice:
-    """Say which network to buy for a mix of jobs: every degree, bandwidth and fabric, money against time.
+    """Choose the network to buy for a mix of jobs: every degree, bandwidth and fabric, cost against time.
 
     Networks are priced first. Those that may be on the front of money and time are planned, each for every job of the
     mix, until no other can be on it. Of the front the network is taken on which a year of work costs least, or the best
@@ -140,7 +140,7 @@ def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, 
         tuple(words.get("fabrics", compared_by("choose"))),
         links,
     )
-    search = {"budget": words["budget"], "seeds": words["seed"]}
+    search = {"budget": words.get("budget", SearchOptions().budget), "seeds": words["seed"]}
     deadline = words.get("deadline")
     owner = Owner(
         machines.servers,
@@ -206,7 +206,7 @@ def _listed(values: Any, word: str, read: Callable[[Any], T]) -> tuple[T, ...]:
 def cost(
     plan: PlanSource | None = None, *, ratios: bool = False, **words: Unpack[CostWords]
 ) -> CostComparison:
-    """Price the network on every fabric: bill of materials, watts, what it is built of, optical technologies.
+    """Price every network: bill of materials, power, switches and optical technologies.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ MOST_DAYS, MOST_RUNS = 36500, 1_000_000
 def fail(
     plan: PlanSource, *, on_progress: Progress = silent, **words: Unpack[FailWords]
 ) -> FailureAnswer | AvailabilityAnswer:
-    """Fail a link, a server or a panel of a plan: iteration time before, during and repaired, and the moves.
+    """Fail a link, a server or a panel of a plan: iteration time before, during and after repair, and the fiber moves.
 
     With ``availability`` parts fail at random, and the shares of a month at full speed, degraded and down come out, of
     the plan's own fabric and of its baselines.

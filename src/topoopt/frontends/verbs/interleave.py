@@ -27,7 +27,7 @@ from topoopt.schema.words import (
 def interleave(
     jobs: Sequence[ProfileSource], capacity: Amount, **words: Unpack[InterleaveWords]
 ) -> Interleaving:
-    """Say when each of several jobs that share a link begins, so that they send at different times.
+    """Find time shifts for jobs that share a link, so that they send at different times (CASSINI).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _capacity_bps(capacity: Amount, profiles: Sequence[CommunicationProfile]) ->
 
 @checked_arguments
 def phases(job: ProfileSource, **words: Unpack[PhasesWords]) -> JobPhases:
-    """Say what a job sends on a link in one iteration, and when: from a simulation, or from what was measured.
+    """Extract the communication phases of a job on a link, from a simulation or from measured counters.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ SIMULATORS = (FLUID, PACKETS)
 def simulate(
     jobs: Sequence[ProfileSource] = (), *, on_progress: Progress = silent, **words: Unpack[MltcpWords]
 ) -> SharingComparison:
-    """Let jobs share a link under MLTCP, fair sharing, CASSINI and on links of their own, iteration by iteration.
+    """Simulate jobs that share a link under MLTCP, fair sharing and CASSINI, iteration by iteration.
 
     Parameters
     ----------

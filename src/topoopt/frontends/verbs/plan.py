@@ -105,7 +105,7 @@ def compare(
     on_progress: Progress = silent,
     **words: Unpack[PlanWords],
 ) -> Comparison:
-    """Put the same job on other fabrics, each with a strategy searched for it.
+    """Compare networks for one job, each with a parallelization strategy searched for it.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def plan(
     on_draft: Callable[[Draft], None] | None = None,
     **words: Unpack[PlanWords],
 ) -> Plan:
-    """Find strategy, topology and routing together, and say what they are worth.
+    """Optimize parallelization strategy, topology and routing together, and compare with other networks.
 
     Of a transformer the best configurations (tensor, pipeline, data, context and expert parallel degrees,
     micro-batch, recomputation …) are each wired and simulated.

@@ -66,7 +66,7 @@ _ROLLOUT = {
 
 @checked_arguments
 def rl(model: Transformer, **words: Unpack[RlWords]) -> RlStep:
-    """Say how long a step of reinforcement learning takes, phase by phase, and what it waits for.
+    """Estimate the time of a reinforcement learning step by phase, and its bottleneck.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def rl_runs(runs: str | os.PathLike[str]) -> RlRuns:
 def finetune(
     model: Transformer, *, on_progress: Progress = silent, **words: Unpack[FineTuneWords]
 ) -> FineTuning:
-    """Say what fine-tuning takes, by adapters or of all weights: split, memory, hours, dollars.
+    """Estimate fine-tuning with LoRA, QLoRA or all weights: parallelism, memory, hours, cost.
 
     LoRA, QLoRA and full fine-tuning stand beside each other; the one that is asked for comes first.
 

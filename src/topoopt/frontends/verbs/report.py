@@ -27,7 +27,7 @@ def report(
     formats: Sequence[str] = tuple(FORMATS),
     on_progress: Progress = silent,
 ) -> WrittenReport:
-    """Write one interactive HTML page that needs no network.
+    """Write an interactive HTML page that works offline.
 
     Topology, traffic, timeline, other fabrics, bounds, search and strategy of a plan; times and prices of a
     comparison; occupancy, iteration times and waiting of a cluster; what any other answer says.

@@ -62,7 +62,7 @@ def simulate(
     on_progress: Progress = silent,
     **words: Unpack[SimulationWords],
 ) -> Simulation:
-    """Simulate a plan or a task graph. Bytes are those of one iteration, also in the steady state.
+    """Simulate a plan or a task graph. Bytes are per iteration, also in the steady state.
 
     Parameters
     ----------

@@ -29,7 +29,6 @@ PLAN_FILES = (".json", ".yaml", ".yml")
 MOST_DELAY_S = 1_000
 """Of a hop, a change of circuits and a timeout: a packet's times are 64 bits of picoseconds."""
 MOST_MOMENT_S = 1_000_000
-DEFAULT_MEMORY_BYTES = 8_000_000_000
 FOR_ALL = ("path_choice", "compat")
 """Words about packets that mean something to the other simulators, too."""
 SHARINGS = ("fair", "mltcp")
@@ -114,7 +113,9 @@ def packet_options(words: Mapping[str, Any]) -> PacketOptions:
         raise InvalidInput(f'timeout_min: must be positive, got "{words["timeout_min"]}"')
     if "buffer" in words:
         whole("buffer", words["buffer"], 1)
-    memory_bytes = amount(parse_bytes, words.get("memory_limit", DEFAULT_MEMORY_BYTES), "memory_limit")
+    limit: dict[str, Any] = {}
+    if "memory_limit" in words:
+        limit["memory_limit_bytes"] = round(amount(parse_bytes, words["memory_limit"], "memory_limit"))
     return PacketOptions(
         **pick(words, plain),
         aggressiveness=_aggressiveness(words["aggressiveness"]) if "aggressiveness" in words else None,
@@ -122,7 +123,7 @@ def packet_options(words: Mapping[str, Any]) -> PacketOptions:
         pfc_packets=words.get("pfc"),
         timeout_min_s=timeout_s,
         buffer_packets=words.get("buffer"),
-        memory_limit_bytes=round(memory_bytes),
+        **limit,
     )
 
 

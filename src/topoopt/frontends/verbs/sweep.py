@@ -54,7 +54,7 @@ def sweep(
     mix_versions: bool = False,
     on_progress: Progress = silent,
 ) -> SweepAnswer | SweepPreview:
-    """Plan every combination of models, clusters, fabrics and seeds in a file, and store the results.
+    """Plan every combination of models, clusters, networks and seeds in a file, and store the results.
 
     What is in the results file already is not computed again: after Ctrl-C, a crash, or with more values in the
     sweep, the same call goes on. Read them with :func:`topoopt.results`.

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from topoopt.base.answers import Progress, fields_of, silent
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import parse_bandwidth, parse_bytes, parse_time
-from topoopt.catalog import LINK_MODES, ClusterSpec
+from topoopt.catalog import DEFAULT_ACCELERATOR, LINK_MODES, ClusterSpec
 from topoopt.collectives.frontier import (
     OPERATIONS,
     WIRED_DIRECTLY,
@@ -39,7 +39,6 @@ from topoopt.schema.words import (
     defaults,
     pick,
 )
-from topoopt.search import DEFAULT_ACCELERATOR
 from topoopt.topologies import LINK_MODELS, circulant_wiring
 from topoopt.topologies.wirings import FoundWirings, WiringAnswer, WiringRequest, judged, search_wirings
 from topoopt.transformers import find_calibration, usual_system
@@ -171,7 +170,7 @@ def _answer(found: FoundWirings, on_progress: Progress) -> WiringAnswer:
 def collective(
     op: str | None = None, bytes: Amount | None = None, **words: Unpack[CollectiveWords]
 ) -> CollectiveAnswer | CollectiveTimes:
-    """Run a collective on a wiring: steps and bytes of every schedule, and the quickest for its size.
+    """Time a collective on a wiring or on accelerators, by every algorithm, and find the fastest.
 
     With ``accelerators``: how long it takes among so many behind switches, as step times have it, also for other sizes.
     With ``runs``: the same beside every measured row of a table.

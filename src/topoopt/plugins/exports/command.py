@@ -36,7 +36,7 @@ def export(
     list_formats: Annotated[bool, Option("--list", help="List the formats, and write nothing.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write a plan as files: what is patched where, and what servers, switches and other programs are told."""
+    """Export a plan: patch lists, server and switch configurations, and inputs of other programs."""
     if list_formats:
         show(topoopt.export_formats(), as_json)
         return

@@ -38,7 +38,7 @@ def export(
     on_progress: Progress = silent,
     **words: Unpack[ForwardingWords],
 ) -> ExportAnswer:
-    """Write a plan as files: what is patched where, and what servers, switches and other programs are told.
+    """Export a plan: patch lists, server and switch configurations, and inputs of other programs.
 
     Parameters
     ----------

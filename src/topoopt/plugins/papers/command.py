@@ -32,28 +32,26 @@ class FigureWords(TypedDict, total=False):
     """How exactly, and what is written."""
 
     quick: Switch
-    """Fewer points and smaller searches: minutes for all figures."""
+    """Use fewer points and smaller searches: minutes for all figures."""
     out: Annotated[str, Word("DIR", "reproduction")]
-    """Folder for the rows and pictures; made if it is missing."""
+    """Directory for rows and pictures; it is created if missing."""
     table: Annotated[str, Word("csv|parquet", "csv", ("format",))]
     """File format of the rows."""
     pictures: Annotated[Sequence[str], Word("LIST", "png,svg,pdf", commas="formats with commas, or none")]
     """Picture formats, of png, svg and pdf; or none."""
     page: Annotated[str, Word("FILE.md")]
-    """Also write all that is printed as a page, its pictures beside it."""
+    """Also write all printed output as a page, with its pictures beside it."""
     seed: Annotated[int, Word(None, 0)]
-    """For whatever is drawn: searches, random graphs."""
+    """Random seed of searches and random graphs."""
 
 
 @spread
 def reproduce(
-    name: Annotated[
-        str, Argument(metavar=FIGURES, help="A figure of the paper; all of them; or a list of them.")
-    ],
+    name: Annotated[str, Argument(metavar=FIGURES, help="Figure of the paper, or all, or list.")],
     words: FigureWords,
     as_json: Annotated[bool, Option("--json", help="Print JSON, with the rows.")] = False,
 ) -> None:
-    """Make figures of the paper again: ours beside the published, rows and pictures in a folder.
+    """Reproduce figures of the paper: our values beside the published ones, as rows and pictures.
 
     All are those that are computed; testbed is measured on this machine, and needs root. The rows of a figure go to
     DIR/NAME.csv, its pictures to DIR as well. Figures that are done when Ctrl-C is pressed stay.

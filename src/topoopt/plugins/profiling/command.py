@@ -16,9 +16,9 @@ class ProfileFiles(TypedDict, total=False):
     """What is written, if anything is measured."""
 
     out: File
-    """Write the profile, for --profile-file; what is in it is not measured again."""
+    """Write the profile, for --profile-file; what it contains already is not measured again."""
     dry_run: Switch
-    """Only say what would be measured; PyTorch is not needed."""
+    """Only list what would be measured; PyTorch is not needed."""
 
 
 @spread
@@ -36,7 +36,7 @@ def profile(
     files: ProfileFiles,
     as_json: Annotated[bool, Option("--json", help="Print JSON, measurements included.")] = False,
 ) -> None:
-    """Measure a model's operators here, at every split size that a search may choose.
+    """Measure a model's operators on this machine, at every split size that the search may choose.
 
     Needs PyTorch: pip install "topoopt\\[torch]". After Ctrl-C, or at the time limit, the same command goes on.
     Plan with the result: topoopt plan MODEL --profile-file FILE.

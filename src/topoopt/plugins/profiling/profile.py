@@ -40,7 +40,7 @@ def profile(
     on_progress: Progress = silent,
     **words: Unpack[ProfileWords],
 ) -> ProfileRun:
-    """Measure a model's operators here, at every split size that a search may choose.
+    """Measure a model's operators on this machine, at every split size that the search may choose.
 
     Needs PyTorch: ``pip install "topoopt[torch]"``. After Ctrl-C, or at the time limit, the same call goes on.
 

@@ -6,40 +6,40 @@ from typing import Annotated, Any, TypedDict
 from topoopt.schema.words import Time, Word, panel
 
 
-@panel("How it is measured")
+@panel("Measurement")
 class DeviceWords(TypedDict, total=False):
     """On what, and how often."""
 
     device: Annotated[str, Word("auto|cpu|cuda", "auto")]
-    """auto: a GPU where there is one."""
+    """Device to measure on; auto: a GPU where there is one."""
     precision: Annotated[str, Word("fp32|tf32|bf16|fp16", "fp32")]
-    """Of the arithmetic."""
+    """Precision of the arithmetic."""
     threads: Annotated[int, Word("N", 0)]
-    """Of a CPU; 0: as many as PyTorch takes."""
+    """CPU threads; 0: as many as PyTorch uses."""
     repetitions: Annotated[int, Word("N", 20)]
-    """Passes that a median is of."""
+    """Passes of which the median is taken."""
     warm_up: Annotated[int, Word("N", 3)]
-    """Passes before those, not counted."""
+    """Warm-up passes, which do not count."""
     time_limit: Time
-    """Such as 10min; small sizes come first."""
+    """Time limit, such as 10min; small sizes are measured first."""
 
 
-@panel("What is measured")
+@panel("Operators")
 class OperatorWords(TypedDict, total=False):
     """What is measured of a model."""
 
     operators: Annotated[str | Sequence[str], Word("LIST")]
-    """Only these kinds or names, such as dense,top_*."""
+    """Kinds or names of operators to measure, such as dense,top_* (default: all)."""
     variant: str
     """Published variant of the model."""
     set: Annotated[Mapping[str, Any], Word("KEY=VALUE")]
-    """Change a hyper-parameter."""
+    """Change a hyperparameter."""
     batch_per_accelerator: int
-    """Samples; the model's own."""
+    """Samples per accelerator (default: the model's)."""
     servers: int
-    """Servers; the variant's."""
+    """Number of servers (default: the variant's)."""
     accelerators_per_server: int
-    """Accelerators of a server; 4."""
+    """Accelerators per server (default 4)."""
 
 
 @panel("Transformers")
@@ -47,11 +47,11 @@ class LayerWords(TypedDict, total=False):
     """What is measured of a transformer."""
 
     tensor_parallel: Annotated[str | Sequence[int], Word("LIST")]
-    """Degrees; 1,2,4,8."""
+    """Tensor parallel degrees to measure (default 1,2,4,8)."""
     micro_batch: Annotated[str | Sequence[int], Word("LIST")]
-    """Sequences; 1,2,4,8."""
+    """Micro-batch sizes to measure (default 1,2,4,8)."""
     seq: int
-    """Tokens of a sequence; the model's own."""
+    """Sequence length in tokens (default: the model's)."""
 
 
 class SubjectWords(OperatorWords, LayerWords, total=False):

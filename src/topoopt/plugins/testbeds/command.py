@@ -14,9 +14,9 @@ from topoopt.plugins.verbs import TESTBED
 
 TESTBED_VERBS: Mapping[str, str] = MappingProxyType(
     {
-        "up": "Put a plan's network up on this machine: a namespace a server, a veth pair a link, the plan's routes.",
-        "run": "Train on a plan's network and on switches on this machine: real PyTorch, beside the simulators.",
-        "share": "Let training jobs share a link of this machine under reno, cubic and MLTCP in the kernel, timed.",
+        "up": "Create a plan's network on this machine: a namespace per server, a veth pair per link, and its routes.",
+        "run": "Train with PyTorch on a plan's network and switches on this machine, and compare with simulators.",
+        "share": "Measure training jobs that share a link of this machine under reno, cubic and MLTCP in the kernel.",
         "status": "List the testbeds of this machine: those that stand, are in use, or were left over.",
         "down": "Remove testbeds: namespaces with all links and routes, processes inside, and nothing else.",
     }
@@ -30,13 +30,11 @@ def up(
     words: TestbedWords,
     plan: Annotated[
         str | None,
-        Argument(
-            metavar="PLAN", show_default=False, help="A plan file; the paper's 12 servers if not given."
-        ),
+        Argument(metavar="PLAN", show_default=False, help="Plan file (default: the paper's 12 servers)."),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Put a plan's network up on this machine: a namespace a server, a veth pair a link, the plan's routes.
+    """Create a plan's network on this machine: a namespace per server, a veth pair per link, and its routes.
 
     It stays until topoopt testbed down.
     """
@@ -53,12 +51,12 @@ def run(
         Argument(
             metavar="PLAN",
             show_default=False,
-            help="A plan file; if not given, a job of the paper on its 12 servers.",
+            help="Plan file (default: a job of the paper on its 12 servers).",
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON, with every link.")] = False,
 ) -> None:
-    """Train on a plan's network and on switches on this machine: real PyTorch, beside the simulators.
+    """Train with PyTorch on a plan's network and switches on this machine, and compare with simulators.
 
     All is measured. A server is a network namespace, a link a veth pair of scaled bandwidth; computing is a timed
     sleep, and all messages are sent. Needs root and PyTorch.
@@ -75,12 +73,12 @@ def share(
         str,
         Option(
             metavar="LIST",
-            help="With commas, two to four: job files, or for which part of its iteration a job sends at full rate.",
+            help="Two to four jobs, with commas: job files, or parts of an iteration in which jobs send at full rate.",
         ),
     ] = "0.4,0.4",
     as_json: Annotated[bool, Option("--json", help="Print JSON, with every iteration.")] = False,
 ) -> None:
-    """Let training jobs share a link of this machine under reno, cubic and MLTCP in the kernel, timed.
+    """Measure training jobs that share a link of this machine under reno, cubic and MLTCP in the kernel.
 
     All is real: processes in network namespaces, TCP, a queue that drops. MLTCP is compiled here and unregistered at
     the end, however it comes. Needs root; MLTCP clang, bpftool and a kernel with BTF, too.
@@ -100,10 +98,14 @@ def status(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = Fals
 def down(
     name: Annotated[
         str | None,
-        Argument(metavar="NAME", show_default=False, help="A testbed, or all of a run; whoever uses them."),
+        Argument(
+            metavar="NAME",
+            show_default=False,
+            help="Name of a testbed, or of a run for all its testbeds, in use or not.",
+        ),
     ] = None,
     every: Annotated[
-        bool, Option("--all", help="All testbeds, but for those that a run goes on in.")
+        bool, Option("--all", help="All testbeds except those in which a run is going on.")
     ] = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -280,7 +280,7 @@ def _names(word: str, given: Any, known: Any) -> tuple[str, ...]:
 def up(
     plan: PlanSource | None = None, *, on_progress: Progress = silent, **words: Unpack[TestbedWords]
 ) -> TestbedsAnswer:
-    """Put a plan's network up on this machine: a namespace a server, a veth pair a link, the plan's routes.
+    """Create a plan's network on this machine: a namespace per server, a veth pair per link, and its routes.
 
     It stays until ``topoopt.testbed.down``. Needs root on Linux.
 

@@ -12,12 +12,12 @@ class TestbedWords(TypedDict, total=False):
     __test__ = False  # type: ignore[misc]
 
     fabric: Annotated[str, Word("NAME", "topoopt")]
-    """topoopt: the plan's own links. ideal-switch: one switch, d·B a server. fat-tree: d·B/3.2 (the paper's equal
-    cost). switch: B."""
+    """topoopt: the plan's links; ideal-switch: one switch with d·B per server; fat-tree: d·B/3.2 per server (the
+    paper's equal cost); switch: B per server."""
     scale: Annotated[float, Word("N", 1000.0)]
-    """Links are so many times slower than those of the plan."""
+    """Factor by which links are slower than the plan's."""
     name: Annotated[str, Word("NAME")]
-    """What it is called; if not given, a name of its own."""
+    """Name of the testbed (default: generated)."""
 
 
 class TestbedRunWords(TypedDict, total=False):
@@ -26,28 +26,29 @@ class TestbedRunWords(TypedDict, total=False):
     __test__ = False  # type: ignore[misc]
 
     workload: Annotated[str, Word("NAME")]
-    """plan: the plan's own job. allreduce: one AllReduce of all it AllReduces. dlrm, candle, transformer, vgg, resnet:
-    that job of the paper's testbed, data parallel. If not given plan, or dlrm where there is none."""
+    """plan: the plan's job; allreduce: one AllReduce of all its gradients; dlrm, candle, transformer, vgg, resnet:
+    that job of the paper's testbed, data parallel (default: plan, or dlrm without one)."""
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """With commas: topoopt (the plan's own links), ideal-switch (one switch, d·B a server), fat-tree (d·B/3.2, the
-    paper's equal cost), switch (B). If not given topoopt,ideal-switch,switch."""
+    """Networks to measure, with commas: topoopt (the plan's links), ideal-switch (one switch, d·B per server),
+    fat-tree (d·B/3.2, the paper's equal cost), switch (B) (default: topoopt,ideal-switch,switch)."""
     scale: Annotated[float, Word("N", 1000.0)]
-    """Links are so many times slower than those of the plan."""
+    """Factor by which links are slower than the plan's."""
     iteration_time: Annotated[Amount, Word("TIME", "3s")]
-    """How long an iteration on the plan's own links is to last: by so much messages are smaller."""
+    """Target iteration time on the plan's links; messages are scaled down to reach it."""
     iterations: Annotated[int, Word("N", 3)]
-    """Of which the median counts."""
+    """Measured iterations, of which the median is reported."""
     warm_up: Annotated[int, Word("N", 1)]
-    """Iterations before those."""
+    """Warm-up iterations before those."""
     cut: Annotated[str, Word("A-B@I")]
-    """Cut the cable between servers A and B while measured iteration I runs, the first being 0; the plan's repair
+    """Cut the cable between servers A and B during measured iteration I, counted from 0; the plan's repair
     follows."""
     counters: Annotated[str, Word("FILE")]
-    """Write what every link of the first fabric had carried by when, as CSV; topoopt phases reads it."""
+    """Write the byte counters of every link of the first network over time as CSV, which topoopt phases reads."""
     simulators: Annotated[Sequence[str], Word("LIST")]
-    """With commas, whose times stand beside the measured: analytic, flow, packet; all if not given, flow always."""
+    """Simulators whose times are shown beside the measured ones, with commas: analytic, flow, packet (default:
+    all; flow always runs)."""
     name: Annotated[str, Word("NAME")]
-    """What the testbeds are called; if not given, a name of their own."""
+    """Name of the testbeds (default: generated)."""
 
 
 class TestbedShareWords(TypedDict, total=False):
@@ -56,33 +57,34 @@ class TestbedShareWords(TypedDict, total=False):
     __test__ = False  # type: ignore[misc]
 
     congestion: Annotated[Sequence[str], Word("LIST")]
-    """With commas, one after the other: mltcp (compiled here, registered for as long as the run lasts), reno, cubic. If
-    not given reno,mltcp."""
+    """Congestion controls, with commas, measured one after the other: mltcp (compiled here, and registered while
+    the run lasts), reno, cubic (default: reno,mltcp)."""
     cassini: Annotated[bool, Word(default=False)]
     """Run each of them with CASSINI's time shifts, too."""
     runs: Annotated[int, Word("N", 5)]
     """Repetitions, each with new connections."""
     iterations: Annotated[int, Word("N", 12)]
-    """Of the longest job in a run; the last half counts as steady."""
+    """Iterations of the longest job per run; the last half counts as steady."""
     capacity: Annotated[Amount, Word("RATE", "50Gbps")]
-    """Of the link, in the units of the jobs."""
+    """Bandwidth of the link, in the units of the jobs."""
     scale: Annotated[float, Word("N", 500.0)]
-    """The link is so many times slower here."""
+    """Factor by which the link is slower here."""
     iteration_time: Annotated[Amount, Word("TIME", "2s")]
-    """How long the longest iteration is here, with the link to itself: all times are longer by as much."""
+    """Duration here of the longest iteration with the link to itself; all times are stretched by the same
+    factor."""
     queue: Annotated[Amount, Word("SIZE", "20kB")]
-    """What waits before the link; what comes then is dropped."""
+    """Queue size before the link; what exceeds it is dropped."""
     connections: Annotated[int, Word("N", 1)]
-    """Of each job."""
+    """Connections per job."""
     slope: Annotated[float, Word("S", 1.75)]
-    """Of F, by which MLTCP's windows grow; below 0 it decreases."""
+    """Slope of MLTCP's aggressiveness F, by which windows grow; a negative one decreases."""
     intercept: Annotated[float, Word("I", 0.25)]
-    """Of F."""
+    """Intercept of F."""
     by_job: Annotated[bool, Word(default=False)]
-    """MLTCP's bytes ratio is that of all connections of a job together, not of each."""
+    """Count MLTCP's bytes ratio over all connections of a job, not per connection."""
     learn: Annotated[bool, Word(default=False)]
-    """MLTCP learns in the kernel what a job sends and how long it computes, and is not told."""
+    """Let MLTCP learn the bytes and computation time of a job in the kernel, instead of being given them."""
     attach: Annotated[str, Word("socket|namespace", "socket")]
-    """Who asks for the congestion control: sockets, each for itself, or the job's network namespace for all."""
+    """Select the congestion control per socket, or per network namespace of a job."""
     name: Annotated[str, Word("NAME")]
-    """What the testbed is called; if not given, a name of its own."""
+    """Name of the testbed (default: generated)."""

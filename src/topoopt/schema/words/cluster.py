@@ -12,20 +12,20 @@ class SharedLinkWords(TypedDict, total=False):
     """The jobs and their link."""
 
     communication: Annotated[str | float | Sequence[float], Word("PARTS")]
-    """In place of job files: jobs of one period that send for this part of it at the full rate of the link; 0.4 is
-    two of them, 0.4,0.3,0.3 is three."""
+    """Instead of job files: jobs with the same period that send at the full link rate for this part of it; 0.4 is
+    two such jobs, 0.4,0.3,0.3 is three."""
     period: Annotated[Amount, Word("TIME", "100ms")]
-    """Of these jobs."""
+    """Iteration time of these jobs."""
     capacity: Annotated[Amount, Word("RATE", "50Gbps")]
-    """Of the link."""
+    """Bandwidth of the link."""
     offset: Annotated[float, Word("X", 0.05)]
-    """Each job begins so much of the first job's communication after the one before it."""
+    """Start of each job after the previous one, as a part of the first job's communication time."""
     noise: Annotated[float, Word("X", 0.0)]
-    """Standard deviation of computing times, as a part of them."""
+    """Standard deviation of computation times, as a part of them."""
     iterations: Annotated[int, Word("N", 20)]
-    """Of every job."""
+    """Iterations per job."""
     seed: Annotated[int, Word("N", 0)]
-    """Of all chance."""
+    """Random seed."""
 
 
 @panel("Sharing")
@@ -33,21 +33,22 @@ class SharingWords(TypedDict, total=False):
     """How the link is shared."""
 
     simulator: Annotated[str, Word("fluid|packet", "fluid")]
-    """Bytes that flow by weight, or every packet through its queues, by a transport."""
+    """fluid: rates follow weights; packet: every packet passes its queues under a transport protocol."""
     ways: Annotated[Sequence[str], Word("LIST")]
-    """With commas: mltcp, fair, static (unequal weights that stay), cassini (time shifts), ideal (a link each). Of
-    packets: transports such as mltcp-reno, mltcp-cubic, mltcp-dcqcn, reno, cubic or dcqcn, then cassini and ideal. All
-    if not given, of packets without DCQCN."""
+    """Sharing schemes to compare, with commas: mltcp, fair, static (fixed unequal weights), cassini (time shifts),
+    ideal (a link per job); for packets, transports such as mltcp-reno, mltcp-cubic, mltcp-dcqcn, reno, cubic or
+    dcqcn, then cassini and ideal (default: all, for packets all but DCQCN)."""
     form: Annotated[str, Word("linear|quadratic|reciprocal", "linear")]
-    """Of F, from the intercept where nothing is sent to intercept + slope where all is."""
+    """Form of MLTCP's aggressiveness F, from the intercept where nothing is sent to intercept + slope where all
+    is."""
     slope: Annotated[float, Word("S", 1.75)]
-    """Of F; below 0 it decreases."""
+    """Slope of F; a negative one decreases."""
     intercept: Annotated[float, Word("I", 0.25)]
-    """Of F."""
+    """Intercept of F."""
     learn: Annotated[int, Word("N", 0)]
-    """Iterations in which MLTCP learns its totals; 0: they are given."""
+    """Iterations in which MLTCP learns the bytes of an iteration; 0: they are given."""
     static_part: Annotated[float, Word("X", 0.6)]
-    """What a job gets of the link beside the next one in the way static."""
+    """Link share of a job against the next one under static sharing."""
 
 
 class MltcpWords(SharedLinkWords, SharingWords, total=False):
@@ -58,55 +59,59 @@ class PhasesWords(TypedDict, total=False):
     """All words that :func:`topoopt.phases` takes beside the job."""
 
     simulator: Annotated[str, Word("analytic|flow|packet", "flow")]
-    """Of a plan or task graph: what says when it sends."""
+    """Simulator that determines when a plan or task graph sends."""
     link: Annotated[str, Word("A-B|NAME|all")]
-    """From node A to node B; of counters its name; all: every link that carries something. The busiest out of a
-    server if not given."""
+    """Link to extract: from node A to node B; a counter's name; or all links that carry traffic (default: the
+    busiest link out of a server)."""
     steady_state: Switch
-    """Of a plan whose iterations overlap: the mean of those in the middle."""
+    """Take the mean over the middle iterations of a plan whose iterations overlap."""
     iteration_time: Time
-    """Of counters: about how long an iteration takes; looked for if not given."""
+    """Approximate iteration time of counter data (default: detected)."""
     tolerance: Annotated[float, Word("SHARE", 0.02)]
-    """Of the bytes of an iteration, how many may be said to be sent at another moment, for fewer phases."""
+    """Share of an iteration's bytes that may be moved in time to get fewer phases."""
     name: str
-    """What the job is called; if not given as its plan or its file."""
+    """Name of the job (default: that of its plan or file)."""
 
 
 class InterleaveWords(TypedDict, total=False):
     """All words that :func:`topoopt.interleave` takes beside the jobs and the capacity of their link."""
 
     step: Annotated[float, Word("DEG", 5.0)]
-    """Degrees between two angles of the circle, at most."""
+    """Maximum step between two angles on the circle, in degrees."""
     solver: Annotated[str, Word("auto|fft|grid|descent|milp", "auto")]
-    """What finds the rotations. auto: fft for two jobs, grid while it takes seconds, milp, descent for many."""
+    """Solver for the rotations. auto: fft for two jobs, grid while it takes seconds, then milp, and descent for
+    many jobs."""
     quantum: Annotated[Amount, Word("TIME", "1ms")]
-    """Iteration times are rounded to multiples of this, for a common multiple of them to be a short one."""
+    """Iteration times are rounded to multiples of this, which keeps their common multiple short."""
     seed: Annotated[int, Word("N", 0)]
-    """Of the starts of descent."""
+    """Random seed of the starting points of descent."""
 
 
-@panel("Scheduler of single workers")
+@panel("Worker scheduler")
 class ScheduleWords(TypedDict, total=False):
     """Who gets how many workers and where, on a network that jobs share; by default that is cassini-24."""
 
     scheduler: Annotated[Sequence[str], Word("LIST", commas="names with commas")]
-    """With commas, beside each other: themis, pollux, proximity, random, ideal; also themis+cassini, pollux+mltcp. A
-    worker is a server of one accelerator, and the servers of a trace are workers."""
+    """Schedulers to compare, with commas: themis, pollux, proximity, random, ideal; also themis+cassini,
+    pollux+mltcp. A worker is a server with one accelerator, and the servers of a trace are workers. The default
+    network is cassini-24."""
     cassini: Switch
-    """With all of them but ideal: choose placements by compatibility, and shift jobs in time."""
+    """Add CASSINI to every scheduler but ideal: choose placements by compatibility, and shift jobs in time."""
     merging: Annotated[str, Word("strict|identical|contained", "identical")]
-    """With CASSINI, which links count as one: none, and loops of jobs and links discard a placement; those on which the
-    same jobs send the same; also those whose jobs all meet on a fuller one."""
+    """How CASSINI merges links. strict: not at all, and a placement with a loop of jobs and links is discarded;
+    identical: links on which the same jobs send the same traffic; contained: also links whose jobs all share a
+    busier one."""
     sharing: Annotated[str, Word("fair|mltcp|static", "fair")]
-    """How jobs share a link: alike, as MLTCP lets them, or 60 to 40."""
+    """How jobs share a link: equally, as MLTCP lets them, or 60 to 40."""
     epoch: Annotated[Amount, Word("TIME", "600s")]
-    """After which themis and pollux take all workers back."""
+    """Interval after which themis and pollux reassign all workers."""
     restart_time: Annotated[Amount, Word("TIME", "0s")]
-    """For which a job stands still when its workers change."""
+    """Pause of a job when its workers change."""
     jitter: Annotated[float, Word("X", 0.0)]
-    """Standard deviation of computing, as a part of it."""
+    """Standard deviation of computation times, as a part of them."""
     noise_scale: Annotated[float, Word("X", 1.0)]
-    """Of gradients, over the batch that a job asks for: what samples of larger batches are worth (assumed)."""
+    """Gradient noise scale as a multiple of the requested batch, which determines the value of larger batches
+    (assumed)."""
 
 
 @panel("Generated trace")
@@ -114,77 +119,80 @@ class GeneratorWords(TypedDict, total=False):
     """What to draw."""
 
     generate: Switch
-    """Draw the trace by chance; see ``seed``."""
+    """Draw a random trace; see ``seed``."""
     trace_preset: Annotated[str, Word("mixed|poisson|dynamic|snapshot-1..5")]
-    """mixed: language models and mixtures of experts, trained and fine-tuned, beside recommendation, by load and
-    horizon or jobs. The others are of CASSINI's evaluation: its models, batches, workers and iterations."""
+    """mixed: language models and mixtures of experts, pre-trained and fine-tuned, beside recommendation models, by
+    load and horizon or number of jobs. The others are of CASSINI's evaluation: its models, batches, workers and
+    iterations."""
     jobs: int
-    """Jobs; as many as come if not given."""
+    """Number of jobs (default: as many as arrive)."""
     at_once: Switch
-    """All ``jobs`` come at time 0."""
+    """All ``jobs`` arrive at time 0."""
     load: Annotated[float, Word("X")]
-    """Servers asked for over servers of the cluster, averaged over time; 0.8."""
+    """Requested servers over servers of the cluster, averaged over time (default 0.8)."""
     horizon: Time
-    """Jobs come for so long, such as 6h; 24h."""
+    """Period in which jobs arrive, such as 6h (default 24h)."""
     mix: Annotated[str, Word("default|released|MODEL=SHARE,…")]
-    """default: dlrm=40,bert=30,candle=20,vgg16=10 (from memory of the paper); released: 36, 42, 18, 4 as in
-    the authors' trace; transformers may be among them."""
+    """Mix of models. default: dlrm=40,bert=30,candle=20,vgg16=10 (from memory of the paper); released: 36, 42, 18,
+    4 as in the authors' trace; transformers are allowed."""
     servers_per_job: int
-    """Servers of a job; 16."""
+    """Servers per job (default 16)."""
     durations: Annotated[str, Word("lognormal|exponential|fixed")]
-    """Their distribution; lognormal."""
+    """Distribution of job durations (default lognormal)."""
     mean_duration: Time
-    """Mean, with an ideal switch to themselves; 1h."""
+    """Mean duration of a job that has an ideal switch to itself (default 1h)."""
     save_trace: Annotated[str, Word("FILE.csv")]
-    """Write what was drawn."""
+    """Write the drawn trace to this file."""
 
 
 @panel("Cluster")
 class SharedMachineWords(TypedDict, total=False):
     """The machine: the authors' shared cluster, or with transformers the reference system of the accelerator."""
 
-    servers: Annotated[int, Word("N", 432)]
-    """Servers of the cluster."""
+    servers: int
+    """Number of servers (default 432)."""
     degree: int
-    """Training ports of a server; 8, with transformers the reference system's."""
+    """Training ports per server (default 8; with transformers, the reference system's)."""
     bandwidth: Rate
-    """Of one port; 100Gbps, with transformers the reference system's."""
+    """Bandwidth per port (default 100Gbps; with transformers, the reference system's)."""
     accelerators_per_server: int
-    """Accelerators of a server; 4, with transformers the reference system's."""
+    """Accelerators per server (default 4; with transformers, the reference system's)."""
     accelerator: Annotated[str, Word("NAME")]
-    """See topoopt hardware; a100, with transformers h100."""
+    """Accelerator, as topoopt hardware lists it (default a100; with transformers, h100)."""
     intra_server_bandwidth: Rate
-    """Of each accelerator in its server; 200Gbps, for transformers the catalogue's."""
+    """Scale-up bandwidth per accelerator (default 200Gbps; for transformers, the catalogue's)."""
     latency: Annotated[Amount, Word("TIME", "1us")]
-    """Of one hop."""
+    """Latency per hop."""
     links: Annotated[str, Word("duplex|directed", "duplex")]
-    """See topoopt plan --help."""
+    """duplex: a port is a fiber pair to one neighbor; directed: it sends to one and receives from another."""
     logical_servers: Annotated[int, Word("N", 1)]
-    """Divide each server into so many, ports and accelerators evenly; jobs then ask for these."""
+    """Logical servers per server, with its ports and accelerators split evenly; jobs then request logical
+    servers."""
 
 
-@panel("How the cluster is run")
+@panel("Operation")
 class OperationWords(TypedDict, total=False):
-    """How the cluster is run."""
+    """How the cluster is operated."""
 
     queue: Annotated[str, Word("fifo|backfill", "fifo")]
-    """In order of arrival, or short jobs first where they delay nobody."""
+    """Queueing discipline: first come, first served, or with short jobs first where they delay no other."""
     placement: Annotated[str, Word("contiguous|strided|random", "contiguous")]
     """Which free servers a job gets."""
     look_ahead: Annotated[bool, Word(default=True)]
-    """Of topoopt: wire the next job on a second set of panels while the present one runs."""
+    """Wire the next topoopt job on a second set of panels while the present one runs."""
     move_time: Annotated[Amount, Word("TIME", "30s")]
-    """In which one robot moves one fiber (assumed)."""
+    """Time in which one robot moves one fiber (assumed)."""
     hands: Annotated[int, Word("N", 0)]
-    """Robots or technicians at a set of panels; 0 for one on each panel."""
+    """Robots or technicians per set of panels; 0 for one on each panel."""
     ocs: Annotated[str, Word("NAME", "piezo")]
-    """Technology or product of topoopt-ocs; see topoopt hardware optical-switches."""
+    """Optical switch technology or product of topoopt-ocs; see topoopt hardware optical-switches."""
     simulator: Annotated[str, Word("analytic|flow|packet", "analytic")]
-    """Of jobs on links of their own; where jobs share links, flows do."""
+    """Simulator of jobs that have their links to themselves; jobs that share links are simulated as flows."""
     paths: Annotated[str, Word("spread|hashed", "spread")]
-    """Paths of a connection where jobs share links: all by weight, as in topoopt compare, or one that switches draw."""
+    """Paths of a connection where jobs share links: all of them by weight, as in topoopt compare, or one drawn by
+    hashing."""
     weighting: Annotated[str, Word("jobs|iterations", "jobs")]
-    """What counts the same in iteration times: each job, as in the paper, or each iteration."""
+    """Weight of iteration times in the statistics: equal for each job, as in the paper, or for each iteration."""
 
 
 class ClusterWords(

@@ -12,15 +12,16 @@ class PriceListWords(TypedDict, total=False):
     """By which list networks are priced, and what is counted."""
 
     prices: Annotated[str, Word("2026|2025|2022|FILE", "2026")]
-    """Price list: 2026, or those of papers, 2025 (MixNet) and 2022 (TopoOpt); a file lays its rows over the list to
-    its left: 2025,mine.csv; alone over 2026, behind none over nothing."""
+    """Price list: 2026, or the papers' 2025 (MixNet) and 2022 (TopoOpt). A file overrides rows of the list to its
+    left, as in 2025,mine.csv; alone it overrides 2026; behind none it stands alone."""
     accounting: Annotated[str, Word("NAME", "complete")]
-    """complete: whole switches that can be bought, in the fewest tiers that reach. paper: the ports of a fat-tree of
-    three tiers. no-look-ahead, fat-tree-fiber: as paper, with less counted."""
+    """complete: whole switches that can be bought, in the fewest tiers that reach all servers. paper: switch ports
+    of a three-tier fat-tree. no-look-ahead, fat-tree-fiber: as paper, with less counted."""
     tiers: Annotated[int, Word("1|2|3")]
-    """Layers of switches; the fewest that reach, 3 where ports are counted."""
+    """Tiers of switches (default: the fewest that reach all servers; 3 where ports are counted)."""
     fiber_length: Annotated[float, Word("METERS")]
-    """Mean length of a link; by where servers stand in the room, 500 with ``accounting`` paper."""
+    """Mean fiber length per link in meters (default: derived from the floor plan; 500 with ``accounting``
+    paper)."""
 
 
 @panel("Prices")
@@ -28,54 +29,56 @@ class PricingWords(PriceListWords, total=False):
     """The same, and what links are made of."""
 
     link_technology: Annotated[str, Word("KIND", "pluggable")]
-    """pluggable, linear (modules without a signal processor), co-packaged (optics in the switch) or copper (where it
-    reaches, servers to switches)."""
+    """Link technology: pluggable, linear (modules without a signal processor), co-packaged (optics in the switch)
+    or copper (between servers and switches, where it reaches)."""
 
 
-@panel("What it costs to own and to train")
+@panel("Cost of ownership and training")
 class YearsWords(TypedDict, total=False):
     """Terms of ownership over years."""
 
     years: Annotated[float, Word("N")]
-    """Over which everything is paid for; 5."""
+    """Depreciation period in years (default 5)."""
     electricity_price: Annotated[float, Word("USD")]
-    """Of a kilowatt-hour; 0.0872, US industry in 2025."""
+    """Electricity price in $/kWh (default 0.0872, US industry in 2025)."""
     utilization: Annotated[float, Word("SHARE")]
-    """Of the hours in which the cluster trains; 0.8, assumed."""
+    """Share of hours in which the cluster trains (default 0.8, assumed)."""
     interest: Annotated[float, Word("SHARE")]
-    """Cost of capital a year; 0.1, where loans against accelerators begin. 0 for none."""
+    """Cost of capital per year (default 0.1, the lower end of loans against accelerators); 0 for none."""
     colocation: Annotated[float, Word("USD")]
-    """Of the building for a kilowatt and month, without electricity; 184, CBRE's average of 2025. 0 for none."""
+    """Colocation price in $ per kW and month, without electricity (default 184, CBRE's average of 2025); 0 for
+    none."""
     maintenance: Annotated[float, Word("SHARE")]
-    """Repairs and support a year, of all prices; 0.048. 0 for none."""
+    """Repairs and support per year, as a share of all prices (default 0.048); 0 for none."""
     staff: Annotated[float, Word("USD")]
-    """Of those who run it, a year; left out if not given."""
+    """Cost of operating staff per year (default: not counted)."""
     storage: Annotated[float, Word("USD")]
-    """Price of the storage that goes with it; left out if not given."""
+    """Price of the storage (default: not counted)."""
     server_price: Annotated[Amount, Word("USD|low|typical|high")]
-    """Of a server with its accelerators, without the network; typical of the catalogue (topoopt hardware servers)."""
+    """Price per server with its accelerators, without the network (default: typical, from topoopt hardware
+    servers)."""
 
 
-@panel("What it costs to own and to train")
+@panel("Cost of ownership and training")
 class RunningWords(YearsWords, total=False):
     """The same, and what the machines draw."""
 
     power_usage_effectiveness: Annotated[float, Word("RATIO", names=("pue",))]
-    """Watts of the building for a watt of the parts; 1.58, the average of 2023."""
+    """Power usage effectiveness of the building (default 1.58, the average of 2023)."""
     server_power: Annotated[float, Word("WATTS")]
-    """That a server draws while it trains; 82% of its rating."""
+    """Power draw per server while training, in watts (default: 82% of its rating)."""
 
 
-@panel("What it costs to own and to train")
+@panel("Cost of ownership and training")
 class OwnershipWords(RunningWords, total=False):
     """The same, and the training that is priced."""
 
     samples: Annotated[float, Word("N")]
-    """Samples of a training run, which is then priced, too."""
+    """Length of a training run in samples; its cost is reported."""
     tokens: Annotated[float, Word("N")]
-    """Or its tokens, of a transformer."""
+    """Length of a transformer's training run in tokens, instead of ``samples``."""
     run_hours: Annotated[float, Word("HOURS")]
-    """Or how long it takes on the first network shown."""
+    """Length of a training run in hours on the first network shown, instead of ``samples``."""
 
 
 @panel("Network")
@@ -83,54 +86,57 @@ class NetworkWords(TypedDict, total=False):
     """Whose network it is."""
 
     servers: int
-    """Servers; 128."""
+    """Number of servers (default 128)."""
     degree: int
-    """Training ports of a server; 4."""
+    """Training ports per server (default 4)."""
     bandwidth: Rate
-    """Of one port; 100Gbps."""
+    """Bandwidth per port (default 100Gbps)."""
     links: Annotated[str, Word("duplex|directed")]
-    """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex."""
+    """duplex: a port is a fiber pair to one neighbor; directed: it sends to one and receives from another (default
+    duplex)."""
     accelerator: Annotated[str, Word("NAME")]
-    """Of the servers, for their price (topoopt hardware); a100."""
+    """Accelerator of the servers, which determines their price (default a100); see topoopt hardware."""
     accelerators_per_server: int
-    """Accelerators of a server; 4."""
+    """Accelerators per server (default 4)."""
     wiring: Annotated[str | os.PathLike[str], Word("FILE")]
-    """A wiring file, or a graph of others (GraphML, DOT, node-link JSON, a list of links), which says servers,
-    ports, links, and the bandwidth where its links have one."""
+    """Wiring file, or a graph (GraphML, DOT, node-link JSON, list of links); it provides servers, ports, links,
+    and bandwidths where its links have them."""
 
 
-@panel("What is bought")
+@panel("Networks and parts")
 class PurchaseWords(TypedDict, total=False):
     """Fabrics, and where their prices and watts come from."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Networks, with commas: {networks of cost}. Default: all."""
+    """Networks to price, with commas: {networks of cost}. Default: all."""
     power: Annotated[str, Word("typical|FILE", "typical")]
-    """Watts of parts: makers' typical figures, or a file whose rows are laid over them."""
+    """Power draw of parts: the makers' typical figures, or a file that overrides them."""
     oversubscription: Annotated[float, Word("RATIO", 2.0)]
-    """Of the oversub-fat-tree, at its first switch."""
+    """Oversubscription ratio of oversub-fat-tree at its first switch."""
     ocs_interfaces: int
-    """Ports of a server that topoopt-hybrid has behind optical circuit switches; half of them."""
+    """Ports per server that topoopt-hybrid connects to optical circuit switches (default: half)."""
     electrical_interfaces: int
-    """Ports of a server that mixnet has on its electrical fat-tree; a quarter of them."""
+    """Ports per server that mixnet connects to its electrical fat-tree (default: a quarter)."""
     shards: Annotated[int, Word("N", 1)]
-    """Parts of the cluster with optical devices of their own; servers of two parts cannot be joined."""
+    """Number of parts of the cluster with separate optical devices; servers of different parts cannot be
+    connected."""
     technology: Annotated[str, Word("NAME")]
-    """Optical technology or product of the fabrics that have one (topoopt hardware optical-switches)."""
+    """Optical switch technology or product, for fabrics that have one; see topoopt hardware optical-switches."""
 
 
-@panel("What is counted")
+@panel("Accounting")
 class AccountingWords(TypedDict, total=False):
     """Choices of the accounting; and how the network is run."""
 
     nics: bool
-    """Network cards."""
+    """Whether network cards are counted."""
     look_ahead: bool
-    """A second panel behind 1×2 switches, on which the next job is wired while this one runs."""
+    """Whether a second panel behind 1×2 switches is counted, on which the next job is wired while this one
+    runs."""
     look_ahead_fiber: bool
-    """Fibers of its own for the second panel."""
+    """Whether separate fibers for the second panel are counted."""
     fiber_on: Annotated[str, Word("WHICH")]
-    """Who pays for fiber: every-fabric, fat-trees or none."""
+    """Networks for which fiber is counted: every-fabric, fat-trees or none."""
 
 
 @panel("Optical technologies")
@@ -138,9 +144,9 @@ class OpticsWords(TypedDict, total=False):
     """How often the traffic changes, and what rewiring may take."""
 
     change_every: Time
-    """How long the traffic stays the same, such as 1s; as long as the job if not given."""
+    """Interval at which the traffic changes, such as 1s (default: once per job)."""
     overhead: Annotated[float, Word("FRACTION", 0.1)]
-    """Of the time, for rewiring at most."""
+    """Maximum share of the time that reconfiguration may take."""
 
 
 class CostWords(
@@ -154,19 +160,20 @@ class ResultsWords(TypedDict, total=False):
     """All words that :func:`topoopt.results` takes."""
 
     columns: Annotated[str | Sequence[str], Word("LIST")]
-    """With commas; what differs and the main figures if not given."""
+    """Columns to show, with commas (default: the settings that differ and the main figures)."""
     where: Annotated[str, Word("SQL")]
-    """A condition, such as "model = 'dlrm'"."""
+    """SQL condition, such as "model = 'dlrm'"."""
     order: Annotated[str, Word("SQL")]
-    """Such as "cost_usd desc"; by settings if not given."""
+    """SQL sort order, such as "cost_usd desc" (default: by settings)."""
     limit: int
-    """Most rows; 20 in the terminal, all in files and JSON. 0: all."""
+    """Maximum number of rows; 0 for all (default: 20 in the terminal, all in files and JSON)."""
     best: Annotated[str, Word("fastest|cheapest|front|SQL")]
-    """The fabric that has least of it, for each job; front: all fabrics that none beats in both price and time."""
+    """Keep the best network per job by time, price or an SQL expression; front: the Pareto front of price and
+    time."""
     per: Annotated[str | Sequence[str], Word("LIST")]
-    """With ``best``: for each of these; all that differs but fabric."""
+    """Settings within which ``best`` compares (default: all that differ but the fabric)."""
     sql: Annotated[str, Word("QUERY")]
-    """Any question to points, runs and attempts."""
+    """SQL query on the tables points, runs and attempts."""
 
 
 @panel("One failure")
@@ -174,52 +181,53 @@ class FailureWords(TypedDict, total=False):
     """One failure."""
 
     link: Annotated[str | tuple[int, int], Word("A-B")]
-    """The cable between servers A and B fails."""
+    """Fail the cable between servers A and B."""
     cable: Annotated[str, Word("ID")]
-    """The cable of this label, from a server to a panel, fails."""
+    """Fail the cable with this label, from a server to a panel."""
     server: Annotated[int | str, Word("N|NAME")]
-    """Server N fails, or the one of this name."""
+    """Fail this server, by number or name."""
     panel: Annotated[int | str, Word("K|NAME")]
-    """Panel (optical switch) K fails, or the one of this name: all links on it."""
+    """Fail this panel (optical switch), by number or name, with all links on it."""
     at: Time
-    """When, such as 3h: shows the course of the job."""
+    """Time of the failure, such as 3h; the answer then shows the course of the job."""
     inventory: Annotated[str | os.PathLike[str], Word("FILE")]
-    """Which server, interface, panel, port and cable is which (YAML, TOML, JSON). What it leaves out is made up."""
+    """Inventory file (YAML, TOML, JSON) of servers, interfaces, panels, ports and cables; missing names are
+    generated."""
     without: Annotated[Sequence[str], Word("LIST")]
-    """Repairs to leave out, such as spare,look-ahead."""
+    """Repairs to exclude, such as spare,look-ahead."""
 
 
-@panel("A month of failures")
+@panel("Availability")
 class AvailabilityWords(TypedDict, total=False):
-    """A month of failures."""
+    """A period of random failures."""
 
     availability: Switch
-    """Let parts fail and be repaired by chance."""
+    """Simulate random failures and repairs over a period."""
     rates: Annotated[str | os.PathLike[str], Word("FILE")]
-    """How often parts fail, how long repairs take, spares, restart (YAML)."""
+    """File with failure rates, repair times, spares and restart times (YAML)."""
     repaired_by: Annotated[str, Word("WHO")]
-    """Who repairs, where no ``rates`` say how long that takes: robot (at the panels), on-site or remote-hands;
-    on-site."""
+    """Who repairs, unless ``rates`` gives repair times: robot (at the panels), on-site or remote-hands (default
+    on-site)."""
     spares: int
-    """Servers that stand by; one for every 64, or as ``rates`` say."""
+    """Spare servers (default: one per 64, or as ``rates`` says)."""
     days: Annotated[float, Word("N", 30.0)]
-    """How long."""
+    """Length of the simulated period in days."""
     runs: Annotated[int, Word("N", 1000)]
-    """How many months."""
+    """Number of simulated periods."""
     seed: Annotated[int, Word("N", 0)]
-    """Of all chance."""
+    """Random seed."""
 
 
 class FailWords(FailureWords, AvailabilityWords, total=False):
     """All words that :func:`topoopt.fail` takes."""
 
     optics: Annotated[str, Word("NAME")]
-    """What panels are, for the time of moves; patch-panel if not given."""
+    """Technology of the panels, which determines the time to move a fiber (default patch-panel)."""
     look_ahead: Switch
-    """Every panel has a look-ahead panel, also where the plan's price counts none."""
+    """Assume look-ahead panels even where the plan's price does not count them."""
     simulator: Annotated[str, Word("analytic|flow|packet", "analytic")]
-    """analytic: first come, first served on each link, quick. flow: fair shares over time. packet: every
-    packet through every queue."""
+    """analytic: first come, first served on each link, fast; flow: max-min fair rates; packet: every packet
+    through every queue."""
 
 
 @panel("Servers")
@@ -227,15 +235,16 @@ class BoughtServersWords(TypedDict, total=False):
     """The servers that are bought, alike for all jobs."""
 
     servers: int
-    """Servers; 64."""
+    """Number of servers (default 64)."""
     accelerators: int
-    """Accelerators, instead of ``servers``."""
+    """Number of accelerators, instead of ``servers``."""
     accelerator: Annotated[str, Word("NAME")]
-    """See topoopt hardware; h100, a100 if all jobs are graphs of operators."""
+    """Accelerator, as topoopt hardware lists it (default: h100; a100 if all jobs are graphs of operators)."""
     accelerators_per_server: int
-    """Accelerators of a server; as many as the catalogue says, 4 if all jobs are graphs of operators."""
+    """Accelerators per server (default: the catalogue's; 4 if all jobs are graphs of operators)."""
     intra_server_bandwidth: Rate
-    """Scale-up bandwidth of an accelerator; the catalogue's, 200Gbps if all jobs are graphs of operators."""
+    """Scale-up bandwidth per accelerator (default: the catalogue's; 200Gbps if all jobs are graphs of
+    operators)."""
 
 
 @panel("Networks to choose from")
@@ -243,47 +252,48 @@ class GridWords(TypedDict, total=False):
     """Every combination of these is a network."""
 
     degrees: Annotated[str | Sequence[int], Word("LIST", "1,2,4,8")]
-    """Ports of a server."""
+    """Ports per server to consider."""
     bandwidths: Annotated[str | Sequence[Amount], Word("LIST", "100Gbps,200Gbps,400Gbps,800Gbps")]
-    """Of one port."""
+    """Bandwidths per port to consider."""
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Networks, with commas: {networks of choose}. Default: {compared by choose}."""
+    """Networks to consider, with commas: {networks of choose}. Default: {compared by choose}."""
     link_technologies: Annotated[Sequence[str], Word("LIST")]
-    """What links are made of: pluggable, linear, co-packaged, copper, as topoopt cost has them; pluggable if not
-    given."""
+    """Link technologies to consider: pluggable, linear, co-packaged, copper; see topoopt cost (default
+    pluggable)."""
 
 
-@panel("What is chosen")
+@panel("Limits")
 class LimitWords(TypedDict, total=False):
     """A limit; without one the network on which a year of work costs least is chosen."""
 
     budget_usd: Annotated[float, Word("USD")]
-    """Over all years, servers and electricity included: the fastest that it pays."""
+    """Maximum total cost over all years, servers and electricity included; the fastest network within it is
+    chosen."""
     deadline: Time
-    """For the work that the reference network does in a year of 8760h, such as 9000h, or for the run where ``samples``,
-    ``tokens`` or ``run_hours`` say one: the cheapest that meets it."""
+    """Maximum time, such as 9000h, for the work that the reference network does in a year of 8760h, or for the run
+    that ``samples``, ``tokens`` or ``run_hours`` describes; the cheapest network that meets it is chosen."""
     weights: Annotated[str | Sequence[float], Word("LIST")]
-    """Shares of the jobs in their order, instead of those behind their names."""
+    """Weights of the jobs in their order, instead of those after their names."""
     network_only: Switch
-    """Money is the price of the network alone, without servers and electricity."""
+    """Count the price of the network only, without servers and electricity."""
 
 
-@panel("How it is found")
+@panel("Search effort")
 class EffortWords(TypedDict, total=False):
     """How much is planned, and by whom."""
 
     exact: Switch
-    """Plan every network that has a price, and spare none by estimates."""
-    budget: Annotated[int, Word("N", 400)]
-    """Strategies to try for a plan of a model of operators."""
+    """Plan every network that has a price, instead of skipping some by estimates."""
+    budget: int
+    """Strategies to try per plan of a graph of operators (default 4000)."""
     seed: Annotated[int, Word("N", 0)]
-    """Of all chance."""
+    """Random seed."""
     processes: Annotated[int, Word("N", 0)]
-    """Plans made at a time; 0 for one on each core."""
+    """Plans to make at a time; 0 for one per core."""
     ray: Annotated[str, Word("ADDRESS")]
-    """Plan on a Ray cluster: auto, local, ray://host:port (needs topoopt[ray])."""
+    """Address of a Ray cluster to plan on: auto, local, ray://host:port (needs topoopt[ray])."""
     mix_versions: Switch
-    """Go on with plans of another version of topoopt."""
+    """Reuse plans that another version of topoopt made."""
 
 
 class ChooseWords(

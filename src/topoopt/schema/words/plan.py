@@ -9,46 +9,47 @@ from topoopt.schema.words.cost import OwnershipWords, PricingWords, YearsWords
 from topoopt.schema.words.transformer import TrainingWords
 
 
-@panel("The question that the page opens with")
+@panel("Initial question")
 class QuestionWords(YearsWords, total=False):
     """What a page of the studio asks; what is not given is as the page has it."""
 
     servers: Annotated[int, Word("N", 128)]
-    """Servers of the job."""
+    """Number of servers."""
     accelerators_per_server: int
-    """Accelerators of a server; the accelerator's own, 4 for a graph of operators."""
+    """Accelerators per server (default: the catalogue's for the accelerator; 4 for a graph of operators)."""
     accelerator: Annotated[str, Word("NAME")]
-    """See topoopt hardware; h100, a100 for a graph of operators."""
+    """Accelerator, as topoopt hardware lists it (default: h100; a100 for a graph of operators)."""
     degree: Annotated[int, Word("N", 8)]
-    """Training ports of a server."""
+    """Training ports per server."""
     bandwidth: Annotated[Rate, Word("RATE", "400Gbps")]
-    """Of one port."""
+    """Bandwidth per port."""
     global_batch: int
-    """Sequences of an iteration of a transformer; about 4 million tokens if not given."""
+    """Sequences per iteration of a transformer (default: about 4 million tokens)."""
     seq: int
-    """Tokens of a sequence of a transformer; the model's own."""
+    """Sequence length of a transformer in tokens (default: the model's)."""
     batch_per_accelerator: int
-    """Samples per accelerator of a graph of operators; the model's own."""
+    """Samples per accelerator of a graph of operators (default: the model's)."""
     prices: Annotated[str, Word("LIST")]
-    """Price list, such as 2025; 2026 if not given."""
+    """Price list, such as 2025 (default 2026)."""
     link_technology: Annotated[str, Word("KIND")]
-    """pluggable, linear, co-packaged or copper; pluggable."""
+    """Link technology: pluggable, linear, co-packaged or copper (default pluggable)."""
 
 
-@panel("Where it listens")
+@panel("Address")
 class ServingWords(TypedDict, total=False):
     """The address of the page, and who may see it."""
 
     host: Annotated[str, Word("ADDRESS", "127.0.0.1")]
-    """Listen there; any other than this machine's own needs a token."""
+    """Address to listen on; any other than this machine's own requires a token."""
     port: Annotated[int, Word("N", 8321)]
-    """Listen on this port; 0 takes a free one."""
+    """TCP port to listen on; 0 takes a free one."""
     token: Annotated[str, Word("TEXT")]
-    """Whoever asks has to show it; made by chance for an address that others can reach."""
+    """Access token that clients must present (default: a random one where other machines can reach the
+    address)."""
     seconds: Annotated[float, Word("S")]
-    """End after so long; when it is interrupted if not given."""
+    """Stop after this many seconds (default: run until interrupted)."""
     browser: Switch
-    """Open the page in the browser of this machine."""
+    """Open the page in this machine's browser."""
 
 
 class StudioWords(QuestionWords, ServingWords, total=False):
@@ -78,10 +79,10 @@ class ModelWords(TypedDict, total=False):
     variant: str
     """Published variant of the model, such as 16 or dlrm-16."""
     set: Annotated[Mapping[str, Any], Word("KEY=VALUE")]
-    """Change a hyper-parameter; may be given several times. Of a program: samples, unknown=bytes, of ONNX the sizes of
-    named dimensions; of a recording: iterations."""
+    """Change a hyperparameter; can be repeated. For a program: samples, unknown=bytes, and the sizes of named ONNX
+    dimensions; for a recording: iterations."""
     batch_per_accelerator: int
-    """Samples per accelerator; the model's own if not given."""
+    """Samples per accelerator (default: the model's)."""
 
 
 @panel("Cluster")
@@ -91,43 +92,46 @@ class MachineWords(TypedDict, total=False):
     cluster: Annotated[str | os.PathLike[str] | Cluster, Word("FILE")]
     """Read the cluster from a YAML file."""
     servers: int
-    """Servers; 128, or those of the variant."""
+    """Number of servers (default 128, or those of the variant)."""
     degree: int
-    """Training ports of a server, a NIC per accelerator for a transformer; 4."""
+    """Training ports per server (default 4; a transformer's servers have one NIC per accelerator)."""
     bandwidth: Rate
-    """Of one port, the accelerator's NIC for a transformer; 100Gbps."""
+    """Bandwidth per port (default 100Gbps; for a transformer, the rate of the accelerator's NIC)."""
     accelerators_per_server: int
-    """Accelerators of a server, as many as the catalogue says for a transformer; 4."""
+    """Accelerators per server (default 4; for a transformer, the catalogue's)."""
     accelerator: Annotated[str, Word("NAME")]
-    """See topoopt hardware, h100 for a transformer; a100."""
+    """Accelerator, as topoopt hardware lists it (default a100; h100 for a transformer)."""
     intra_server_bandwidth: Rate
-    """Scale-up bandwidth of an accelerator, the catalogue's for a transformer; 200Gbps."""
+    """Scale-up bandwidth per accelerator (default 200Gbps; for a transformer, the catalogue's)."""
     latency: Time
-    """Of one hop; 1us."""
+    """Latency per hop (default 1us)."""
     links: Annotated[str, Word("duplex|directed")]
-    """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex."""
+    """duplex: a port is a fiber pair to one neighbor; directed: it sends to one and receives from another (default
+    duplex)."""
 
 
-@panel("How costs are counted")
+@panel("Cost model")
 class CountingWords(TypedDict, total=False):
-    """How costs are counted."""
+    """How operators and memory are costed."""
 
     compute: Annotated[str, Word("profile|roofline")]
-    """Operator times: measured on A100 (and the roofline where not), or the roofline; profile."""
+    """Operator times: profile takes those measured on A100 and the roofline for the rest, roofline takes no
+    measurements (default profile)."""
     profile_file: File
-    """Operator times of your own: from topoopt profile, or a FlexNet profile (measure_*.json)."""
+    """Measured operator times, from topoopt profile or a FlexNet profile (measure_*.json)."""
     precision: Annotated[str, Word("fp32|tf32|bf16|fp16|fp8|fp4")]
-    """Of the arithmetic, not of what is kept and sent: that has 4 bytes a number; fp32."""
+    """Precision of the arithmetic (default fp32). Tensors that are stored and sent have 4 bytes per number at any
+    precision."""
     optimizer: Annotated[str, Word("sgd|momentum|adam")]
-    """State kept per parameter; sgd."""
+    """Optimizer, which determines the state per parameter (default sgd)."""
     memory_check: Annotated[str, Word("enforce|warn|off")]
-    """A strategy that does not fit in memory is refused, mentioned or not looked at; warn."""
+    """Whether a strategy that does not fit into memory is refused, reported or ignored (default warn)."""
     embedding_factor: Annotated[int, Word("1|2")]
-    """Copies of embedding activations on the wire; 1. The authors' task graphs carry 2."""
+    """Copies of embedding activations on the wire (default 1). The authors' task graphs have 2."""
     bucket: Annotated[Amount, Word("auto|none|SIZE")]
-    """Join gradients of equal replicas into AllReduces of so much, such as 25MiB, in the order of the backward pass;
-    none: one for each tensor; auto: the size that is best for the job, of none, 1, 5, 25 (PyTorch's) and 100 MiB;
-    auto."""
+    """Size of gradient buckets, such as 25MiB: gradients of equal replicas are joined in the order of the backward
+    pass. none: one AllReduce per tensor; auto: the fastest of none, 1, 5, 25 (PyTorch's) and 100 MiB (default
+    auto)."""
 
 
 class JobWords(ModelWords, MachineWords, CountingWords, total=False):
@@ -139,29 +143,32 @@ class FinderRuleWords(TypedDict, total=False):
     """Rules of the topology finder."""
 
     preset: Annotated[str, Word("default|paper|released")]
-    """All rules as in the paper, or as in the authors' code (also costs and search); flags win."""
+    """Preset for all rules, costs and the search: the paper's, or those of the authors' code (default: default).
+    Flags override it."""
     degree_split: Annotated[str, Word("RULE")]
-    """Ports for AllReduce rings: proportional to the bytes, all-to-allreduce, by-group, without a ring of all
-    servers, by-group-but-one, by-group-but-two, which leave so many for tensor parallelism, or cliques, none but those
-    that expert exchanges leave; proportional."""
+    """How ports are split between AllReduce rings and other traffic: proportional to bytes, all-to-allreduce,
+    by-group (no ring of all servers), by-group-but-one and by-group-but-two (the same, keeping that many ports for
+    tensor parallelism), or cliques (only the ports that expert exchanges leave) (default proportional)."""
     strides: Annotated[str, Word("best|nearest|lower-bound")]
-    """Which rings get links; best."""
+    """Rule that selects the strides of AllReduce rings (default best)."""
     damping: Annotated[str, Word("halving|c/(c+1)")]
-    """What demand is left on a pair that got a link; halving."""
+    """Factor by which the demand of a pair shrinks when it gets a link (default halving)."""
     routing: Annotated[str, Word("RULE")]
-    """Of model-parallel traffic: coin-change, k-shortest, ecmp or single-shortest; coin-change."""
+    """Routing of model-parallel traffic: coin-change, k-shortest, ecmp or single-shortest (default
+    coin-change)."""
     wirings: Annotated[str, Word("strides|any")]
-    """How servers are wired, all and in groups: along strides, as in the paper, or by what is the fastest; any."""
+    """strides: wire AllReduce groups along strides, as in the paper; any: take the fastest wiring of any family
+    (default any)."""
     wiring: Annotated[str | os.PathLike[str], Word("FAMILY|FILE")]
-    """This one in place of the choice: lifted, kautz, torus, expander ..., or a file of topoopt topology, of which
-    every cable stays where it is."""
+    """Use this wiring: a family such as lifted, kautz, torus or expander, or a file from topoopt topology, whose
+    cables are kept."""
 
 
 class FinderWords(FinderRuleWords, total=False):
     """Rules of the topology finder, and its chance."""
 
     seed: int
-    """Of all chance; 0. Equal seeds give equal answers."""
+    """Random seed (default 0); the same seed gives the same answer."""
 
 
 @panel("Search")
@@ -169,21 +176,24 @@ class SearchWords(TypedDict, total=False):
     """How long and in which way to search over operators."""
 
     search: Annotated[str, Word("alternating|released")]
-    """Strategy and topology in turn, or the topology inside the chain; alternating."""
+    """alternating: optimize the strategy and the topology in turn; released: find a topology for every proposal,
+    as the authors' code does (default alternating)."""
     starts: Annotated[str, Word("many|uniform")]
-    """Begin at split tables and layers on several wirings each, or at uniform splits on one; many."""
+    """many: start from split tables and layers on several wirings; uniform: start from uniform splits on one
+    wiring (default many)."""
     budget: int
-    """Strategies to try, over all chains and rounds; 4000."""
+    """Strategies to try, over all chains and rounds (default 4000)."""
     baseline_budget: int
-    """The same for each baseline; 500."""
+    """Strategies to try for each baseline network (default 500)."""
     chains: int
-    """Independent searches; 2."""
+    """Independent search chains (default 2)."""
     rounds: int
-    """Most alternations of a chain; 4."""
+    """Maximum alternations per chain (default 4)."""
     alpha: Annotated[float, Word("X")]
-    """Slower by Δms is accepted with exp(-X·Δms); 1."""
+    """Acceptance rate of the Markov chain: a strategy slower by Δ ms is accepted with probability exp(-X·Δ)
+    (default 1)."""
     processes: int
-    """For the chains; the answer is the same. 0 chooses."""
+    """Worker processes for the chains; 0 chooses. The answer does not depend on it."""
 
 
 class TrafficWords(JobWords, TrainingWords, FinderWords, total=False):

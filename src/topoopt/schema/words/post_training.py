@@ -9,41 +9,41 @@ from topoopt.schema.words.cost import PricingWords, RunningWords
 from topoopt.schema.words.transformer import DegreeWords, SystemWords
 
 
-@panel("The way")
+@panel("Method")
 class TuningWords(TypedDict, total=False):
     """What is trained, and on how much."""
 
     lora_rank: Annotated[int, Word("N", 16)]
-    """Of low-rank adapters, which alone are trained."""
+    """Rank of the LoRA adapters, which are the only trained weights."""
     full: Switch
     """Train all weights."""
     qlora: Switch
-    """Adapters beside weights in 4 bits."""
+    """Train adapters on weights in 4 bits."""
     adapters: Annotated[str, Word("every-matrix|all-linear|attention|qkv", "every-matrix")]
-    """Linear layers that have an adapter: each one (Hugging Face's PEFT), or queries, keys and values together and gate
-    and up together (Megatron's all-linear)."""
+    """Linear layers that have an adapter: every matrix (Hugging Face PEFT), or queries, keys and values together
+    and gate and up together (Megatron's all-linear)."""
     tokens: Annotated[float, Word("N", 100e6)]
-    """Of the data set."""
+    """Size of the data set in tokens."""
     epochs: Annotated[float, Word("N", 1.0)]
-    """How often it is gone through."""
+    """Passes over the data set."""
     alone: Switch
-    """Only this way, without the others beside it."""
+    """Report this method only, without the others beside it."""
 
 
-@panel("How it is split (what is not given is searched)")
+@panel("Parallelism (degrees that are not given are searched)")
 class TuningSplitWords(DegreeWords, total=False):
     """What is not searched."""
 
     global_batch: int
-    """Sequences of a step; 128, or as many as accelerators."""
+    """Sequences per step (default: 128, or the number of accelerators if that is larger)."""
     seq: int
-    """Tokens of a sequence; 4096, or what the model can read."""
+    """Sequence length in tokens (default 4096, or the model's maximum)."""
     recompute: Annotated[str, Word("none|selective|full")]
-    """Activations that the backward pass computes again."""
+    """Activations that the backward pass recomputes."""
     zero: Annotated[int, Word("0|1|2|3")]
-    """What replicas share out."""
+    """ZeRO stage."""
     framework: Annotated[str, Word("megatron|deepspeed|half-gradients|fsdp", "megatron")]
-    """Bytes per parameter, what is taken beside tensors, and what kernels are not fused."""
+    """Training framework: it determines bytes per parameter, memory beside tensors, and unfused kernels."""
 
 
 @panel("Networks")
@@ -51,11 +51,11 @@ class TuningFabricWords(TypedDict, total=False):
     """Networks that it is put on."""
 
     degree: int
-    """Interfaces of a server, which share its bandwidth; one an accelerator, at most 8."""
+    """Interfaces per server, which share its bandwidth (default: one per accelerator, at most 8)."""
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Networks, with commas: {networks of plan}. Default: {compared by plan}."""
+    """Networks to compare, with commas: {networks of plan}. Default: {compared by plan}."""
     seed: Annotated[int, Word("N", 0)]
-    """Of wirings."""
+    """Random seed of wirings."""
 
 
 class FineTuneWords(
@@ -64,39 +64,40 @@ class FineTuneWords(
     """All words that ``topoopt.finetune`` takes beside the model."""
 
 
-@panel("The step")
+@panel("Step")
 class RlJobWords(TypedDict, total=False):
     """What a step is."""
 
     algorithm: Annotated[str, Word("grpo|ppo", "grpo")]
-    """Several answers to a prompt against each other, or a critic that is trained, too."""
+    """GRPO compares several responses per prompt; PPO trains a critic as well."""
     policy: Annotated[str, Word("colocated|one-step-off|asynchronous", "colocated")]
-    """All accelerators answer, then all train; one pool answers while another trains on the step before; one pool
-    answers all the time, and what is not done goes on with new weights."""
+    """colocated: all accelerators generate, then all train; one-step-off: one pool generates while another trains
+    on the previous step; asynchronous: one pool generates continuously, and unfinished responses continue with new
+    weights."""
     prompts: Annotated[int, Word("N", 128)]
-    """Prompts of a step."""
+    """Prompts per step."""
     samples: Annotated[int, Word("N")]
-    """Answers to each prompt; 16, with ppo 1."""
+    """Responses per prompt (default 16; 1 with ppo)."""
     prompt_length: Annotated[int, Word("TOKENS", 256)]
-    """Of a prompt."""
+    """Prompt length in tokens."""
     mean_length: Annotated[float, Word("TOKENS")]
-    """Of an average answer, those cut off included; a quarter of ``max_length``."""
+    """Mean response length, truncated ones included (default: a quarter of ``max_length``)."""
     max_length: Annotated[int, Word("TOKENS", 8192)]
-    """At which answers are cut off."""
+    """Length at which responses are truncated."""
     length_spread: Annotated[float, Word("SIGMA")]
-    """Standard deviation of the logarithm of lengths before they are cut off; 0.9."""
+    """Standard deviation of the logarithm of response lengths before truncation (default 0.9)."""
     lengths: Annotated[str | os.PathLike[str], Word("FILE")]
-    """Measured lengths instead, tokens of an answer on each line."""
+    """File of measured response lengths, one number of tokens per line."""
     epochs: Annotated[int, Word("N", 1)]
-    """How often a step's answers are trained on."""
+    """Epochs over the responses of a step."""
     updates: Annotated[int, Word("N", 1)]
-    """Optimizer steps of an epoch."""
+    """Optimizer steps per epoch."""
     reward: Annotated[str, Word("rule|model")]
-    """What judges answers: a program, or a model as large as the trained one; rule, with ppo model."""
+    """Reward by a rule, or by a model as large as the trained one (default rule; model with ppo)."""
     reference: Annotated[bool, Word(default=True)]
-    """Whether a frozen copy of the model reads the answers, too."""
+    """Whether a frozen reference model computes log-probabilities."""
     staleness: Annotated[float, Word("SHARE", 0.5)]
-    """Of the asynchronous policy: answers begun beyond those of a step, over those of a step."""
+    """Responses started beyond those of a step, as a share of them, under the asynchronous policy."""
 
 
 @panel("Pools")
@@ -104,37 +105,37 @@ class RlPoolWords(TypedDict, total=False):
     """How accelerators are split; what is not given is searched."""
 
     rollout_accelerators: int
-    """That answer, of policies with two pools; the rest trains."""
+    """Accelerators of the generation pool, for policies with two pools; the rest train."""
     gen_tensor: int
-    """Tensor parallel degree of a replica that answers."""
+    """Tensor parallel degree of a generation replica."""
     gen_pipeline: int
-    """Its pipeline stages."""
+    """Pipeline stages of a generation replica."""
     gen_expert: int
-    """Its expert parallel degree."""
+    """Expert parallel degree of a generation replica."""
     gen_attention_data: int
-    """Its copies of attention, each with answers of its own."""
+    """Attention data-parallel ranks of a generation replica, each with its own responses."""
     max_batch: Annotated[int, Word("N", 1024)]
-    """Answers that a replica works on at once, at most."""
+    """Maximum number of responses that a replica generates at once."""
     gen_precision: Annotated[str, Word("bf16|fp8", "bf16")]
-    """Of the weights that answer; who sends them casts before."""
+    """Precision of the generation weights; the sender casts them before the transfer."""
     train_tensor: int
     """Tensor parallel degree of training."""
     train_pipeline: int
-    """Its pipeline stages."""
+    """Pipeline stages of training."""
     train_context: int
-    """Its context parallel degree."""
+    """Context parallel degree of training."""
     train_expert: int
-    """Its expert parallel degree."""
+    """Expert parallel degree of training."""
     precision: Annotated[str, Word("bf16|fp8|fp16")]
-    """Of the matrix products of training; bf16 where the accelerator has it."""
+    """Precision of the matrix products of training (default: bf16 where the accelerator has it)."""
     calibration: Annotated[str | os.PathLike[str], Word("FILE")]
-    """Of step times of training, from topoopt llm calibrate; the accelerator's own."""
+    """Calibration of training step times, from topoopt llm calibrate (default: the accelerator's)."""
     sync: Annotated[str, Word("shards|ring|tree")]
-    """How weights go to those that answer: each shard from who holds it, round a ring, or down a tree; whichever keeps
-    the busiest server shortest."""
+    """Weight synchronization: shards from their holders, around a ring, or down a tree (default: whichever loads
+    the busiest server least)."""
     transport: Annotated[str, Word("NAME")]
-    """The software that brings them: checkpoint-engine, nccl, plain, gloo (all at once, or gloo-by-matrix where an
-    accelerator has no room for that), rdma; nccl where pools take turns, else checkpoint-engine."""
+    """Software of the weight synchronization: checkpoint-engine, nccl, plain, gloo (all at once, or gloo-by-matrix
+    where an accelerator lacks the memory for that), rdma (default: nccl for colocated, else checkpoint-engine)."""
 
 
 @panel("Networks")
@@ -142,10 +143,11 @@ class RlFabricWords(TypedDict, total=False):
     """Networks that the step is put on."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Networks, with commas: {networks of rl}; none for none. topoopt is one wiring for all phases, topoopt-ocs changes
-    circuits between phases where that pays. Default for up to 128 servers: {compared by rl}; none beyond."""
+    """Networks to compare, with commas: {networks of rl}; none for none. topoopt is one wiring for all phases;
+    topoopt-ocs changes circuits between phases where that pays. Default up to 128 servers: {compared by rl}; none
+    beyond."""
     seed: Annotated[int, Word("N", 0)]
-    """Of wirings."""
+    """Random seed of wirings."""
 
 
 class RlWords(RlJobWords, RlPoolWords, SystemWords, RlFabricWords, RunningWords, PricingWords, total=False):

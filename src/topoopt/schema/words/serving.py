@@ -14,18 +14,19 @@ class RequestWords(TypedDict, total=False):
     """What comes: by rate and lengths, or as a trace has it."""
 
     rate: Annotated[float, Word("N")]
-    """Requests a second; those of the trace, or as many as are answered in time."""
+    """Requests per second (default: those of the trace, or the highest rate that meets the objectives)."""
     isl: Annotated[Amount, Word("TOKENS|uniform:LOW:HIGH|lognormal:MEAN:SPREAD", "1024")]
-    """Tokens of prompts; a spread is a standard deviation over the mean."""
+    """Input length in tokens; SPREAD is the standard deviation over the mean."""
     osl: Annotated[Amount, Word("TOKENS|uniform:LOW:HIGH|lognormal:MEAN:SPREAD", "256")]
-    """Tokens of answers."""
+    """Output length in tokens."""
     arrivals: Annotated[str, Word("poisson|gamma:CV|closed:CLIENTS", "poisson")]
-    """When they come: at random, in bursts of a coefficient of variation, or from clients that wait for answers."""
+    """Arrival process: Poisson, bursts with a coefficient of variation (gamma), or a fixed number of clients that
+    each wait for their answer (closed)."""
     duration: Annotated[Amount, Word("TIME", "10min")]
-    """Of the traffic that is simulated, if there is a rate."""
+    """Length of the simulated traffic, where there is a rate."""
     trace: Annotated[str | os.PathLike[str], Word("FILE")]
-    """Requests instead: Mooncake's JSON lines, Azure's CSV (TIMESTAMP, ContextTokens, GeneratedTokens), or CSV with
-    arrival_s, input_tokens, output_tokens and, of prefixes, blocks."""
+    """Trace of requests: Mooncake's JSON lines, Azure's CSV (TIMESTAMP, ContextTokens, GeneratedTokens), or CSV
+    with arrival_s, input_tokens, output_tokens and, for prefixes, blocks."""
 
 
 @panel("Objectives")
@@ -33,13 +34,13 @@ class ObjectiveWords(TypedDict, total=False):
     """What users were promised."""
 
     slo_ttft: Time
-    """To the first token, at most; 2s."""
+    """Time-to-first-token objective (default 2s)."""
     slo_tpot: Time
-    """For each token after it, on average over an answer, at most; 50ms."""
+    """Time-per-output-token objective, as the mean over an answer (default 50ms)."""
     slo_share: Annotated[float, Word("SHARE")]
-    """Of the requests that have to meet both; 0.9."""
+    """Share of requests that must meet both objectives (default 0.9)."""
     slo_preset: Annotated[str, Word("NAME")]
-    """Those of MLPerf: llama2-70b-server, llama2-70b-interactive, llama3.1-405b-server."""
+    """MLPerf's objectives: llama2-70b-server, llama2-70b-interactive, llama3.1-405b-server."""
 
 
 @panel("Machines")
@@ -47,52 +48,53 @@ class ServingMachineWords(TypedDict, total=False):
     """The machines; what is not given is that of the accelerator's row of the catalogue."""
 
     accelerators: int
-    """Accelerators, of all replicas; those of the servers, or of a deployment that is given."""
+    """Number of accelerators of all replicas (default: those of ``servers`` or ``deployment``)."""
     servers: int
-    """Servers, instead: all of their accelerators."""
+    """Number of servers, instead of ``accelerators``."""
     accelerator: Annotated[str, Word("NAME", "h100")]
-    """See topoopt hardware."""
+    """Accelerator, as topoopt hardware lists it."""
     accelerators_per_server: int
-    """Joined by scale-up links; the accelerator's own."""
+    """Accelerators per server, or per scale-up domain (default: the catalogue's)."""
     engine: Annotated[str, Word("NAME", "vllm")]
-    """Whose step times are taken, such as vllm, sglang or trtllm."""
+    """Serving engine, such as vllm, sglang or trtllm; it determines step times and memory."""
 
 
-@panel("Network, of several servers")
+@panel("Network between servers")
 class ServingNetworkWords(TypedDict, total=False):
     """Ports, fabrics, and who sends what to whom."""
 
     degree: int
-    """Ports of a server; one for each accelerator, or as many as so few servers can use."""
+    """Ports per server (default: one per accelerator, or as many as so few servers can use)."""
     bandwidth: Rate
-    """Of one port, each way; that of the accelerator's reference system."""
+    """Bandwidth per port, each way (default: that of the accelerator's reference system)."""
     latency: Annotated[Amount, Word("TIME", "1us")]
-    """Of one link; each server that forwards adds one."""
+    """Latency per link; each server that forwards adds one."""
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Networks, with commas: {networks of serving}. Default: {compared by serving}."""
+    """Networks to compare, with commas: {networks of serving}. Default: {compared by serving}."""
     pairing: Annotated[str, Word("free|any|network-aware|neighbors", "free")]
-    """Who sends keys and values to whom: whatever is best; anywhere, as routers do that know no network; where links
-    are free; to servers that are wired to one's own, only."""
+    """Which decode replicas receive the KV caches of a prefill replica: the best of all rules; any of them, as
+    routers do that do not know the network; those with free links; or only neighbors in the wiring."""
     dispatch: Annotated[str, Word("fp8|bf16", "fp8")]
-    """Format of tokens on their way to experts; back they have 16 bits."""
+    """Precision of tokens that are dispatched to experts; they return in 16 bits."""
 
 
-@panel("How it is split (what is not given is searched)")
+@panel("Parallelism (degrees that are not given are searched)")
 class ServingSplitWords(TypedDict, total=False):
     """What is given of a deployment."""
 
     preset: Annotated[str, Word("NAME")]
-    """A deployment that its owner has described, such as deepseek-v3-2025: all words of it that are not given."""
+    """Published deployment, such as deepseek-v3-2025, for all options that are not given."""
     mode: Annotated[str, Word("prefill-first|chunked|disaggregated")]
-    """Prompts before answers, in pieces beside them, or by replicas of their own."""
+    """Prefill before decode, chunked prefill beside decode, or separate replicas for prefill (disaggregated)."""
     decode: Annotated[str, Word("[Nx]tpTppPepEdpD")]
-    """Replicas that answer, or do everything, and how each is split: 4xtp8, 2xep16dp16, or tp8 for as many as suit."""
+    """Decode replicas (or replicas for everything) and how each is split, such as 4xtp8 or 2xep16dp16; tp8 for as
+    many as fit."""
     prefill: Annotated[str, Word("[Nx]tpTppPepEdpD")]
-    """Replicas that read prompts alone, in the same way."""
+    """Prefill replicas of a disaggregated deployment, in the same form."""
     prefill_accelerators: int
-    """Accelerators of all replicas that read prompts alone."""
+    """Accelerators of all prefill replicas."""
     deployment: Annotated[str | os.PathLike[str] | Mapping[str, Any], Word("FILE")]
-    """All of this from a file (YAML, JSON), or the JSON of an answer."""
+    """Deployment file (YAML, JSON), or the JSON of an answer."""
 
 
 @panel("Engine")
@@ -100,30 +102,30 @@ class EngineWords(TypedDict, total=False):
     """What the serving engine is told."""
 
     max_batch: Annotated[int, Word("N", 1024)]
-    """Requests that a copy of attention answers at once, at most."""
+    """Maximum number of requests decoded at once per attention data-parallel rank."""
     token_budget: Annotated[int, Word("TOKENS", 8192)]
-    """Of a step of a copy of attention: answers, and pieces of prompts."""
+    """Maximum tokens per step and attention data-parallel rank, of decode and prefill chunks together."""
     weight_precision: Annotated[str, Word("bf16|fp8|fp4|int8|int4", "fp8")]
-    """Of the weights, and of arithmetic where the accelerator has it."""
+    """Precision of weights, and of arithmetic where the accelerator has it."""
     kv_precision: Annotated[str, Word("bf16|fp8|fp4", "bf16")]
-    """Of keys and values."""
+    """Precision of keys and values."""
     page_tokens: Annotated[int, Word("TOKENS", 16)]
-    """Of a page of keys and values."""
+    """Tokens per page of the KV cache."""
     memory_share: Annotated[float, Word("SHARE")]
-    """Memory share of the engine (default: the engine's own): of all memory (vllm, gpu_memory_utilization, 0.92), of
-    weights and caches (sglang, mem_fraction_static, 0.874), of what weights leave free (trtllm, 0.9)."""
+    """Memory share of the engine (default: the engine's own): of all memory (vllm, gpu_memory_utilization, 0.92),
+    of weights and caches (sglang, mem_fraction_static, 0.874), of what weights leave free (trtllm, 0.9)."""
     prefix_cache: Switch
-    """Keep what prompts of a trace have in common, in blocks of 512 tokens."""
+    """Cache the shared prefixes of a trace's prompts, in blocks of 512 tokens."""
     two_batch_overlap: Switch
-    """Half a batch computes while the other half communicates."""
+    """Overlap the computation of half a batch with the communication of the other half."""
     accepted_tokens: Annotated[float, Word("N", 1.0)]
-    """Of a step, for a request: 1, or 1 + acceptances of speculative decoding."""
+    """Tokens per request and step: 1, or 1 + the accepted tokens of speculative decoding."""
     drafted_tokens: Annotated[int, Word("N", 0)]
-    """Proposed and looked at in a step, for a request; 0 without speculative decoding."""
+    """Drafted tokens per request and step; 0 without speculative decoding."""
     lora_adapters: Annotated[int, Word("N", 0)]
-    """LoRA adapters that are served together, each asked for as often."""
+    """LoRA adapters that are served together, with equal shares of the requests."""
     lora_rank: Annotated[int, Word("N", 0)]
-    """Their rank."""
+    """Rank of the LoRA adapters."""
 
 
 @panel("Routers and pools")
@@ -131,33 +133,36 @@ class RouterWords(TypedDict, total=False):
     """Who gets a request, and what happens to replicas."""
 
     router: Annotated[str, Word("round-robin|least-loaded|prefix-aware|network-aware")]
-    """Who gets a request: the next; who has the fewest tokens; the fewest to read after what it has cached; of those
-    that answer, who gets the cache first. least-loaded, and network-aware where pairs are chosen with the wiring."""
+    """Routing policy: round-robin; the fewest queued tokens; the fewest uncached tokens to prefill; or the decode
+    replica that can receive the KV cache first (default: least-loaded, and network-aware where pairs are chosen
+    with the wiring)."""
     transfer_bandwidth: Rate
-    """Of one accelerator, for caches on their way within one server; that of its scale-up links."""
+    """Bandwidth per accelerator for KV caches within one server (default: that of its scale-up links)."""
     transfer_setup: Time
-    """Of each transfer; as measured with Mooncake, 1.85ms."""
+    """Setup time per KV transfer (default 1.85ms, measured with Mooncake)."""
     transfer_share: Annotated[float, Word("SHARE")]
-    """Of its bandwidth that a transfer reaches; as measured with Mooncake, 0.863."""
+    """Share of the bandwidth that a KV transfer reaches (default 0.863, measured with Mooncake)."""
     whole_caches: Switch
-    """Send caches when prompts are read, not layer by layer meanwhile."""
+    """Send KV caches after prefill, instead of layer by layer during it."""
     replica_failures: Annotated[str, Word("REPLICA:FROM:TO,...")]
-    """Replicas, from 0, that are down between two times, such as 0:60s:120s; those that read come first."""
+    """Replicas, numbered from 0 with prefill replicas first, that are down between two times, such as
+    0:60s:120s."""
     server_failures: Annotated[str, Word("SERVER:FROM:TO,...")]
-    """The same of servers, with every replica that has an accelerator on one; those that read are on the first."""
+    """Servers that are down between two times, with every replica that has an accelerator there; prefill replicas
+    are on the first servers."""
     autoscale: Annotated[str, Word("EVERY:TURN:TOKENS")]
-    """Look at both pools so often; a replica takes so long to change its pool; it reads if more tokens wait for each
-    that does, such as 10s:30s:20000, and those that answer have room."""
+    """Move replicas between pools: check every EVERY; a change takes TURN; a decode replica moves to prefill when
+    more than TOKENS wait per prefill replica, such as 10s:30s:20000, and decode has capacity left."""
 
 
-@panel("How it is found")
+@panel("Search effort")
 class ServingEffortWords(TypedDict, total=False):
     """How much is simulated."""
 
     top: Annotated[int, Word("K", 3)]
-    """Deployments of each mode that are simulated."""
+    """Deployments per mode that are simulated."""
     seed: Annotated[int, Word("N", 0)]
-    """Of arrivals and lengths."""
+    """Random seed of arrivals and lengths."""
 
 
 class ServingWords(

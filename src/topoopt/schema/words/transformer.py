@@ -13,50 +13,50 @@ _FRAMEWORKS = (
 Framework = Annotated[str, Word(f"{_FRAMEWORKS}|maxtext")]
 
 
-@panel("Shapes by hand, or changes to the model")
+@panel("Model shape, or changes to it")
 class ShapeWords(TypedDict, total=False):
-    """Shapes by hand, or changes to the model; see :class:`topoopt.workloads.transformer.Shapes`."""
+    """Model shape, or changes to it; see :class:`topoopt.workloads.transformer.Shapes`."""
 
     layers: int
-    """Layers."""
+    """Number of layers."""
     hidden: int
     """Hidden size."""
     heads: int
-    """Attention heads."""
+    """Number of attention heads."""
     kv_heads: int
-    """Heads of keys and values; as many as ``heads``."""
+    """Number of key-value heads (default: ``heads``)."""
     head_dim: int
-    """Size of a head; hidden/heads."""
+    """Size of an attention head (default: hidden/heads)."""
     ffn: int
-    """Inner size of the feed-forward part; 4 x hidden."""
+    """Inner size of the feed-forward layer (default: 4 x hidden)."""
     gated: Annotated[bool, Word(names=("gated/not-gated",))]
-    """Three feed-forward matrices (SwiGLU) or two; two."""
+    """Feed-forward layer with three matrices (SwiGLU) or two (default two)."""
     vocabulary: int
-    """Rows of the embedding; 51200."""
+    """Vocabulary size (default 51200)."""
     tied: Annotated[bool, Word(names=("tied/untied",))]
-    """Output layer shares the embedding or not; tied."""
+    """Whether the output layer shares the embedding (default tied)."""
     experts: int
-    """Routed experts of a layer; none."""
+    """Routed experts per layer (default: none)."""
     experts_per_token: Annotated[int, Word("K")]
-    """Experts that a token goes to; 2."""
+    """Experts per token (default 2)."""
     expert_ffn: int
-    """Inner size of one expert; ``ffn``."""
+    """Inner size of one expert (default: ``ffn``)."""
     shared_ffn: int
-    """Inner size of the shared experts together; 0."""
+    """Inner size of all shared experts together (default 0)."""
     capacity_factor: Annotated[float, Word("X")]
-    """Tokens that an expert takes at most, over the even share; no limit."""
+    """Maximum tokens per expert, as a multiple of the even share (default: no limit)."""
     route_groups: int
-    """Groups of experts that routing is limited to; the model's own, 0 for no limit."""
+    """Groups of experts to which routing is limited; 0 for no limit (default: the model's)."""
     groups_per_token: int
-    """Groups that the experts of a token lie in at most."""
+    """Maximum number of groups that hold the experts of a token."""
     mtp_layers: int
-    """Modules that predict further tokens (multi-token prediction), 0 for none; the model's own."""
+    """Multi-token prediction modules; 0 for none (default: the model's)."""
     window: Annotated[int, Word("TOKENS")]
-    """Tokens that a layer of sliding-window attention sees, 0 for all; the model's own."""
+    """Window of sliding-window attention in tokens; 0 for full attention (default: the model's)."""
     window_layers: int
-    """Layers with such a window; the model's own, or all."""
+    """Layers with sliding-window attention (default: the model's, or all)."""
     seq: int
-    """Tokens of a sequence; the model's own."""
+    """Sequence length in tokens (default: the model's)."""
 
 
 class UsualSplitWords(TypedDict, total=False):
@@ -67,30 +67,31 @@ class UsualSplitWords(TypedDict, total=False):
     pp: Annotated[int, Word("N", 1)]
     """Pipeline stages."""
     dp: int
-    """Data parallel replicas; what the other degrees leave."""
+    """Data parallel replicas (default: what the other degrees leave)."""
     cp: Annotated[int, Word("N", 1)]
     """Context parallel degree."""
     ep: Annotated[int, Word("N", 1)]
     """Expert parallel degree."""
     etp: Annotated[int, Word("N", 1)]
-    """Tensor parallel degree inside an expert."""
+    """Tensor parallel degree within an expert."""
     vpp: Annotated[int, Word("N", 1)]
-    """Model chunks of a pipeline rank (interleaving)."""
+    """Model chunks per pipeline rank (interleaved schedule)."""
     micro_batch: Annotated[int, Word("N", 1)]
-    """Sequences of a micro-batch."""
+    """Sequences per micro-batch."""
     global_batch: int
-    """Sequences of an iteration; about 4 million tokens if not given."""
+    """Sequences per iteration (default: about 4 million tokens)."""
     recompute: Annotated[str, Word("none|selective|full|PARTS")]
-    """Activations that the backward pass computes again: nothing, attention's core, whole layers, or parts joined by +
-    (core, norms, activation, experts, latent). By default an estimate takes the least that fits."""
-    zero: Annotated[int, Word("0|1|2|3", 0)]
-    """Replicas share out nothing, optimizer state, gradients too, parameters too."""
-    sequence_parallel: Switch
-    """Split norms and dropouts over the tp ranks, along the sequence."""
+    """Activations that the backward pass recomputes: none, the attention core (selective), whole layers (full), or
+    parts joined by + (core, norms, activation, experts, latent) (default: the least with which an estimate fits
+    into memory)."""
+    zero: Annotated[int, Word("0|1|2|3")]
+    """ZeRO stage: replicas shard nothing, the optimizer state, gradients too, or parameters too (default 1)."""
+    sequence_parallel: bool
+    """Split norms and dropouts over the tp ranks along the sequence (default: where there are several)."""
     uneven_stages: Switch
-    """Let the layers be cut into any number of stages, where they do not come out even."""
+    """Allow pipeline stages with different numbers of layers."""
     precision: Annotated[str, Word("bf16|fp16|fp8|fp4|fp32")]
-    """Of the matrix products; bf16 where the accelerator has it."""
+    """Precision of matrix products (default: bf16 where the accelerator has it)."""
 
 
 class DetailWords(TypedDict, total=False):
@@ -100,44 +101,49 @@ class DetailWords(TypedDict, total=False):
     """
 
     context: Annotated[str, Word("ring|ulysses|all-gather", "ring")]
-    """How cp ranks come by all keys and values: in a ring, by exchanging tokens for heads, or by gathering them."""
+    """Context parallelism: pass keys and values around a ring, exchange tokens for heads (Ulysses), or gather keys
+    and values."""
     shard: Annotated[int, Word("N", 0)]
-    """Of the dp·cp ranks, those over which ZeRO shares out; every shard of N has all (HSDP). 0 for all of them."""
+    """ZeRO shard group: the dp·cp ranks over which state is sharded, with a copy per group (HSDP); 0 for all
+    ranks."""
     schedule: Annotated[str, Word("1f1b|zero-bubble|dualpipe", "1f1b")]
-    """Order of passes: 1F1B, interleaved with ``vpp``; ZB-H1, gradients of weights fill the bubble; from both ends."""
+    """Pipeline schedule: 1F1B (interleaved with ``vpp``), zero-bubble (ZB-H1) or DualPipe."""
     exchange: Annotated[str, Word("flat|hierarchical", "hierarchical")]
-    """How tokens get to experts: a copy for each, or one for each server that forwards it (DeepEP, HybridEP)."""
+    """Expert exchange: one copy per expert (flat), or one copy per destination server, which forwards it (DeepEP,
+    HybridEP)."""
     dispatch: Annotated[str, Word("bf16|fp8|fp32")]
-    """Precision of tokens on their way to experts; bf16."""
+    """Precision of tokens that are dispatched to experts (default bf16)."""
     graphs: Switch
-    """Launch the kernels of whole iterations as graphs (CUDA graphs), so that the host takes no time to launch them."""
+    """Launch the kernels of an iteration as CUDA graphs, which removes the host's launch time."""
     overlap_experts: Switch
-    """Hide the all-to-alls of experts behind the computation of another micro-batch; dualpipe always does."""
+    """Overlap expert all-to-alls with the computation of another micro-batch; dualpipe always does."""
     adapter_rank: Annotated[int, Word("N", 0)]
-    """Of low-rank adapters (LoRA), which alone are trained; 0 for training everything."""
-    adapters: Annotated[str, Word("all-linear|attention|qkv|every-matrix", "all-linear")]
+    """Rank of LoRA adapters, which are then the only trained weights; 0 trains all weights."""
+    adapters: Annotated[str, Word("every-matrix|all-linear|attention|qkv", "every-matrix")]
     """Linear layers that have an adapter."""
     recompute_layers: Annotated[int, Word("N", 0)]
-    """Layers of each chunk that ``recompute`` is about; 0 for all."""
+    """Layers per chunk to which ``recompute`` applies; 0 for all."""
     weights: Annotated[str, Word("fp32|bf16|fp8|nf4")]
-    """Of the weights that are kept beside the optimizer's; the framework's. nf4: frozen ones in 4 bits (QLoRA)."""
+    """Precision of the stored weights, beside the optimizer's copy; nf4: frozen 4-bit weights (QLoRA) (default:
+    the framework's)."""
     gradients: Annotated[str, Word("fp32|bf16")]
-    """Of the gradients that are summed up; the framework's."""
+    """Precision in which gradients are accumulated (default: the framework's)."""
     moments: Annotated[str, Word("fp32|bf16|fp8")]
-    """Of Adam's moments; fp32."""
+    """Precision of Adam's moments (default fp32)."""
     activation_inputs: Annotated[str, Word("bf16|fp8")]
-    """Of what enters the activation between feed-forward matrices, while it is kept; as other activations."""
+    """Precision of the stored inputs of the feed-forward activation function (default: as other activations)."""
     offload_optimizer: Annotated[float, Word("SHARE", 0.0)]
-    """Of the optimizer's state that the memory of the host keeps."""
+    """Share of the optimizer state that is offloaded to host memory."""
     offload_activations: Annotated[float, Word("SHARE", 0.0)]
-    """Of the activations that the memory of the host keeps."""
+    """Share of the activations that are offloaded to host memory."""
     document: Annotated[int, Word("N", 0)]
-    """Tokens of an average document where several are packed into a sequence and do not see each other; 0 for one."""
+    """Mean document length in tokens, where several documents are packed into a sequence and do not attend to each
+    other; 0 for one document per sequence."""
     document_spread: Annotated[float, Word("X", 0.0)]
-    """Standard deviation of the length of documents over their average; others wait for the heaviest sequences."""
+    """Standard deviation of document lengths over their mean; ranks wait for the most expensive sequence."""
 
 
-@panel("How it is split")
+@panel("Parallelism")
 class SplitWords(UsualSplitWords, DetailWords, total=False):
     """How the model and its batch are split; see :class:`topoopt.transformers.Configuration`."""
 
@@ -147,30 +153,32 @@ class SystemWords(TypedDict, total=False):
     """The machines; what is not given is that of the accelerator's row of the catalogue."""
 
     accelerators: int
-    """Accelerators; the product of the degrees with ``dp``."""
+    """Number of accelerators (default: the product of the degrees and ``dp``)."""
     accelerator: Annotated[str, Word("NAME", "h100")]
-    """See topoopt hardware."""
+    """Accelerator, as topoopt hardware lists it."""
     accelerators_per_server: int
-    """Joined by scale-up links; the accelerator's own."""
+    """Accelerators per server, or per scale-up domain (default: the catalogue's)."""
     bandwidth: Rate
-    """Network bandwidth of one accelerator, each way; the accelerator's reference system's."""
+    """Network bandwidth per accelerator, each way (default: that of the accelerator's reference system)."""
     intra_server_bandwidth: Rate
-    """Scale-up bandwidth of one accelerator, each way; the accelerator's own."""
+    """Scale-up bandwidth per accelerator, each way (default: the catalogue's)."""
     latency: Annotated[Amount, Word("TIME", "1us")]
-    """Of one hop."""
+    """Latency per hop."""
 
 
 class LawWords(TypedDict, total=False):
     """How attention runs, what a framework takes, and what hides."""
 
     attention: Annotated[str, Word("fused|eager")]
-    """FlashAttention, or scores in memory; fused unless the calibration is eager."""
+    """FlashAttention (fused), or attention scores in memory (eager) (default: fused, unless the calibration is
+    eager)."""
     framework: Framework
-    """Bytes per parameter, what is taken beside tensors, and what kernels are not fused; maxtext on TPUs, else
-    megatron."""
+    """Training framework: it determines bytes per parameter, memory beside tensors, and unfused kernels (default:
+    maxtext on TPUs, else megatron)."""
     no_overlap: Annotated[str | Sequence[str], Word("LIST", repeated=True)]
-    """Communication that hides nothing, with commas or repeated: tensor (async TP), gathers (ZeRO 2 and 3), gradients
-    (ZeRO 0 and 1), replicas (between shards); all of them hide what the calibration says."""
+    """Communication that is not overlapped with computation, with commas or repeated: tensor (async TP), gathers
+    (ZeRO 2 and 3), gradients (ZeRO 0 and 1), replicas (between shard groups) (default: each overlaps as far as the
+    calibration says)."""
 
 
 @panel("Estimator and memory")
@@ -178,19 +186,22 @@ class EstimatorWords(LawWords, total=False):
     """Which formula, and how attention and memory are counted."""
 
     estimator: Annotated[str, Word("calibrated|apnet24", "calibrated")]
-    """Fitted to measured runs, or the published formula."""
+    """Calibrated on measured runs, or the formula published at APNet 2024."""
     calibration: Annotated[str | os.PathLike[str], Word("FILE")]
-    """From topoopt llm calibrate, or a transformer's profile (topoopt profile); the accelerator's own."""
+    """Calibration file from topoopt llm calibrate, or a transformer profile from topoopt profile (default: the
+    accelerator's calibration)."""
 
 
-@panel("How it is counted")
+@panel("Estimator")
 class SoftwareWords(TypedDict, total=False):
     """By which software or formula communication is counted."""
 
     estimator: Annotated[str, Word("calibrated|apnet24", "calibrated")]
-    """As estimates count it, or as the published formula: stages send whole activations, not slices."""
+    """Count communication as calibrated estimates do, or by the formula published at APNet 2024, in which stages
+    send whole activations rather than slices."""
     framework: Framework
-    """What it sends whole, or more often, and ZeRO as it has it; megatron."""
+    """Training framework: it determines how ZeRO communicates and which tensors are sent whole or repeatedly
+    (default megatron)."""
 
 
 @panel("Ranks and servers")
@@ -198,27 +209,28 @@ class RankWords(TypedDict, total=False):
     """How ranks are numbered, and where they run."""
 
     accelerators: int
-    """Accelerators; the product of the degrees with ``dp``."""
+    """Number of accelerators (default: the product of the degrees and ``dp``)."""
     accelerator: Annotated[str, Word("NAME", "h100")]
-    """Says how many share a server."""
+    """Accelerator, which determines how many share a server."""
     accelerators_per_server: int
-    """If not as the accelerator has it."""
+    """Accelerators per server (default: the catalogue's)."""
     order: Annotated[str, Word("WORDS", "tp-cp-ep-dp-pp")]
-    """Which degree numbers ranks fastest, and so on."""
+    """Order of the parallel degrees in rank numbers, the fastest changing first."""
     slots: Annotated[str | os.PathLike[str] | Sequence[int], Word("FILE")]
-    """The accelerator of each rank, a number a line; in order if not given."""
+    """File with the accelerator of each rank, one number per line (default: in order)."""
 
 
-@panel("Loads of experts")
+@panel("Expert loads")
 class LoadWords(TypedDict, total=False):
     """How tokens are spread over the experts."""
 
     loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]
-    """Even (if not given); the r-th busiest as r^-A; a file of layer, expert, share[, iteration]."""
+    """Distribution of tokens over experts: uniform, zipf (the r-th busiest gets r^-A), or a file with columns
+    layer, expert, share[, iteration] (default uniform)."""
     iteration: Annotated[int, Word("I", 0)]
-    """Loads change, and grow more even, over iterations."""
+    """Iteration for which expert loads are taken; they change, and even out, over iterations."""
     seed: Annotated[int, Word("N", 0)]
-    """Of the loads."""
+    """Random seed of the expert loads."""
 
 
 class EstimateWords(
@@ -235,25 +247,25 @@ class StageWords(TypedDict, total=False):
     """How freely stages are cut and ordered."""
 
     uneven_stages: Switch
-    """Stages need not have equally many layers."""
+    """Allow pipeline stages with different numbers of layers."""
     any_schedule: Switch
-    """Try every schedule of stages, and all-to-alls of experts that overlap."""
+    """Search pipeline schedules and overlapped expert all-to-alls, too."""
 
 
 class BatchWords(TypedDict, total=False):
     """What an iteration trains."""
 
     global_batch: int
-    """Sequences of an iteration; about 4 million tokens if not given."""
+    """Sequences per iteration (default: about 4 million tokens)."""
 
 
 class ScaleWords(BatchWords, total=False):
     """How much is trained on how many."""
 
     accelerators: int
-    """Accelerators, instead of ``servers``."""
+    """Number of accelerators, instead of ``servers``."""
     seq: int
-    """Tokens of a sequence; the model's own."""
+    """Sequence length in tokens (default: the model's)."""
 
 
 class DegreeWords(TypedDict, total=False):
@@ -270,69 +282,70 @@ class DegreeWords(TypedDict, total=False):
     ep: int
     """Expert parallel degree."""
     etp: int
-    """Tensor parallel degree inside an expert."""
+    """Tensor parallel degree within an expert."""
     vpp: int
-    """Model chunks of a pipeline rank."""
+    """Model chunks per pipeline rank."""
     micro_batch: int
-    """Sequences of a micro-batch."""
+    """Sequences per micro-batch."""
 
 
-@panel("Transformers in pipeline stages (what is not given is searched)")
+@panel("Training of transformers (parameters that are not given are searched)")
 class TrainingWords(ScaleWords, DegreeWords, DetailWords, LawWords, StageWords, total=False):
     """How a transformer is trained; what is not given is searched."""
 
     zero: Annotated[int, Word("0|1|2|3")]
-    """What replicas share out; see topoopt llm."""
+    """ZeRO stage; see topoopt llm estimate."""
     recompute: Annotated[str, Word("none|selective|full")]
-    """Activations that the backward pass computes again."""
+    """Activations that the backward pass recomputes."""
     sequence_parallel: bool
-    """Split norms and dropouts over the tp ranks, or not."""
+    """Split norms and dropouts over the tp ranks (sequence parallelism), or not."""
     calibration: Annotated[str, Word("NAME|FILE")]
-    """Of step times; the accelerator's if not given."""
+    """Calibration of step times (default: the accelerator's)."""
     loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]
-    """Of experts, as topoopt llm traffic has them; even if not given."""
+    """Distribution of tokens over experts, as in topoopt llm traffic (default uniform)."""
     candidates: Annotated[int, Word("K")]
-    """Configurations that get a network of their own and are simulated on it; 8, fewer of very large ones."""
+    """Configurations that get a network of their own and are simulated on it (default 8, fewer for very large
+    ones)."""
 
 
-@panel("What is fixed (all the rest is searched)")
+@panel("Fixed parameters (all others are searched)")
 class FixedWords(DegreeWords, DetailWords, total=False):
     """Fields of a configuration that are not searched where they are given."""
 
     recompute: Annotated[str, Word("none|selective|full|PARTS")]
-    """Activations computed again; parts are joined by +, and only searched where they are given."""
+    """Activations that the backward pass recomputes; parts joined by + are taken as given, not searched."""
     zero: Annotated[int, Word("0|1|2|3")]
-    """What replicas share out; 2 and 3 without stages unless ``pp`` is given, too."""
+    """ZeRO stage; 2 and 3 are searched without pipeline stages unless ``pp`` is given."""
     sequence_parallel: bool
-    """Split norms and dropouts over the tp ranks, or not."""
+    """Split norms and dropouts over the tp ranks (sequence parallelism), or not."""
 
 
-@panel("How far the search goes")
+@panel("Search limits")
 class LimitWords(StageWords, total=False):
     """The most that the search tries."""
 
     max_tp: int
-    """Accelerators of a server if not given."""
+    """Maximum tensor parallel degree (default: the accelerators of a server)."""
     max_pp: int
-    """As many as layers."""
+    """Maximum number of pipeline stages (default: the number of layers)."""
     max_cp: int
-    """One for every 4,096 tokens of a sequence."""
+    """Maximum context parallel degree (default: one per 4,096 tokens of the sequence)."""
     max_ep: int
-    """As many as experts."""
+    """Maximum expert parallel degree (default: the number of experts)."""
     max_vpp: Annotated[int, Word("N", 12)]
-    """Chunks of a rank."""
+    """Maximum model chunks per pipeline rank."""
     max_micro_batch: Annotated[int, Word("N", 16)]
-    """Powers of two up to it are tried."""
+    """Maximum micro-batch size; powers of two up to it are tried."""
 
 
-@panel("Memory and times")
+@panel("Memory and time")
 class MeasureWords(LawWords, total=False):
     """By what times and memory are counted."""
 
     precision: Annotated[str, Word("bf16|fp16|fp8|fp4|fp32")]
-    """Of the matrix products; bf16 where the accelerator has it."""
+    """Precision of matrix products (default: bf16 where the accelerator has it)."""
     calibration: Annotated[str | os.PathLike[str], Word("FILE")]
-    """Of step times (topoopt llm calibrate, topoopt profile); the accelerator's if not given."""
+    """Calibration of step times from topoopt llm calibrate or topoopt profile (default: the accelerator's)."""
 
 
 class ConfigurationSearchWords(

@@ -25,40 +25,41 @@ class FabricWords(TypedDict, total=False):
     """What the tasks run on; the job's own fabric where nothing is said."""
 
     fabric: Annotated[str, Word("NAME|PLAN")]
-    """One of {networks of simulate}; or a plan file, for its network. Default: a plan's own, and that of the
-    connections in a .fbuf."""
+    """Network to simulate: {networks of simulate}; or a plan file, for its network (default: that of the plan, or
+    the connections in a .fbuf)."""
     bandwidth: Rate
-    """Of one interface; a server has degree × this on every fabric (a fat-tree, too: it is not divided by 3.2
-    here). If not given, the plan's or the file's."""
+    """Bandwidth per interface; a server has degree × this on every fabric, a fat-tree included, where it is not
+    divided by 3.2 (default: that of the plan or file)."""
     degree: int
-    """Interfaces of a server. If not given, the plan's; for a .fbuf what the strides take, 1 on switches and
-    4 elsewhere."""
+    """Interfaces per server (default: the plan's; for a .fbuf what the strides need, 1 on switches and 4
+    elsewhere)."""
     servers: int
-    """Servers of the fabric; those that the jobs have."""
+    """Number of servers of the fabric (default: those of the jobs)."""
     strides: Annotated[str | Sequence[int], Word("1,5,…")]
-    """Of the direct-connect fabric topoopt."""
+    """Strides of the direct-connect fabric topoopt."""
     wiring: Annotated[str | os.PathLike[str], Word("FAMILY|FILE")]
-    """Of topoopt in place of strides: lifted, kautz, torus ..., or a wiring file; of a plan, its strategy on it."""
+    """Wiring of topoopt instead of strides: a family such as lifted, kautz or torus, or a wiring file; a plan's
+    strategy is kept on it."""
     latency: Time
-    """Of one hop; the plan's, or 1us."""
+    """Latency per hop (default: the plan's, or 1us)."""
     routing: Annotated[str, Word("RULE")]
-    """coin-change, k-shortest, ecmp or single-shortest; coin-change on topoopt, else ecmp."""
+    """Routing: coin-change, k-shortest, ecmp or single-shortest (default: coin-change on topoopt, else ecmp)."""
     reconfiguration_delay: Time
-    """Of a change of circuits; 10ms for ocs-reconfig, 25us for sip-ml, 25ms for mixnet."""
+    """Time to reconfigure circuits (default: 10ms for ocs-reconfig, 25us for sip-ml, 25ms for mixnet)."""
     host_forwarding: bool
-    """Whether servers relay on ocs-reconfig; they do."""
+    """Whether servers forward traffic on ocs-reconfig (default: they do)."""
     electrical_ports: int
-    """Of mixnet: ports of a server on the fat-tree, the others are for circuits; a quarter."""
+    """Ports per server on mixnet's fat-tree; the rest are for circuits (default: a quarter)."""
     region_servers: int
-    """Of mixnet: servers that circuits join; regions of 8."""
+    """Servers per region of mixnet, which circuits connect (default 8)."""
     circuits: Annotated[str, Word("break|skip|improved")]
-    """Of mixnet: circuits are given to the pair that waits longest until that has no port left (break, the
-    paper's rule), or until nobody has (skip), or so that an all-to-all ends early (improved)."""
+    """Rule by which mixnet assigns circuits: to the pair that waits longest, until that pair has no free port
+    (break, the paper's rule), until no pair has one (skip), or so that all-to-alls end earlier (improved)."""
     hiding: Annotated[str, Word("all-but-first|overlapped|none")]
-    """Of mixnet: which changes of circuits an all-to-all waits for: an iteration's first alone; what
-    computing leaves of each; or all."""
+    """Reconfigurations for which a mixnet all-to-all waits: only the first of an iteration, what computation does
+    not hide of each, or all of each."""
     placement: Annotated[str, Word("contiguous|strided|random")]
-    """Of several jobs; contiguous."""
+    """Placement of several jobs on servers (default contiguous)."""
 
 
 @panel("Packets")
@@ -68,39 +69,42 @@ class PacketWords(TypedDict, total=False):
     transport: Annotated[
         str, Word("dctcp|dctcp-rfc8257|reno|cubic|dcqcn|line-rate|mltcp-reno|mltcp-cubic|mltcp-dcqcn")
     ]
-    """When to send; dctcp. With an mltcp jobs that share links part by themselves."""
+    """Transport protocol (default dctcp). With an mltcp transport, jobs that share links interleave by
+    themselves."""
     connections: Annotated[str, Word("new|kept")]
-    """What a transfer sends by: a new connection, or that of the one before it, with its window; kept with
-    MLTCP, else new."""
+    """Whether each transfer opens a new connection, or continues the previous one between its servers with its
+    congestion window (default: kept with MLTCP, else new)."""
     aggressiveness: Annotated[str, Word("SLOPE,INTERCEPT[,FORM]")]
-    """Of MLTCP: growth is multiplied by SLOPE x r + INTERCEPT, with r the part of an iteration that is in;
-    1.75,0.25; FORM is linear, quadratic or reciprocal."""
+    """MLTCP's aggressiveness: window growth is multiplied by SLOPE x r + INTERCEPT, with r the share of the
+    iteration's bytes that is sent; FORM is linear, quadratic or reciprocal (default 1.75,0.25,linear)."""
     totals: Annotated[str, Word("given|learned")]
-    """Of MLTCP: what an iteration has is told to connections, or learned in the first iterations; given."""
+    """Whether MLTCP connections are given the bytes of an iteration, or learn them in the first iterations
+    (default given)."""
     progress_of: Annotated[str, Word("pair|job")]
-    """Of MLTCP: whose bytes count, those between two servers or all of a job; pair."""
+    """Whether MLTCP counts the bytes of a pair of servers or of the whole job (default pair)."""
     compat: Annotated[str, Word("none|flexnetpacket")]
-    """With the shortcuts of the authors' simulator, to replay its outputs (the other simulators take over
-    those of small AllReduces); none."""
+    """Replay the authors' packet simulator with its simplifications; the other simulators adopt its rule for small
+    AllReduces (default none)."""
     acks: Annotated[str, Word("free|reverse")]
-    """Acknowledgments take no time, or are packets on the way back; free."""
+    """Acknowledgments arrive at once, or are packets on the reverse path (default free)."""
     path_choice: Annotated[str, Word("connection|paths|packet")]
-    """Who takes one of several paths: each connection, each part of a cut transfer, or each packet. For flow
-    and analytic, too; connection for packets and auto, else packet."""
+    """Path selection per connection, per part of a transfer that is split over paths, or per packet (spraying);
+    for flow and analytic, too (default: connection for packet and auto, else packet)."""
     recovery: Annotated[str, Word("selective|go-back-n")]
-    """What is sent again after a loss: what was lost, or everything from there on; selective."""
+    """Loss recovery: resend lost packets only, or everything from the first lost one (default selective)."""
     timeout_min: Time
-    """Least retransmission timeout; the transport's own."""
+    """Minimum retransmission timeout (default: the transport's)."""
     mark: Annotated[float, Word("K")]
-    """Queue in packets above which packets are marked, 0 for never; the transport's own."""
+    """ECN marking threshold of a queue in packets; 0 for no marking (default: the transport's)."""
     pfc: Annotated[float, Word("PACKETS")]
-    """Pause a link when more packets that came by it wait, 0 for never; the transport's own."""
+    """Priority flow control: pause an incoming link when more of its packets are queued; 0 for never (default: the
+    transport's)."""
     buffer: Annotated[int, Word("PACKETS")]
-    """Room of a queue; without limit."""
+    """Queue capacity in packets (default: unlimited)."""
     fail_link: Annotated[Sequence[str], Word("A-B@TIME[:TIME]", repeated=True)]
-    """Cut the cable between two nodes at a time, mend it at another; may be given several times."""
+    """Cut the cable between two nodes at a time, and repair it at another; can be repeated."""
     memory_limit: Size
-    """A run that needs more is refused; 8GB."""
+    """Refuse a run that needs more memory (default 8GB)."""
 
 
 @panel("Several jobs")
@@ -108,12 +112,13 @@ class TogetherWords(TypedDict, total=False):
     """How long jobs share a fabric, and when each begins."""
 
     iterations: Annotated[int, Word("N")]
-    """Of every job, each with its time; as many as fit into the slowest job's first."""
+    """Iterations of every job, each with its time (default: as many as fit into the slowest job's first
+    iteration)."""
     begin: Annotated[str | Sequence[Amount], Word("TIME,TIME,…")]
-    """When each job begins, such as its time shift; all at once."""
+    """Start time of each job, such as its time shift (default: all at once)."""
     sharing: Annotated[str, Word("fair|mltcp")]
-    """Of links in the flow simulator: equal shares, or each job weighs MLTCP's F of what it has sent of its
-    iteration; fair. Packets have mltcp-reno among their transports."""
+    """How jobs share links in the flow simulator: equally, or weighted by MLTCP's aggressiveness (default fair).
+    The packet simulator has MLTCP among its transports."""
 
 
 class SimulationWords(FabricWords, PacketWords, TogetherWords, total=False):
@@ -125,11 +130,11 @@ class ForwardingWords(TypedDict, total=False):
     """How servers forward."""
 
     paths: Annotated[str, Word("hashed|pinned", "hashed")]
-    """Connections of a pair are hashed over its paths, by weights; or each path has an address of its own."""
+    """Connections of a pair are hashed over its paths by weight, or each path has its own address."""
     identity_prefix: Annotated[str, Word("PREFIX", "10.99.0.0/16")]
-    """Addresses of servers, such as 10.99.0.0/16."""
+    """Address block of the servers."""
     link_prefix: Annotated[str, Word("PREFIX", "10.9.0.0/16")]
-    """Addresses of the ends of links, two for each cable."""
+    """Address block of the link ends, two addresses per cable."""
 
 
 @panel("Wiring")
@@ -137,21 +142,22 @@ class CollectiveWiringWords(TypedDict, total=False):
     """Who is joined with whom."""
 
     servers: int
-    """Servers; those of the file where ``wiring`` is one."""
+    """Number of servers (default: those of the ``wiring`` file)."""
     degree: int
-    """Ports of a server; 4, or those of the strides or of the file."""
+    """Ports per server (default 4, or those of the strides or file)."""
     wiring: Annotated[str | os.PathLike[str], Word("NAME|FILE")]
-    """A family: best, circulant, lifted, kautz, de-bruijn, product, line-graph, torus, twisted-torus,
-    complete-bipartite, slim-fly, lps, expander, full-mesh; or a file: of topoopt topology, of links (two servers a
-    line, or node-link JSON), or a plan. Rings of strides if not given."""
+    """Wiring family: best, circulant, lifted, kautz, de-bruijn, product, line-graph, torus, twisted-torus,
+    complete-bipartite, slim-fly, lps, expander, full-mesh; or a file: from topoopt topology, a list of links (two
+    servers per line, or node-link JSON), or a plan (default: rings of strides)."""
     strides: Annotated[str | Sequence[int], Word("LIST")]
-    """Join server i with i + p for each stride p, such as 1,15."""
+    """Strides: server i is connected to i + p for each stride p, such as 1,15."""
     links: Annotated[str, Word("duplex|directed")]
-    """A port is a fiber pair to one neighbor, or sends to one and hears another; duplex, or as the file says."""
+    """duplex: a port is a fiber pair to one neighbor; directed: it sends to one and receives from another
+    (default: duplex, or as the file says)."""
     bandwidth: Rate
-    """Of one port; 100Gbps."""
+    """Bandwidth per port (default 100Gbps)."""
     seed: int
-    """Of a search for lifted wirings; 0."""
+    """Random seed of the search for lifted wirings (default 0)."""
 
 
 @panel("Accelerators")
@@ -161,18 +167,19 @@ class CollectiveRankWords(TypedDict, total=False):
     accelerators: int
     """Number of accelerators, with one rank each; servers are filled in order."""
     accelerator: Annotated[str, Word("NAME")]
-    """See topoopt hardware; h100."""
+    """Accelerator, as topoopt hardware lists it (default h100)."""
     accelerators_per_server: int
-    """Accelerators of a server; as many as the catalogue says."""
+    """Accelerators per server (default: the catalogue's)."""
     network_bandwidth: Rate
-    """Rate of one accelerator's NIC, each way; by default that of the reference system."""
+    """Bandwidth of one accelerator's NIC, each way (default: that of the reference system)."""
     fabric: Annotated[str, Word("ideal-switch|rail|fat-tree", "ideal-switch")]
-    """What joins the servers. The time is the same: each gives every accelerator all of its NIC."""
+    """Network between the servers. The time is the same on all of them: each gives every accelerator the full rate
+    of its NIC."""
     nvls: Switch
-    """NVSwitches reduce inside servers (NVLink SHARP)."""
+    """Let NVSwitches reduce inside servers (NVLink SHARP)."""
     one_shot: Switch
-    """Also the kernels of inference engines, which read the others' memory inside a server in one round or two, where
-    they are faster than NCCL: the AllReduce of topoopt serving."""
+    """Let kernels of inference engines reduce inside a server where they are faster than NCCL, as topoopt serving does:
+    each rank reads the memory of the others."""
     runs: Annotated[str | os.PathLike[str], Word("FILE.csv")]
     """Measured collectives (nccl-tests), each with its prediction. Takes no other options."""
 
@@ -181,10 +188,11 @@ class CollectiveWords(CollectiveWiringWords, CollectiveRankWords, total=False):
     """All words that :func:`topoopt.collective` takes beside the operation and its bytes."""
 
     schedule: Annotated[str, Word("|".join(("best", *collective_algorithm_names(), "direct")), "best")]
-    """best: the quickest for these bytes. bfb: breadth-first broadcast; tree: double binary tree. An all-to-all has
-    direct and pairwise. multi-ring, hierarchical and parameter-server are compared only if named."""
+    """Algorithm. best: the fastest for this size; bfb: breadth-first broadcast; tree: double binary tree. An
+    all-to-all has direct and pairwise. multi-ring, hierarchical and parameter-server are compared only if
+    named."""
     alpha: Annotated[Amount, Word("TIME", "1us")]
-    """What each step takes beside its bytes."""
+    """Latency per step."""
 
 
 @panel("Wirings")
@@ -192,16 +200,18 @@ class WiringWords(TypedDict, total=False):
     """Which wirings are looked at."""
 
     wirings: Annotated[str, Word("strides|any")]
-    """Any wiring of so many ports, or rings of strides coprime to the servers; any where no strides are asked for."""
+    """any: consider every wiring with this number of ports; strides: rings of strides coprime to the number of
+    servers (default: any, unless strides are given)."""
     family: Annotated[str, Word("best|NAME")]
-    """Of any: the best, or circulant, lifted, kautz, de-bruijn, product, line-graph, torus, twisted-torus,
-    complete-bipartite, slim-fly, lps, expander; best."""
+    """Wiring family: best, circulant, lifted, kautz, de-bruijn, product, line-graph, torus, twisted-torus,
+    complete-bipartite, slim-fly, lps or expander (default best)."""
     objective: Annotated[str, Word("hops|balanced")]
-    """Least mean hops, or least load of the fullest link of an all-to-all; hops."""
+    """Minimize the mean hop count, or the maximum link load of an all-to-all (default hops)."""
     ring_group: int
-    """One factor is rings of each so many consecutive servers, in place of one ring of all."""
+    """Build one factor from rings of this many consecutive servers, instead of one ring of all."""
     seed: int
-    """Of all chance; 0, which begins with the wirings that are known. Equal seeds give equal answers."""
+    """Random seed; the same seed gives the same answer (default 0, which starts from the wirings that are
+    shipped)."""
     budget: Annotated[float, Word("S")]
-    """Seconds of search on one core, counted in work done; 3, for 513 to 8,192 servers 10, and none with seed 0 where
-    better searches' wirings come with the program: 8 to 4,096 servers of 3, 4, 6, 8 and 16 ports, duplex."""
+    """Search effort in seconds of one core, counted in work done (default 3; 10 for 513 to 8,192 servers; 0 with
+    seed 0 where wirings of longer searches are shipped: 8 to 4,096 servers with 3, 4, 6, 8 or 16 duplex ports)."""

@@ -1,1 +1,1 @@
-"""MLTCP: congestion control that lets jobs on one link find their interleaving by themselves."""
+"""MLTCP: congestion control that with which jobs that share a link interleave by themselves."""

@@ -1,4 +1,4 @@
-"""Transformers on accelerators, in closed form: step time, memory, traffic and the best way of splitting them."""
+"""Transformers on accelerators, in closed form: step time, memory, traffic and the best parallelism."""
 
 from typing import TYPE_CHECKING
 

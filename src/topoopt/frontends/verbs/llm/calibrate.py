@@ -22,7 +22,7 @@ def calibrate(
     collectives: str | os.PathLike[str] | None = None,
     seed: int = 0,
 ) -> CalibrationFit[Calibration]:
-    """Fit a calibration to measured step times, and say how far it is off on runs that it has not seen.
+    """Fit a calibration to measured step times, and report its error on held-out runs.
 
     A handful of runs is enough: what they have no say in stays as it starts.
 

@@ -32,7 +32,7 @@ def search(
     variants: bool = False,
     **words: Unpack[ConfigurationSearchWords],
 ) -> ConfigurationSearch:
-    """Find the fastest ways to split a transformer: degrees, micro-batch, recomputation, ZeRO.
+    """Find the fastest parallelism for a transformer: degrees, micro-batch, recomputation, ZeRO.
 
     Every valid configuration is looked at; those that do not fit into memory are left out, the others are ranked by
     estimated time.
