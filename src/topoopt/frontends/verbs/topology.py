@@ -246,8 +246,9 @@ def _among_accelerators(
     if settings.get("accelerators") is None:
         raise InvalidInput("accelerators: missing; give their number, such as accelerators=64")
     check_known("fabric", settings["fabric"], ("ideal-switch", "rail", "fat-tree"))
-    if settings.get("nvls") and op != "allreduce":
-        raise InvalidInput(f"nvls: NVSwitches reduce for an allreduce, not for {op}; leave it out")
+    for word, who in (("nvls", "NVSwitches"), ("one_shot", "kernels of engines")):
+        if settings.get(word) and op != "allreduce":
+            raise InvalidInput(f"{word}: {who} reduce for an allreduce, not for {op}; leave it out")
     name = settings.get("accelerator") or DEFAULT_ACCELERATOR
     rate = settings.get("network_bandwidth")
     system = usual_system(
@@ -263,7 +264,9 @@ def _among_accelerators(
             f"network_bandwidth: {ranks} accelerators share one server (of {full}), so no network is used; leave it out"
         )
     reduced, how = (with_nvls(system, op), " by NVSwitches (NVLS)") if settings.get("nvls") else (system, "")
-    answer = collective_sizes(op, size_bytes, reduced, ranks, find_calibration(name))
+    one_shot = bool(settings.get("one_shot"))
+    how += " by kernels of inference engines or NCCL" if one_shot else ""
+    answer = collective_sizes(op, size_bytes, reduced, ranks, find_calibration(name), one_shot)
     return replace(answer, what=f"{answer.what}{how}")
 
 
