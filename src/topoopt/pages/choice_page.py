@@ -194,7 +194,7 @@ def _robust(choice: Choice) -> Iterator[str]:
     if still:
         yield f"prices that change nothing from a quarter to four times what they are: {', '.join(still)}"
     if choice.with_servers and choice.limits.rule not in (BUDGET, DEADLINE):
-        yield "utilization changes what an hour costs, and no order: everything is paid for, used or not"
+        yield "utilization changes the price of an hour, but not the ranking: idle hours are paid, too"
 
 
 def _jobs(choice: Choice) -> Section:
