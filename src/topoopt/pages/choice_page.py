@@ -305,9 +305,10 @@ def _neighbors(choice: Choice) -> list[str]:
     lines = []
     if decision.dearer is not None:
         more, less = decision.shares(decision.dearer, mix)
+        saved = _saved(choice, decision.dearer, less)
         lines.append(
             f"One step up the front, {decision.dearer.network.name} costs {more:.2%} more"
-            f"{_drawn(choice, decision.dearer)} and saves {-less:.2%} of the time{_saved(choice, decision.dearer, less)}."
+            f"{_drawn(choice, decision.dearer)} and saves {-less:.2%} of the time{saved}."
         )
     if decision.cheaper is not None:
         less, more = decision.shares(decision.cheaper, mix)
