@@ -141,7 +141,8 @@ def _pairs(
     for group in server_pairs(one.groups, lambda index: total * one.server_weights(index), places):
         size_bytes, pair_bytes = _even(group)
         inside = size / len(group.members)
-        beyond_s = links.beyond_network_s_per_byte(size, inside, pattern)
+        fewest = size * float(group.ranks.min() / group.ranks.sum())
+        beyond_s = links.beyond_network_s_per_byte(size, inside, fewest, pattern)
         starts_s = links.starts_s(times, 1.0 if pattern == "ring" else inside)
         delay_s = starts_s + total * (forwarding_s if one.kind == "ep" else beyond_s)
         whole = exchange_of(one, group, "all-to-all", size_bytes, times, delay_s, turn)
