@@ -18,6 +18,8 @@ _TIME = {
     "h": 3600.0,
     "d": 86400.0,
 }
+MOST_DELAY_S = 1_000
+"""Of a hop, a change of circuits and a timeout: a packet's times are 64 bits of picoseconds."""
 _LARGEST = 1e24
 """Bits per second, or bytes."""
 _NUMBER = re.compile(r"^\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµ/]*)\s*$")
@@ -84,6 +86,11 @@ def parse_time(text: str, place: str = "time", most_s: float = 1e12) -> float:
     if time_s > most_s:
         raise InvalidInput(f'{place}: expected a time of at most {most_s:.0f} s, got "{text}"')
     return time_s
+
+
+def parse_delay(text: str, place: str = "delay") -> float:
+    """Return seconds as :func:`parse_time` does, at most :data:`MOST_DELAY_S`."""
+    return parse_time(text, place, MOST_DELAY_S)
 
 
 def format_bandwidth(bandwidth_bps: float) -> str:
