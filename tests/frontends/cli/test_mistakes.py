@@ -16,6 +16,8 @@ MISTAKES = [
     ((*PLAN, "--degree", "73"), "degree: a server has at most 72 interfaces"),
     ((*PLAN, "--degree", "1"), "use 2 or more, or directed links"),
     ((*PLAN, "--degree", "four"), '--degree: expected an integer, got "four"'),
+    ((*PLAN, "--degree", "4", "--degree", "8"), "--degree: is given twice; give it once"),
+    ((*PLAN, "--fabrics", "rail"), "--fabrics: is given twice; give it once"),
     ((*PLAN, "--alpha", "warm"), '--alpha: expected a number, got "warm"'),
     ((*PLAN, "--cluster", ""), "--cluster: expected a name, got nothing"),
     (("plan", "dlrm", "--servers", "1", "--out", "out.json"), "servers: expected an integer >= 2, got 1"),

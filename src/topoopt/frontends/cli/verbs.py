@@ -62,6 +62,20 @@ class Verb(TyperCommand):
         check_numbers(context)
         return context
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; an option that takes one value is given once.
+
+        Raises
+        ------
+        InvalidInput
+            With the option that is given again.
+        """
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for place, parameter in enumerate(given):
+            if parameter in given[:place] and not parameter.multiple:
+                raise InvalidInput(f"{parameter.opts[-1]}: is given twice; give it once")
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; a mistake in a word is one in its flag here."""
         try:
