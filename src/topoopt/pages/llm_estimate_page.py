@@ -100,7 +100,7 @@ def _entries(estimate: Estimate) -> Entries:
         "assumed": estimate.assumed,
         "documents": _documents(estimate),
         "batch": f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
-        "iteration": f"{estimate.iteration_time_s:.4g} s{_interval(estimate)}",
+        "iteration": format_time(estimate.iteration_time_s) + _interval(estimate),
         "tokens": f"{estimate.tokens_per_s:,.0f} a second",
         "model FLOP/s": f"{rate:.0f} T on each, {100 * estimate.mfu:.1f}% of the peak",
         "estimator": "apnet24" if calibration is None else calibration.name,
