@@ -16,12 +16,12 @@ from scipy.optimize import least_squares
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
-from topoopt.catalog import find_accelerator
+from topoopt.catalog import DEFAULT_ACCELERATOR, find_accelerator
 from topoopt.measurements import Constant, TableRow, fit_constants, held_out, percent_off, read_run_table
 from topoopt.reinforcement.job import Constants, shipped_constants
 from topoopt.reinforcement.runs import COLUMNS, measured_request
 from topoopt.reinforcement.step_plan import plan_step
-from topoopt.reinforcement.sync_measurements import DEFAULT_ACCELERATOR, run_transport, sent_bytes
+from topoopt.reinforcement.sync_measurements import run_transport, sent_bytes
 from topoopt.reinforcement.weight_sync import transport_for
 from topoopt.transformers import Bounds
 

@@ -258,6 +258,7 @@ def page(ready: Material, held_out: dict[str, Floats], scale: float) -> str:
         "mean (and median) of absolute errors in percent of what was measured, over",
         "`benchmarks/data/serving_runs.csv`, whose rows are published by others. Rows in which",
         "requests waited for admission are fitted by none; their errors stand below.",
+        "AllReduces are those of `topoopt collective --one-shot`: none of their times is fitted here.",
         f"Spreads of levels are scaled by {scale:g}, of {', '.join(map(str, SCALES))} the best for models left out.",
         "*Stacks left out* are a tenth of the stacks (engine, model, accelerator, format) at a time.",
         "*Fitted rows* have been seen by the constants, and say nothing of others.",

@@ -76,5 +76,8 @@ def test_a_replica_holds_what_its_weights_leave() -> None:
 def test_a_model_without_room_for_keys_is_refused_with_a_remedy() -> None:
     with pytest.raises(InvalidInput, match=r"leave no room for keys and values.*take more tensor"):
         cache_capacity(
-            find_transformer("llama3-405b"), find_accelerator("h100"), Parallelism(8), EngineSettings()
+            find_transformer("llama3-405b"),
+            find_accelerator("h100"),
+            Parallelism(8),
+            EngineSettings("bf16"),
         )

@@ -126,7 +126,7 @@ def test_columns_of_fabrics_have_names_of_their_own(page: Page) -> None:
         if getattr(block, "title", "").startswith("Every config")
     )
     columns = table.columns  # type: ignore[union-attr]
-    assert columns == ("configuration", "wired for it", "fat-tree (d·B/3.2)", "fat-tree (priced)", "torus")
+    assert columns == ("configuration", "wired for it", "fat-tree (priced)", "torus")
 
 
 def test_memory_is_told_by_cause_beside_what_there_is(page: Page, plan: Plan) -> None:

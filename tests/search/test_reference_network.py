@@ -35,7 +35,7 @@ def test_a_plan_says_what_it_assumed() -> None:
     words = {"accelerators": 16, "tp": 8, "global_batch": 16, "candidates": 1, "fabrics": ()}
     assumed = dict(topoopt.plan("llama3-8b", **words).origin)["assumed"]  # type: ignore[arg-type]
     assert assumed == (
-        "8 × 400 Gb/s a server, the reference system of H100-SXM5-80GB; change with --degree, --bandwidth"
+        "8 × 400 Gb/s per server, the reference system of H100-SXM5-80GB; change with --degree, --bandwidth"
     )
     given = topoopt.plan("llama3-8b", degree=4, bandwidth="800Gbps", **words)  # type: ignore[arg-type]
     assert "assumed" not in dict(given.origin)
@@ -43,6 +43,6 @@ def test_a_plan_says_what_it_assumed() -> None:
 
 def test_a_comparison_says_it_too() -> None:
     words: dict[str, Any] = {"servers": 2, "candidates": 1, "fabrics": ["torus"]}
-    said = "assumed: 8 × 400 Gb/s a server, the reference system of H100-SXM5-80GB; change with --degree, --bandwidth"
+    said = "assumed: 8 × 400 Gb/s per server, the reference system of H100-SXM5-80GB; change with --degree, --bandwidth"
     assert said in str(topoopt.compare("llama3-8b", **words))
     assert "assumed: " not in str(topoopt.compare("llama3-8b", **words, degree=4, bandwidth="400Gbps"))

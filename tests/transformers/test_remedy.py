@@ -9,7 +9,7 @@ from topoopt.transformers import Estimate
 
 
 def of(model: str, **words: Any) -> Estimate:
-    return topoopt.llm.estimate(model, **words)
+    return topoopt.llm.estimate(model, **{"zero": 0, "sequence_parallel": False, **words})
 
 
 def test_sharing_out_the_optimizer_is_named_before_anything_that_costs_time() -> None:

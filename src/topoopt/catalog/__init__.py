@@ -6,6 +6,7 @@ from topoopt.base.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:
     from topoopt.catalog.accelerator import BYTES_PER_ELEMENT as BYTES_PER_ELEMENT
+    from topoopt.catalog.accelerator import DEFAULT_ACCELERATOR as DEFAULT_ACCELERATOR
     from topoopt.catalog.accelerator import EFFICIENCY_KINDS as EFFICIENCY_KINDS
     from topoopt.catalog.accelerator import PRECISIONS as PRECISIONS
     from topoopt.catalog.accelerator import Accelerator as Accelerator

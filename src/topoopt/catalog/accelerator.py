@@ -303,6 +303,10 @@ def _row(quantity: str, kind: str, precision: str, accelerator: str) -> Efficien
     return max(rows, key=lambda row: (row.accelerator != "any", row.precision != "any"))
 
 
+DEFAULT_ACCELERATOR = "h100"
+"""The accelerator of transformers where none is named."""
+
+
 def find_accelerator(name: str) -> Accelerator:
     """Return the accelerator with this name or alias; capitals do not matter.
 

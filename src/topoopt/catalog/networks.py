@@ -43,6 +43,8 @@ class Sizing:
         The words that distinguish one sizing of a fabric from another.
     suffix : str
         The same in :attr:`key`; empty for the first sizing of a fabric.
+    published : bool
+        Whether a paper's figure sizes it, which servers with a NIC for each accelerator cannot be bought for.
     """
 
     fabric: str
@@ -50,6 +52,7 @@ class Sizing:
     interfaces: Callable[[Any, Any], tuple[int, float]] = every_port
     variant: str = ""
     suffix: str = ""
+    published: bool = False
 
     @property
     def key(self) -> str:
@@ -264,9 +267,10 @@ def compared_by(verb: str) -> tuple[str, ...]:
     return tuple(one.name for one in every if rule.compares(one))
 
 
-def sizings_of(names: Iterable[str]) -> tuple[Sizing, ...]:
-    """Return the sizings of several networks, in the order of their names."""
-    return tuple(size for name in names for size in NETWORKS[name].sizings)
+def sizings_of(names: Iterable[str], published: bool = True) -> tuple[Sizing, ...]:
+    """Return the sizings of several networks, in the order of their names, with those of papers or without them."""
+    sizes = (size for name in names for size in NETWORKS[name].sizings)
+    return tuple(size for size in sizes if published or not size.published)
 
 
 for _verb in RULES:

@@ -37,11 +37,8 @@ from topoopt.clusters.scheduling.network import WorkerNetwork as WorkerNetwork
 from topoopt.clusters.scheduling.network import cassini_24 as cassini_24
 from topoopt.clusters.scheduling.run import ScheduledCluster as ScheduledCluster
 from topoopt.clusters.scheduling.run import ScheduledCourse as ScheduledCourse
-from topoopt.clusters.scheduling.run import run_scheduled as run_scheduled
 from topoopt.clusters.scheduling.run import run_schedules as run_schedules
-from topoopt.clusters.settings import DEFAULT_SHARING as DEFAULT_SHARING
 from topoopt.clusters.settings import PLACEMENTS_OVER_TIME as PLACEMENTS_OVER_TIME
-from topoopt.clusters.settings import QUEUES as QUEUES
 from topoopt.clusters.settings import WEIGHTINGS as WEIGHTINGS
 from topoopt.clusters.settings import ClusterSettings as ClusterSettings
 from topoopt.clusters.settings import PanelSettings as PanelSettings

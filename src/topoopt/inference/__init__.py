@@ -50,9 +50,7 @@ from topoopt.inference.requests import parse_lengths as parse_lengths
 from topoopt.inference.search.answer import ServingAnswer as ServingAnswer
 from topoopt.inference.search.answer import kv_matrix as kv_matrix
 from topoopt.inference.search.answer import pool_servers as pool_servers
-from topoopt.inference.search.answer import token_share as token_share
 from topoopt.inference.search.answer import user_tokens_per_s as user_tokens_per_s
-from topoopt.inference.search.answer import wiring_words as wiring_words
 from topoopt.inference.search.candidates import Limits as Limits
 from topoopt.inference.search.closed_form import Demand as Demand
 from topoopt.inference.search.closed_form import Machine as Machine

@@ -109,7 +109,7 @@ class Pool:
 
     parallelism: Parallelism
     replicas: int = 1
-    max_batch: int = 256
+    max_batch: int = 1024
     token_budget: int = 8192
 
     def __post_init__(self) -> None:
@@ -193,7 +193,7 @@ class EngineSettings:
         Requests and tokens of a step of a copy of attention: what the engine's trial run is made with.
     """
 
-    weight_precision: str = "bf16"
+    weight_precision: str = "fp8"
     kv_precision: str = "bf16"
     page_tokens: int = 16
     memory_share: float | None = None

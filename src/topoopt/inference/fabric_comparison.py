@@ -7,7 +7,7 @@ from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, TopoOptError
 from topoopt.base.units import format_time
 from topoopt.catalog import NETWORKS, NetworkRow, Table, compare
-from topoopt.inference.deployment import Deployment, EngineSettings, Parallelism
+from topoopt.inference.deployment import Deployment, EngineSettings
 from topoopt.inference.fabric_deployments import Contender, SplitRates, contenders, split_rates, splits
 from topoopt.inference.fabric_evaluation import (
     FabricQuestion,
@@ -16,11 +16,12 @@ from topoopt.inference.fabric_evaluation import (
     best_on,
     prepared,
     share_left,
-    table_without_network,
 )
 from topoopt.inference.memory import cache_element_bytes
 from topoopt.inference.network.latency import NetworkWorth, PoolLaws, network_worth
 from topoopt.inference.network.reach import Served
+from topoopt.inference.step.law import step_table
+from topoopt.inference.step.replica import served_system
 from topoopt.pricing import OwnershipTerms, Pricing, known_price, ownership
 from topoopt.workloads.transformer import TransformerModel
 
@@ -235,8 +236,7 @@ def compare_serving(
     """
     cluster = question.cluster
     cache_element_bytes(settings.kv_precision)  # an unknown format or engine is no split that does not fit
-    one_server = cluster.accelerators_per_server
-    table_without_network(model, cluster.accelerator, Parallelism(), settings, one_server)
+    step_table(model, cluster.accelerator, settings=settings, fabric=served_system(cluster))
     if isinstance(deployments, int):
         on_progress("splits", 0, 0)
         candidates, looked_at = _searched(model, question, settings, deployments)

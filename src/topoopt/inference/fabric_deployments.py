@@ -10,9 +10,11 @@ from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import TopoOptError
 from topoopt.catalog import ClusterSpec
 from topoopt.inference.deployment import Deployment, EngineSettings, Parallelism, Pool
-from topoopt.inference.fabric_evaluation import places_of, table_without_network
+from topoopt.inference.fabric_evaluation import places_of
 from topoopt.inference.queueing import busy_limits
 from topoopt.inference.requests import RequestLoad
+from topoopt.inference.step.law import step_table
+from topoopt.inference.step.replica import served_system
 from topoopt.workloads.transformer import TransformerModel
 
 MOST_STAGES = 4
@@ -159,8 +161,7 @@ def split_rates(
     batch = batch_a_copy * parallelism.attention_data
     try:
         places = places_of(model, cluster.accelerator, Pool(parallelism, 1, batch), settings, load)
-        per_server = cluster.accelerators_per_server
-        table = table_without_network(model, cluster.accelerator, parallelism, settings, per_server)
+        table = step_table(model, cluster.accelerator, parallelism, settings, fabric=served_system(cluster))
     except TopoOptError:
         return None
     copies, (ttft_s, tpot_s) = parallelism.attention_data, objectives_s

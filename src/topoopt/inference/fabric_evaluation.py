@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 import numpy as np
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, NoRoute
 from topoopt.catalog import ClusterSpec, find_accelerator
-from topoopt.inference.deployment import Deployment, EngineSettings, Parallelism, Pool
+from topoopt.inference.deployment import Deployment, EngineSettings, Pool
 from topoopt.inference.kv_transfer import TransferLaw, transfer_law
 from topoopt.inference.memory import cache_capacity, cache_copies, request_cache_bytes
 from topoopt.inference.network.latency import Expected, PoolLaws, expected, free_way, largest_rate
@@ -26,9 +25,8 @@ from topoopt.inference.network.reach import Reach, Served, reach
 from topoopt.inference.network.serving_fabrics import serving_fabrics
 from topoopt.inference.network.traffic import USUAL, SentBy, ServingTraffic, serving_traffic
 from topoopt.inference.requests import RequestLoad
-from topoopt.inference.step.constants import ServedStack, shipped_constants
 from topoopt.inference.step.law import step_table
-from topoopt.inference.step_table import StepTable
+from topoopt.inference.step.replica import served_system
 from topoopt.routing import Fabric
 from topoopt.workloads.transformer import TransformerModel
 
@@ -200,23 +198,6 @@ def _traffic(served: Served, question: FabricQuestion, shares: Floats) -> Servin
     return serving_traffic(served.model, served.deployment, served.placement, question.unit, kv, served.sent)
 
 
-@lru_cache(maxsize=4096)
-def table_without_network(
-    model: TransformerModel,
-    accelerator: str,
-    parallelism: Parallelism,
-    settings: EngineSettings,
-    accelerators_per_server: int,
-) -> StepTable:
-    """Return the step times of a replica on a network that takes no time for bytes.
-
-    What a dispatch or a combine over servers takes before its first byte is part of them.
-    """
-    stack = ServedStack(model, find_accelerator(accelerator), settings, split=parallelism)
-    law = shipped_constants(stack)
-    return step_table(model, accelerator, parallelism, settings, law, accelerators_per_server)
-
-
 def kv_wire_bytes(model: TransformerModel, deployment: Deployment, load: RequestLoad) -> float:
     """Return the bytes of keys and values of a prompt on their way to decode, once for each rank with a copy."""
     copies = cache_copies(model, deployment.decode.parallelism.tensor)
@@ -263,22 +244,16 @@ def prepared(
     InvalidInput
         If the model cannot be split so.
     """
-    settings, accelerator, per_server = (
-        deployment.settings,
-        cluster.accelerator,
-        cluster.accelerators_per_server,
-    )
-    placement = place(deployment, per_server, cluster.servers)
+    settings = deployment.settings
+    placement = place(deployment, cluster.accelerators_per_server, cluster.servers)
     readers = deployment.prefill or deployment.decode
     prefill, decode = (
-        table_without_network(model, accelerator, pool.parallelism, settings, per_server)
+        step_table(model, cluster.accelerator, pool.parallelism, settings, fabric=served_system(cluster))
         for pool in (readers, deployment.decode)
     )
-    split = deployment.decode.parallelism
-    law = shipped_constants(ServedStack(model, find_accelerator(accelerator), settings, split=split))
     kv_bytes = kv_wire_bytes(model, deployment, load) if deployment.prefill else 0.0
-    places = places_of(model, accelerator, deployment.decode, settings, load)
+    places = places_of(model, cluster.accelerator, deployment.decode, settings, load)
     return (
-        Served(model, deployment, placement, kv_bytes, float(np.max(law.network)), stack.sent),
+        Served(model, deployment, placement, kv_bytes, stack.sent),
         PoolLaws(prefill, decode, places, stack.transfer, stack.by_layer),
     )

@@ -165,10 +165,10 @@ def _fidelities(any_way: ServedFabric, aware: ServedFabric) -> Iterator[tuple[st
     yield (
         "simulated",
         100 * (played[1] / played[0] - 1),
-        f"the same load request by request: {played[0]:.2f} s and {played[1]:.2f} s, where the closed form has "
-        f"{first.ttft_s:.2f} s and {second.ttft_s:.2f} s; there caches meet on links at random, which need "
-        f"{100 * first.network_busy:.0f} % of the busiest's time, here a reader sends one after each prompt and "
-        "readers take turns, so that fewer meet and there is less to avoid",
+        f"the same load request by request, by a router that knows the tokens of replicas: {played[0]:.2f} s and "
+        f"{played[1]:.2f} s, where the closed form has {first.ttft_s:.2f} s and {second.ttft_s:.2f} s and caches meet "
+        f"on links at random, which need {100 * first.network_busy:.0f} % of the busiest's time; a round robin gains "
+        "nothing, for of as many readers as answering replicas its turns make the same pairs each time",
     )
 
 
@@ -182,7 +182,7 @@ def _played_ttft_s(row: ServedFabric) -> float:
     prefill = Replicas(replace(deployment.prefill, token_budget=budget), laws.prefill, pages)
     count = deployment.prefill.replicas + deployment.decode.replicas
     at_once = uniform_transfer(count, 0.0, INSIDE_BYTES_PER_S, 0.0)  # until it is on the fabric
-    fleet = Fleet("disaggregated", decode, prefill, deployment.settings, "round-robin", at_once)
+    fleet = Fleet("disaggregated", decode, prefill, deployment.settings, transfer=at_once)
     drawn = draw_requests(
         Arrivals(),
         _REQUESTS,

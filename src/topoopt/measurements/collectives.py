@@ -33,6 +33,7 @@ from topoopt.transformers import (
     Calibration,
     Links,
     System,
+    allreduce_s,
     find_calibration,
     stacked_machines,
     usual_system,
@@ -48,6 +49,7 @@ WITH_NVLS = ("Hopper", "Blackwell")
 LARGEST_GAIN, LONGEST_S = 4.0, 100.0
 """Highest rate of a plausible row, over that of the scale-up links, and its longest time."""
 ALGORITHMS = ("ring", "tree", "nvls")
+ONE_SHOT = "one-shot"
 COLUMNS = RunColumns("measurements", ("collective", "gpu", "gpus_per_node", "ranks", "size_bytes", "time_us"))
 RATES, SLOWEST = ("nic_gbps_per_gpu", "scale_up_gbytes_per_s"), 1e-3
 """Columns of rates of links, and the least such rate."""
@@ -176,7 +178,9 @@ def seconds_of(
     links, stride = Links(stacked_machines(systems), calibration, ranks), np.ones_like(ranks)
     passes = np.array([RING_PASSES.get(name, 0) for name in names], np.float64)
     gathers = links.gather_s(ranks, stride, size, passes)
-    return np.where(passes > 0, gathers, links.exchange_s(ranks, stride, size))
+    ours = np.where(passes > 0, gathers, links.exchange_s(ranks, stride, size))
+    one_shot = np.array([name == ONE_SHOT for name in names])
+    return np.where(one_shot, allreduce_s(size, ranks, links.allreduce_terms(ranks, stride)), ours)
 
 
 def accelerator_collectives(path: str, accelerators: Collection[str]) -> MeasuredCollectives:
@@ -284,7 +288,12 @@ SIZES = tuple(2**20 * 4**step for step in range(7))
 
 
 def collective_sizes(
-    collective: str, size_bytes: float, system: System, ranks: int, calibration: Calibration
+    collective: str,
+    size_bytes: float,
+    system: System,
+    ranks: int,
+    calibration: Calibration,
+    one_shot: bool = False,
 ) -> CollectiveTimes:
     """Return how long a collective takes among so many accelerators, also of other sizes.
 
@@ -296,10 +305,9 @@ def collective_sizes(
     if ranks < 2:
         raise InvalidInput(f"accelerators: expected 2 or more, got {ranks}")
     sizes = sorted({float(size_bytes), *map(float, SIZES)})
-    count = len(sizes)
-    seconds = seconds_of(
-        [collective] * count, [system] * count, np.full(count, float(ranks)), np.array(sizes), calibration
-    )
+    count, name = len(sizes), ONE_SHOT if one_shot else collective
+    members = np.full(count, float(ranks))
+    seconds = seconds_of([name] * count, [system] * count, members, np.array(sizes), calibration)
     servers = -(-ranks // system.accelerators_per_server)
     rows = (
         CollectiveTime("", collective, system.accelerator, ranks, servers, size, time_s)

@@ -21,10 +21,13 @@ def wire(
 
 
 def _published(cluster: ClusterSpec, by: pricing.Pricing) -> tuple[int, float]:
-    """Return the interfaces that cost least for the published bandwidth; one where ports are counted."""
+    """Return the interfaces that cost least for the published bandwidth; one where ports are counted.
+
+    There are as many as accelerators can share evenly, where each has one of the cluster's ports.
+    """
     whole_bps = pricing.published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
     most = 1 if by.accounting.switches == "ports" else cluster.degree
-    sizes = [(count, whole_bps / count) for count in range(1, most + 1)]
+    sizes = [(count, whole_bps / count) for count in range(1, most + 1) if cluster.degree % count == 0]
     usd = {one: pricing.known_price("fat-tree", cluster.servers, *one, by).cost_usd for one in sizes}
     return min(sizes, key=lambda one: usd[one] or float("inf"))
 
@@ -49,7 +52,7 @@ NETWORK = Network(
     share=1 / PUBLISHED_IDEAL_OVER_TOPOOPT,
     settings=frozenset({"switches", "arity"}),
     sizes=(
-        Sizing("fat-tree", "full bisection, the paper's equal cost", _published, "d·B/3.2"),
+        Sizing("fat-tree", "full bisection, the paper's equal cost", _published, "d·B/3.2", published=True),
         Sizing("fat-tree", "full bisection, what TopoOpt's price buys", _priced, "priced", "priced"),
     ),
     switched=True,

@@ -180,7 +180,7 @@ def _entries(answer: ServingAnswer) -> Entries:
     weights, kv, reserve = (
         format_memory(row[f"memory_{name}_bytes"]) for name in ("weights", "kv", "reserve")
     )
-    usable = format_memory(find_accelerator(machine.accelerator).usable_memory_bytes)
+    usable = format_memory(find_accelerator(machine.system.accelerator).usable_memory_bytes)
     return {
         "requests": f"{rate}{demand.words}; prompts of {demand.prompt:,.0f} tokens and answers of {demand.answer:,.0f}",
         "objectives": f"first token {format_time(goals.ttft_s)}, each other {format_time(goals.tpot_s)}, for "

@@ -178,6 +178,8 @@ def layout_words(training: TransformerWork, layout: Layout) -> Entries:
     degrees = [
         f"{word} {configuration[key]}" for key, word in DEGREE_WORDS.items() if configuration.get(key, 1) != 1
     ]
+    if configuration.get("sequence_parallel"):
+        degrees[0] += " with sequence parallelism"
     zero = configuration.get("zero", 0)
     kept = {0: "nothing", 1: "optimizer state", 2: "optimizer state and gradients", 3: "all parameters"}
     causes = ", ".join(f"{name} {format_memory(size)}" for name, size in layout.memory_bytes.items() if size)

@@ -3,8 +3,6 @@
 from topoopt.reinforcement.fabrics import FabricRow as FabricRow
 from topoopt.reinforcement.fabrics import Rewiring as Rewiring
 from topoopt.reinforcement.job import ALGORITHMS as ALGORITHMS
-from topoopt.reinforcement.job import POLICIES as POLICIES
-from topoopt.reinforcement.job import REWARDS as REWARDS
 from topoopt.reinforcement.job import Constants as Constants
 from topoopt.reinforcement.job import ResponseLengths as ResponseLengths
 from topoopt.reinforcement.job import RlJob as RlJob

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from topoopt.base.errors import InvalidInput
-from topoopt.catalog import BYTES_PER_ELEMENT, find_accelerator
+from topoopt.catalog import BYTES_PER_ELEMENT, DEFAULT_ACCELERATOR, find_accelerator
 from topoopt.measurements import Row, text, whole
 from topoopt.reinforcement.shards import Shards
 from topoopt.reinforcement.weight_sync import (
@@ -33,8 +33,6 @@ TRANSPORTS = {
 """The policy of a row that measures how weights are brought over, and what is predicted with."""
 HELD = 0.85
 """Of an accelerator's memory that weights take at most, where a row does not say how many share a replica."""
-DEFAULT_ACCELERATOR = "h100"
-"""Its memory is taken for rows that name no accelerator."""
 
 
 @dataclass(frozen=True, slots=True)

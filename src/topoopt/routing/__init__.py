@@ -9,7 +9,6 @@ from topoopt.routing.coin_change import coin_length_distribution as coin_length_
 from topoopt.routing.coin_routes import CoinChangeRoutes as CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes as EcmpRoutes
 from topoopt.routing.fabric import CIRCUIT_CHOICES as CIRCUIT_CHOICES
-from topoopt.routing.fabric import HIDING as HIDING
 from topoopt.routing.fabric import SATURATED as SATURATED
 from topoopt.routing.fabric import Fabric as Fabric
 from topoopt.routing.fabric import Reconfiguration as Reconfiguration

@@ -56,7 +56,6 @@ from topoopt.search.training_job import closed_form_s as closed_form_s
 from topoopt.search.training_job import computing_bound_s as computing_bound_s
 from topoopt.search.training_job import job_of as job_of
 from topoopt.search.training_job import ranked_configurations as ranked_configurations
-from topoopt.search.training_request import DEFAULT_ACCELERATOR as DEFAULT_ACCELERATOR
 from topoopt.search.training_request import TrainingRequest as TrainingRequest
 from topoopt.search.training_request import is_transformer as is_transformer
 from topoopt.search.training_request import training_request as training_request

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.catalog import NETWORKS, OWN, compared_by, networks_of, sizings_of
+from topoopt.catalog import NETWORKS, OWN, compared_by, networks_of
 from topoopt.collectives import QUICKEST
 from topoopt.plans import Comparison, Outcome, Plan, compared_fabrics, with_ownership
 from topoopt.pricing import Pricing
@@ -14,7 +14,7 @@ from topoopt.search.candidates.candidate import simulated
 from topoopt.search.fidelity_comparison import at_fidelities
 from topoopt.search.gradient_buckets import is_worth_it, sizes_elsewhere
 from topoopt.search.options import SearchOptions
-from topoopt.search.planner import compare_job, priced, rows_as_planned
+from topoopt.search.planner import compare_job, priced, rows_as_planned, sizes_beside
 from topoopt.search.starting_strategies import starting_strategy
 from topoopt.simulation import SIMULATORS, SimResult, collective_options
 
@@ -38,7 +38,7 @@ def compare_fabrics(
     collective = asked_of(plan) if collective is None else collective
     levels, simulation = tuple(simulators), collective_options(collective)
     quick = "flow" if levels[0] == "packet" else levels[0]
-    sizes = sizings_of(compared_by("plan") if fabrics is None else fabrics)
+    sizes = sizes_beside(plan.job, compared_by("plan") if fabrics is None else fabrics, prices)
     others, skipped = compare_job(
         plan.job,
         options,

@@ -6,7 +6,7 @@ layouts knows one bandwidth for all groups, so a layout that wires well can over
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from math import inf
@@ -209,13 +209,14 @@ def make_plan(
     names = compared_by("plan") if fabrics is None else fabrics
     check_fabrics(names)
     table = pricing_of() if prices is None else prices
+    sizes = sizes_beside(job, names, table)
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))
     best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
     searched_for, answer = job, settled_answer(job, asked, best)
     baselines, skipped = compare_job(
         answer.job,
         options,
-        sizings_of(names),
+        sizes,
         table,
         (starts[0].strategy, best.strategy),
         on_progress,
@@ -229,7 +230,7 @@ def make_plan(
     least = iteration_bounds(job, best.strategy, best.result)
     routing = routing_gap(best.fabric, job_traffic(job, best.strategy), best.result, compute=weigh_routes)
     result = outcome(best.result)
-    as_planned = rows_as_planned(job, best.strategy, best.fabric, result, sizings_of(names), table)
+    as_planned = rows_as_planned(job, best.strategy, best.fabric, result, sizes, table)
     return Plan(
         job,
         best.strategy,
@@ -251,6 +252,15 @@ def make_plan(
         ),
         gradients=gradients,
     )
+
+
+def sizes_beside(job: Job, names: Sequence[str], prices: Pricing) -> tuple[Sizing, ...]:
+    """Return the sizings of networks that a job is compared on.
+
+    Transformers have a NIC for each accelerator, so that the published d·B/3.2, which no such server can be bought
+    for, is for them a matter of the papers' accounting alone.
+    """
+    return sizings_of(names, job.work.kind != "transformer" or prices.accounting.switches == "ports")
 
 
 def compare_job(

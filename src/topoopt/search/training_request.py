@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
-from topoopt.catalog import ClusterSpec, find_accelerator, reference_interfaces
+from topoopt.catalog import DEFAULT_ACCELERATOR, ClusterSpec, find_accelerator, reference_interfaces
 from topoopt.collectives import QUICKEST
 from topoopt.jobs import AUTO_BUCKET, DEFAULT_CLUSTER, JobRequest
 from topoopt.transformers import (
@@ -19,9 +19,6 @@ from topoopt.transformers import (
 )
 from topoopt.workloads import MODELS
 from topoopt.workloads.transformer import TRANSFORMERS, TransformerModel, find_transformer, read_config
-
-DEFAULT_ACCELERATOR = "h100"
-"""What transformers are trained on where nothing is said."""
 
 CANDIDATES = 8
 """Configurations that get a network of their own, where nothing is said."""

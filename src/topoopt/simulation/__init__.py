@@ -98,7 +98,6 @@ from topoopt.simulation.result import FlowTable as FlowTable
 from topoopt.simulation.result import PacketStatistics as PacketStatistics
 from topoopt.simulation.result import SimResult as SimResult
 from topoopt.simulation.result import TimelineRow as TimelineRow
-from topoopt.simulation.result import steady_state_time_s as steady_state_time_s
 from topoopt.simulation.result import timeline as timeline
 from topoopt.simulation.simulation import LinkRow as LinkRow
 from topoopt.simulation.simulation import Simulation as Simulation
@@ -119,7 +118,6 @@ from topoopt.simulation.task_graph import PHASES as PHASES
 from topoopt.simulation.task_graph import TRANSFER as TRANSFER
 from topoopt.simulation.task_graph import TaskGraph as TaskGraph
 from topoopt.simulation.task_graph import TaskRows as TaskRows
-from topoopt.simulation.task_graph import find_cycle as find_cycle
 from topoopt.simulation.task_graph import task_graph_from_edges as task_graph_from_edges
 from topoopt.simulation.tasks.build_task_graph import FIRST_BUCKET_BYTES as FIRST_BUCKET_BYTES
 from topoopt.simulation.tasks.build_task_graph import build_task_graph as build_task_graph

@@ -9,7 +9,6 @@ from topoopt.transformers.communication.iteration import communications as commu
 from topoopt.transformers.communication.message import KINDS as KINDS
 from topoopt.transformers.communication.message import Communication as Communication
 from topoopt.transformers.communication.message import expected_places as expected_places
-from topoopt.transformers.communication.message import wire_element_bytes as wire_element_bytes
 from topoopt.transformers.communication.rank_traffic import KindRow as KindRow
 from topoopt.transformers.communication.rank_traffic import RankRow as RankRow
 from topoopt.transformers.communication.rank_traffic import RankTraffic as RankTraffic
@@ -26,7 +25,6 @@ from topoopt.transformers.communication.ranks import place_ranks as place_ranks
 from topoopt.transformers.communication.ranks import rank_numbers as rank_numbers
 from topoopt.transformers.communication.ranks import rank_parameters as rank_parameters
 from topoopt.transformers.communication.ranks import trained_parameters as trained_parameters
-from topoopt.transformers.configuration import CONTEXTS as CONTEXTS
 from topoopt.transformers.configuration import COUNTS_FROM_ZERO as COUNTS_FROM_ZERO
 from topoopt.transformers.configuration import EXCHANGES as EXCHANGES
 from topoopt.transformers.configuration import LARGEST_COUNT as LARGEST_COUNT
@@ -34,7 +32,6 @@ from topoopt.transformers.configuration import RECOMPUTATIONS as RECOMPUTATIONS
 from topoopt.transformers.configuration import RECOMPUTED_PARTS as RECOMPUTED_PARTS
 from topoopt.transformers.configuration import SCHEDULES as SCHEDULES
 from topoopt.transformers.configuration import STORED_PRECISIONS as STORED_PRECISIONS
-from topoopt.transformers.configuration import ZERO_STAGES as ZERO_STAGES
 from topoopt.transformers.configuration import Configuration as Configuration
 from topoopt.transformers.configuration import part_bit as part_bit
 from topoopt.transformers.configuration import recomputation_bits as recomputation_bits
@@ -104,7 +101,6 @@ from topoopt.transformers.search.result import NotSearched as NotSearched
 from topoopt.transformers.search.search_coverage import left_out as left_out
 from topoopt.transformers.step_time.apnet24 import Apnet24 as Apnet24
 from topoopt.transformers.step_time.apnet24 import apnet24 as apnet24
-from topoopt.transformers.step_time.apnet24 import apnet24_gap as apnet24_gap
 from topoopt.transformers.step_time.apnet24 import apnet24_settings as apnet24_settings
 from topoopt.transformers.step_time.calibration import ATTENTIONS as ATTENTIONS
 from topoopt.transformers.step_time.calibration import ATTENTIONS_OF_RUNS as ATTENTIONS_OF_RUNS
@@ -128,6 +124,8 @@ from topoopt.transformers.step_time.closed_form import model_flops as model_flop
 from topoopt.transformers.step_time.closed_form import step_times as step_times
 from topoopt.transformers.step_time.collective_time import Links as Links
 from topoopt.transformers.step_time.collective_time import Machine as Machine
+from topoopt.transformers.step_time.collective_time import allreduce_s as allreduce_s
+from topoopt.transformers.step_time.collective_time import machine_of as machine_of
 from topoopt.transformers.step_time.collective_time import sixteen_bit_flops as sixteen_bit_flops
 from topoopt.transformers.step_time.collective_time import stacked_machines as stacked_machines
 from topoopt.transformers.step_time.mfu import FLOPS_DEFINITIONS as FLOPS_DEFINITIONS

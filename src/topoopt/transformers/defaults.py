@@ -1,4 +1,4 @@
-"""What is taken where nothing is given, alike in every verb: replicas, batch, precision, recomputation."""
+"""Defaults of every verb for a transformer: replicas, batch, precision, sharding, recomputation."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,7 +6,7 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
-from topoopt.catalog import find_accelerator, host_bytes_per_s
+from topoopt.catalog import DEFAULT_ACCELERATOR, find_accelerator, host_bytes_per_s
 from topoopt.transformers.configuration import Configuration
 from topoopt.transformers.configuration_check import check_configuration
 from topoopt.transformers.memory.frameworks import find_framework
@@ -23,14 +23,15 @@ def usual_configuration(
     model: TransformerModel,
     settings: Mapping[str, Any],
     accelerators: int | None = None,
-    accelerator: str = "h100",
+    accelerator: str = DEFAULT_ACCELERATOR,
     uneven_stages: bool = False,
 ) -> Configuration:
     """Return the configuration of what is given, checked against the model and the number of accelerators.
 
     Without ``dp`` the replicas are what the other degrees leave of the accelerators; without ``accelerators`` there
     are as many as the degrees multiply to. Batch and precision are the usual ones where none is given; the latter
-    depends on the ``accelerator``.
+    depends on the ``accelerator``. ZeRO 1 and, with tensor parallelism, sequence parallelism are on unless they are
+    given, as in Megatron's recipes.
 
     Parameters
     ----------
@@ -57,6 +58,8 @@ def usual_configuration(
     batch = settings.get("global_batch")
     configuration = Configuration(
         **{
+            "zero": 1,
+            "sequence_parallel": degrees["tp"] > 1 and model.sequence % (degrees["tp"] * degrees["cp"]) == 0,
             **settings,
             **degrees,
             "dp": dp,

@@ -51,7 +51,8 @@ def pass_exchanges(
     places: Places,
     links: Links,
     hidden: Mapping[str, float],
-    forwarding_s: float = 0.0,
+    forwarding_s: float,
+    stage_layers: Floats,
 ) -> tuple[Exchange, ...]:
     """Return the exchanges inside all passes; what stays inside a server is left out.
 
@@ -63,24 +64,45 @@ def pass_exchanges(
     ----------
     forwarding_s : float
         What a byte of the all-to-alls of experts takes beyond its time on the network at full rate.
+    stage_layers : float64 array, shape (chunks,)
+        As of :func:`layers_of_chunks`.
     """
     known: dict[tuple[int, str], dict[object, int]] = {}
     exchanges: list[Exchange] = []
+    for one, count in _evened(communications, stage_layers):
+        turns = known.setdefault((one.chunk, one.direction), {})
+        turn = turns.setdefault((one.kind, one.collective, one.weights.tobytes()), len(turns))
+        share = 1.0 if one.part.endswith(HIDDEN) else hidden.get(one.kind, 0.0)
+        times = count / micro_batches
+        rows = (
+            _rings(one, times, turn, places, links)
+            if one.collective in RINGS
+            else _pairs(one, times, turn, places, links, forwarding_s)
+        )
+        for exchange in rows:
+            exchanges += hidden_and_not(exchange, share, "after")
+    return merged_exchanges(exchanges)
+
+
+def _evened(communications: Iterable[Communication], layers: Floats) -> Iterator[tuple[Communication, float]]:
+    """Yield what goes with passes and how often, as much for each layer in all chunks: so :func:`estimate` has it.
+
+    What some stages do not send, or send with other loads, stays where it is.
+    """
+    families: dict[object, dict[int, list[Communication]]] = {}
     for one in communications:
         if one.chunk >= 0 and one.kind != "pp":
-            turns = known.setdefault((one.chunk, one.direction), {})
-            turn = turns.setdefault((one.kind, one.collective, one.weights.tobytes()), len(turns))
-            rings = one.collective in RINGS
-            share = 1.0 if one.part.endswith(HIDDEN) else hidden.get(one.kind, 0.0)
-            times = one.count // micro_batches
-            rows = (
-                _rings(one, times, turn, places, links)
-                if rings
-                else _pairs(one, times, turn, places, links, forwarding_s)
-            )
-            for exchange in rows:
-                exchanges += hidden_and_not(exchange, share, "after")
-    return merged_exchanges(exchanges)
+            key = one.kind, one.part, one.collective, one.direction, one.message_bytes, one.weights.tobytes()
+            families.setdefault(key, {}).setdefault(one.stage, []).append(one)
+    stages = {stage for family in families.values() for stage in family}
+    for family in families.values():
+        rows = [one for of_stage in family.values() for one in of_stage]
+        if family.keys() < stages or max(one.chunk for one in rows) >= len(layers):
+            yield from ((one, float(one.count)) for one in rows)
+            continue
+        each = sum(one.count for one in rows) / layers.sum()
+        for chunk in np.flatnonzero(layers):
+            yield replace(family[int(chunk) % len(stages)][0], chunk=int(chunk)), each * layers[chunk]
 
 
 def merged_exchanges(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
@@ -130,8 +152,8 @@ def _scaled(whole: Exchange, share: float, **others: Any) -> Exchange:
     )
 
 
-def _rings(one: Communication, times: int, turn: int, places: Places, links: Links) -> Iterator[Exchange]:
-    size_bytes = one.message_bytes * times
+def _rings(one: Communication, times: float, turn: int, places: Places, links: Links) -> Iterator[Exchange]:
+    size_bytes = round(one.message_bytes * times)
     for group in server_groups(one.groups, places, across=True):
         delay_s = links.inside_ring_s(one.collective, group, size_bytes, times)
         whole = exchange_of(one, group, one.collective, size_bytes * group.groups, times, delay_s, turn)
@@ -139,7 +161,7 @@ def _rings(one: Communication, times: int, turn: int, places: Places, links: Lin
 
 
 def _pairs(
-    one: Communication, times: int, turn: int, places: Places, links: Links, forwarding_s: float
+    one: Communication, times: float, turn: int, places: Places, links: Links, forwarding_s: float
 ) -> Iterator[Exchange]:
     size, pattern = one.groups.shape[1], "all-to-all"
     if one.collective != pattern:
@@ -161,12 +183,12 @@ def exchange_of(
     group: ServerGroup | ServerPairs,
     collective: str,
     size_bytes: int,
-    count: int,
+    times: float,
     delay_s: float,
     turn: int,
 ) -> Exchange:
     """Return the exchange of a group of servers inside the pass of a communication."""
-    who = (group.replicas, group.members)
+    who, count = (group.replicas, group.members), max(round(times), 1)
     return Exchange(
         one.chunk, one.direction, "inside", *who, collective, size_bytes, count, delay_s, turn=turn
     )
@@ -190,13 +212,14 @@ def chunk_times(
 ) -> ChunkTimes:
     """Return forward and backward time of one micro-batch in each chunk, consistent with :func:`estimate`.
 
-    Chunk c runs on stage ``c % pp``. Layers that do not divide evenly go to the first stages, one more each; the last
-    chunk has the logits. Left out is what leaves a server: pipeline transfers, data parallel collectives, and tensor,
-    context or expert groups that span servers. With ``loads`` of the experts every chunk takes as long as its hottest
-    ranks do, on average over its layers.
+    Chunk c runs on stage ``c % pp``. Layers that do not divide evenly go to the first stages, one more each; the chunks
+    of the last stage share the logits evenly, as if layers were moved between them, but for chunks of one layer, of
+    which the last has the logits alone. Left out is what leaves a server: pipeline transfers, data parallel
+    collectives, and tensor, context or expert groups that span servers. With ``loads`` of the experts every chunk takes
+    as long as its hottest ranks do, on average over its layers.
     """
     case = case_of(model, configuration_table([configuration]), system, calibration, loads)
-    layers = _chunk_layers(model, configuration)
+    layers = layers_of_chunks(model, configuration)
     if loads is not None:
         return _chunk_by_chunk(model, configuration, system, case, loads)
     return _chunk_times(configuration, system, case, layers)
@@ -206,7 +229,7 @@ def _chunk_by_chunk(
     model: TransformerModel, configuration: Configuration, system: System, case: Case, loads: ExpertLoads
 ) -> ChunkTimes:
     """Return the times of chunks whose layers have loads of their own."""
-    layers = _chunk_layers(model, configuration)
+    layers = layers_of_chunks(model, configuration)
     names = "forward_s", "backward_s", "inside_s", "weights_s"
     columns: list[list[float]] = []
     for chunk, own in enumerate(trained_layers(model, len(layers))):
@@ -244,13 +267,18 @@ def _chunk_times(configuration: Configuration, system: System, case: Case, layer
     weights_s = np.asarray(
         layers * one.kernels.weights_s + of_logits * one.kernels.logits_weights_s, np.float64
     )
-    return ChunkTimes(
+    columns = (
         forward * factor - (forward - within_forward),
         backward * factor - (backward - within_backward),
-        float(step_s[0]),
         within_forward + within_backward - kernels_s,
         weights_s * factor,
     )
+    last = slice(configuration.pp - 1, None, configuration.pp)
+    if len(layers) <= np.max(case.shapes.layers):
+        for column in columns:
+            column[last] = column[last].mean()
+    forward, backward, inside, weights = columns
+    return ChunkTimes(forward, backward, float(step_s[0]), inside, weights)
 
 
 def hidden_shares(
@@ -363,7 +391,7 @@ def _passes(one: MicroBatch, layers: Floats, outputs: float) -> tuple[Floats, Fl
     )
 
 
-def _chunk_layers(model: TransformerModel, configuration: Configuration) -> Floats:
+def layers_of_chunks(model: TransformerModel, configuration: Configuration) -> Floats:
     """Return the layers of each chunk; those of a stage are spread over its chunks evenly, in fractions.
 
     Of chunks of one layer the first has none, but the embedding, and the last the output layer alone.

@@ -28,6 +28,7 @@ from topoopt.transformers.pipeline_chunks import (
     forwarding_s,
     hidden_and_not,
     hidden_shares,
+    layers_of_chunks,
     merged,
     merged_exchanges,
     pass_exchanges,
@@ -124,7 +125,13 @@ def pipelined_step(
     setting = model, configuration, system, calibration
     hidden = hidden_shares(*setting)
     exchanges = pass_exchanges(
-        sent, configuration.chunk_batches, places, links, hidden, forwarding_s(*setting)
+        sent,
+        configuration.chunk_batches,
+        places,
+        links,
+        hidden,
+        forwarding_s(*setting),
+        layers_of_chunks(model, configuration),
     )
     of_weights = weight_exchanges(model, configuration, sent, places, links, hidden.get("every", 0.0))
     return PipelinedStep(

@@ -16,7 +16,6 @@ from topoopt.workloads.device_profile import is_device_profile as is_device_prof
 from topoopt.workloads.device_profile import read_device_profile as read_device_profile
 from topoopt.workloads.device_profile import signature_of as signature_of
 from topoopt.workloads.operator_file import read_operators as read_operators
-from topoopt.workloads.operator_graph import SPLITS as SPLITS
 from topoopt.workloads.operator_graph import Operator as Operator
 from topoopt.workloads.operator_graph import OperatorGraph as OperatorGraph
 from topoopt.workloads.operator_graph import Weight as Weight

@@ -87,7 +87,9 @@ def test_an_empty_overlap_is_the_same_mistake_everywhere(topoopt: Topoopt, words
 def test_recomputation_that_is_not_given_is_assumed_aloud_where_it_does_not_fit_without(
     topoopt: Topoopt,
 ) -> None:
-    words = ("llm", "estimate", "llama3-70b", "--accelerators", "512", "--tp", "8", "--pp", "4")
+    sharing = ("--zero", "0", "--no-sequence-parallel", "--bandwidth", "400Gbps")
+    split = ("llm", "estimate", "llama3-70b", "--accelerators", "512", "--tp", "8", "--pp", "4")
+    words = (*split, *sharing)
     found = answer(topoopt, *words)
     assert found["fits"]
     assert found["configuration"]["recompute"] == "full"
@@ -96,11 +98,10 @@ def test_recomputation_that_is_not_given_is_assumed_aloud_where_it_does_not_fit_
     asked = answer(topoopt, *words, "--recompute", "none")
     assert not asked["fits"]
     assert asked["assumed"] == ""
-    small = answer(
-        topoopt, "llm", "estimate", "llama3-8b", "--accelerators", "64", "--tp", "2", "--zero", "1"
-    )
-    assert small["fits"]
-    assert (small["assumed"], small["configuration"]["recompute"]) == ("", "none")
+    shared = answer(topoopt, *split)
+    assert shared["fits"]
+    assert shared["configuration"]["recompute"] == "none"
+    assert shared["assumed"].startswith("--zero 1 --sequence-parallel; 8 × 400 Gb/s per server")
 
 
 def test_the_published_formula_is_another_estimator(topoopt: Topoopt) -> None:

@@ -10,7 +10,21 @@ import pytest
 from tests.frontends.cli.conftest import Topoopt, instead
 
 PAPER = (
-    *("llm", "traffic", "--layers", "56", "--hidden", "2000", "--heads", "16", "--vocabulary", "50304"),
+    *(
+        "llm",
+        "traffic",
+        "--zero",
+        "0",
+        "--no-sequence-parallel",
+        "--layers",
+        "56",
+        "--hidden",
+        "2000",
+        "--heads",
+        "16",
+        "--vocabulary",
+        "50304",
+    ),
     *(
         "--seq",
         "1024",

@@ -55,7 +55,13 @@ def test_a_plan_says_configuration_placement_memory_and_rates(topoopt: Topoopt, 
 def test_a_person_reads_the_same(topoopt: Topoopt, config: str) -> None:
     ran = topoopt("plan", config, *WORDS, "--tp", "2", "--pp", "4", "--fabrics", "none")
     assert ran.code == 0
-    for word in ("tensor 2, pipeline 4, data 4", "1F1B", "MFU", "Configurations tried", "(tp-cp-ep-pp-dp)"):
+    for word in (
+        "tensor 2 with sequence parallelism, pipeline 4",
+        "1F1B",
+        "MFU",
+        "Configurations tried",
+        "(tp-cp-ep-pp-dp)",
+    ):
         assert word in ran.out
 
 

@@ -4,12 +4,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import topoopt
+from topoopt.catalog import find_accelerator
 from topoopt.frontends.web import answer_question, question_of
+from topoopt.inference import Parallelism
+from topoopt.inference.step.law import reduce_s
+from topoopt.inference.step.replica import replica
 from topoopt.reinforcement.job import shipped_constants
 from topoopt.search import SearchOptions
+from topoopt.transformers import usual_system
 
 FABRICS = ["ideal-switch", "rail"]
 """Both give every accelerator its NIC, and no link of theirs is short: one time is that of the other."""
@@ -169,6 +175,49 @@ def test_a_fat_tree_carries_a_job_alike_in_a_cluster_and_in_a_comparison(tmp_pat
     known = {row.variant: row.outcome.iteration_time_s for row in compared.fabrics[1:]}
     assert times("spread") == pytest.approx(known, rel=0.012)
     assert all(time_s > 1.03 * known[name] for name, time_s in times("hashed").items())
+
+
+SERVED: Mapping[str, Any] = {
+    "accelerator": "h100",
+    "rate": 8,
+    "duration": "20s",
+    "isl": "512",
+    "osl": "32",
+    "top": 1,
+}
+
+
+@pytest.mark.parametrize("ranks", [16, 32])
+def test_sums_of_serving_over_servers_take_as_long_as_the_collective(ranks: int) -> None:
+    """Links of the fabric carry the bytes, and the step has what the collective takes beside them."""
+    words: dict[str, Any] = {"mode": "chunked", "decode": f"1xtp{ranks}", "fabrics": FABRICS, **SERVED}
+    for row in topoopt.serving("llama3-70b", accelerators=ranks, **words).fabrics:
+        on, model = row.served.on, row.served.served.model
+        one = replica(
+            model,
+            find_accelerator("h100"),
+            Parallelism(ranks),
+            row.served.deployment.settings,
+            usual_system("h100"),
+        )
+        for tokens in (1.0, 256.0, 16384.0):
+            size_bytes = 2 * model.hidden * tokens
+            answer = topoopt.collective(
+                "allreduce", size_bytes, accelerators=ranks, accelerator="h100", one_shot=True
+            )
+            assert isinstance(answer, topoopt.CollectiveTimes)
+            (known,) = (time.time_s for time in answer.rows if time.size_bytes == size_bytes)
+            on_links_s = on.reach.decode.step_s(tokens, np.zeros_like(on.reach.busy))
+            sums_s = float(reduce_s(one, np.array([tokens]))[0]) + on_links_s
+            assert sums_s == pytest.approx(2 * model.layers * known, rel=1e-3), row.fabric
+
+
+def test_caches_of_serving_cross_a_switch_at_the_rate_of_the_servers_interfaces() -> None:
+    """Those of 512 tokens: keys and values of 8 heads of 128 in 80 layers, in 16 bits."""
+    words: dict[str, Any] = {"prefill": "1xtp8", "decode": "1xtp8", "fabrics": FABRICS, **SERVED}
+    for row in topoopt.serving("llama3-70b", accelerators=16, mode="disaggregated", **words).fabrics:
+        cache_bytes = 512 * 80 * 2 * 8 * 128 * 2
+        assert row.served.on.reach.kv_s[0, 0] == pytest.approx(cache_bytes * 8 / (8 * 400e9), rel=1e-3)
 
 
 @pytest.mark.long

@@ -25,9 +25,8 @@ def test_published_orderings_come_out_or_are_explained(published: dict[str, Publ
         for servers in (8, 2)
         for fidelity in ("closed form", "simulated")
     }
-    assert aware[8, "closed form"].ours < -10
-    assert abs(aware[8, "simulated"].ours) < 1  # as its explanation says
     for fidelity in ("closed form", "simulated"):
+        assert aware[8, fidelity].ours < -10
         assert aware[2, fidelity].ours == pytest.approx(0.0, abs=0.1)
     for one in published.values():
         assert one.low <= one.ours <= one.high or one.explanation
@@ -41,7 +40,7 @@ def test_deepseeks_deployment_comes_out_near_what_is_published_and_says_where_ti
     found = {what: one for what, one in published.items() if one.unit == "tokens/s"}
     assert len(found) == 5
     for one in found.values():
-        assert 0.75 < one.ours / one.low < 1.75
+        assert 0.65 < one.ours / one.low < 1.75
         assert "constant" in one.explanation
     reads = next(one for what, one in found.items() if "reads computed" in what)
     hits = next(one for what, one in found.items() if "cache hits" in what)

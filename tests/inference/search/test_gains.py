@@ -1,6 +1,5 @@
 """What binds, measured: twice as much of each resource; and servers that fail."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +12,9 @@ from topoopt.inference.search.answer import RELIEFS, relieved
 from topoopt.inference.search.closed_form import splits_of
 from topoopt.inference.simulator.run import simulate_serving
 from topoopt.inference.step.constants import ServedStack, shipped_constants
-from topoopt.inference.step.law import step_table
+from topoopt.inference.step.law import table_of
+from topoopt.inference.step.replica import replica
+from topoopt.transformers import usual_system
 from topoopt.workloads.transformer import find_transformer
 
 
@@ -43,13 +44,16 @@ def test_what_binds_is_what_twice_as_much_of_raises_goodput_most(small_service: 
 
 def test_with_twice_of_all_a_step_takes_half_as_long() -> None:
     """Every second of a step is of one resource of those that are named."""
-    machine = Machine(find_transformer("llama3-70b"), "h100", 8, 8, EngineSettings())
+    machine = Machine(find_transformer("llama3-70b"), usual_system("h100"), 8, EngineSettings())
     (split,) = splits_of(machine, {"tensor": 4, "pipeline": 2}, 2048)
     stack = ServedStack(machine.model, find_accelerator("h100"), machine.settings, split=split.parallelism)
     law = shipped_constants(stack)
-    changed = {name: 2 * getattr(law, name) for relief in RELIEFS for name in relief.doubled}
-    changed |= {name: getattr(law, name) / 2 for relief in RELIEFS for name in relief.halved}
-    half = step_table(machine.model, "h100", split.parallelism, machine.settings, replace(law, **changed), 8)
+    one = replica(
+        machine.model, find_accelerator("h100"), split.parallelism, machine.settings, machine.system
+    )
+    for relief in RELIEFS:
+        law, one = relief.of(law), relief.of(one)
+    half = table_of(one, law, split.parallelism)
     assert half.decode_s(64, 64_000) == pytest.approx(split.table.decode_s(64, 64_000) / 2)
     assert half.prefill_s(2048) == pytest.approx(split.table.prefill_s(2048) / 2)
 

@@ -21,6 +21,7 @@ from topoopt.inference.search.closed_form import Split, alone_s, answering, spli
 from topoopt.inference.search.goodput import EXACT, goodput, what_binds
 from topoopt.inference.simulator.fleet import Fleet, uniform_transfer
 from topoopt.inference.simulator.run import simulate_serving
+from topoopt.transformers import usual_system
 from topoopt.workloads.transformer import find_transformer
 
 
@@ -71,7 +72,7 @@ def test_a_prompt_alone_takes_what_the_simulator_says() -> None:
 
 
 def test_every_deployment_has_as_many_accelerators_as_there_are_at_most() -> None:
-    machine = Machine(find_transformer("llama3-70b"), "h100", 24, 8, EngineSettings())
+    machine = Machine(find_transformer("llama3-70b"), usual_system("h100"), 24, EngineSettings())
     asked = demand(1024, 256)
     splits = splits_of(machine, {}, 2048)
     found = candidates(splits, splits, asked, GOALS, machine.settings, Limits(24))
@@ -84,7 +85,7 @@ def test_every_deployment_has_as_many_accelerators_as_there_are_at_most() -> Non
 
 
 def test_a_model_that_fits_nowhere_is_refused() -> None:
-    machine = Machine(find_transformer("llama3-405b"), "h100", 2, 8, EngineSettings())
+    machine = Machine(find_transformer("llama3-405b"), usual_system("h100"), 2, EngineSettings())
     with pytest.raises(Infeasible, match="leave no room for keys and values"):
         splits_of(machine, {}, 2048)
 

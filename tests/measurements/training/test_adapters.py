@@ -35,8 +35,8 @@ def test_a_row_says_its_rank_or_has_that_of_its_source(tmp_path: Path) -> None:
         (64, "qkv"),
         (16, "qkv"),
         (8, "attention"),
-        (0, "all-linear"),
-        (0, "all-linear"),
+        (0, "every-matrix"),
+        (0, "every-matrix"),
     ]
 
 

@@ -218,7 +218,7 @@ def test_a_table_of_fine_tuning_tasks(tmp_path: Path) -> None:
 | LLAMA3-70B | LoRA | 8 | H100 | 32 | 1 | 4096 | 2 | 4 | 20 | 2579 | NeMo 24.12 |
 """
     of = [run.configuration for run in read(tmp_path, text).runs]
-    assert [(one.adapter_rank, one.adapters) for one in of] == [(0, "all-linear"), (16, "qkv")]
+    assert [(one.adapter_rank, one.adapters) for one in of] == [(0, "every-matrix"), (16, "qkv")]
     assert "Task" not in read(tmp_path, text).table.unknown_columns
 
 

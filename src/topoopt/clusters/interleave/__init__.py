@@ -16,7 +16,6 @@ from topoopt.clusters.interleave.mltcp.comparison import PACKET_WAYS as PACKET_W
 from topoopt.clusters.interleave.mltcp.comparison import PACKETS as PACKETS
 from topoopt.clusters.interleave.mltcp.comparison import USUAL_PACKET_WAYS as USUAL_PACKET_WAYS
 from topoopt.clusters.interleave.mltcp.comparison import SharingComparison as SharingComparison
-from topoopt.clusters.interleave.mltcp.comparison import check_ways as check_ways
 from topoopt.clusters.interleave.mltcp.comparison import compare_packet_ways as compare_packet_ways
 from topoopt.clusters.interleave.mltcp.comparison import compare_ways as compare_ways
 from topoopt.clusters.interleave.mltcp.sharing_ways import SHARING_WAYS as SHARING_WAYS
@@ -76,8 +75,6 @@ from topoopt.clusters.interleave.profiles.profile import profile_to_mapping as p
 from topoopt.clusters.interleave.profiles.profile import read_profile as read_profile
 from topoopt.clusters.interleave.profiles.profile import write_profile as write_profile
 from topoopt.clusters.interleave.solvers.rotations import SOLVERS as SOLVERS
-from topoopt.clusters.interleave.unified_circle import QUANTUM_S as QUANTUM_S
-from topoopt.clusters.interleave.unified_circle import STEP_DEG as STEP_DEG
 from topoopt.clusters.interleave.unified_circle import UnifiedCircle as UnifiedCircle
 from topoopt.clusters.interleave.unified_circle import compatibility_score as compatibility_score
 from topoopt.clusters.interleave.unified_circle import fitting_quantum_s as fitting_quantum_s

@@ -61,7 +61,7 @@ from topoopt.search import is_transformer, transformer_cluster
 __all__ = ("run",)
 
 AUTHORS_MACHINE: Mapping[str, Any] = MappingProxyType(
-    {"degree": 8, "bandwidth": "100Gbps", "accelerators_per_server": 4, "accelerator": "a100"}
+    {"servers": 432, "degree": 8, "bandwidth": "100Gbps", "accelerators_per_server": 4, "accelerator": "a100"}
 )
 """The servers of the TopoOpt authors' shared cluster."""
 PRESET = "cassini-24"
@@ -169,8 +169,10 @@ def _is_transformer(job: TraceJob) -> bool:
 
 def _reference_machine(words: Mapping[str, Any]) -> dict[str, Any]:
     """Return the words of the accelerator's reference system, of which some may be given."""
-    machine = transformer_cluster(JobRequest(cluster=cluster_fields(words)))
+    servers = {"servers": AUTHORS_MACHINE["servers"]}
+    machine = transformer_cluster(JobRequest(cluster=cluster_fields({**servers, **words})))
     return {
+        **servers,
         "degree": machine.degree,
         "bandwidth": machine.link_bandwidth_bps,
         **fields_of(machine, "accelerators_per_server", "accelerator"),

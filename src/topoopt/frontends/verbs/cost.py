@@ -10,7 +10,7 @@ from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
 from topoopt.base.units import parse_bandwidth, parse_time
-from topoopt.catalog import OWN, ClusterSpec, compared_by, find_optical_switch
+from topoopt.catalog import DEFAULT_ACCELERATOR, OWN, ClusterSpec, compared_by, find_optical_switch
 from topoopt.finder import select_permutations
 from topoopt.finder.rewiring import ported, wire
 from topoopt.frontends.verbs.input_sources import PlanSource, plan_and_name, wiring_of_file
@@ -40,7 +40,7 @@ from topoopt.schema.words import (
     checked_words,
     pick,
 )
-from topoopt.search import DEFAULT_ACCELERATOR, is_transformer
+from topoopt.search import SearchOptions, is_transformer
 from topoopt.studies.choice import (
     Choice,
     Machines,
@@ -140,7 +140,7 @@ def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, 
         tuple(words.get("fabrics", compared_by("choose"))),
         links,
     )
-    search = {"budget": words["budget"], "seeds": words["seed"]}
+    search = {"budget": words.get("budget", SearchOptions().budget), "seeds": words["seed"]}
     deadline = words.get("deadline")
     owner = Owner(
         machines.servers,

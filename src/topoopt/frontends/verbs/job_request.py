@@ -12,9 +12,10 @@ from typing import Any
 
 from topoopt.base.answers import digest
 from topoopt.base.errors import InvalidInput, shown, unknown_name
-from topoopt.base.units import format_bandwidth, parse_bandwidth, parse_delay
-from topoopt.catalog import ClusterSpec, find_accelerator
+from topoopt.base.units import parse_bandwidth, parse_delay
+from topoopt.catalog import ClusterSpec
 from topoopt.finder import STRIDES, cluster_of_wiring, is_wiring_file, named_wiring
+from topoopt.frontends.verbs.pricing import assumed_network
 from topoopt.jobs import (
     Described,
     Job,
@@ -147,15 +148,11 @@ def origin_of(request: JobRequest, job: Job) -> Origin:
             found = (("model", f"from {request.config}{beside}"),)
         missing = [word for word, field in _NETWORK.items() if field not in request.cluster]
         if missing:
-            cluster, part = job.cluster, find_accelerator(job.cluster.accelerator)
-            why = "the reference system of" if part.nic_bandwidth_bps else "no NIC is in the catalog for"
-            usual = f"{cluster.degree} × {format_bandwidth(cluster.link_bandwidth_bps)} a server"
-            found += (
-                (
-                    "assumed",
-                    f"{usual}, {why} {part.name}; change with {', '.join(f'--{word}' for word in missing)}",
-                ),
+            cluster = job.cluster
+            network = assumed_network(
+                cluster.accelerator, cluster.degree, cluster.link_bandwidth_bps, missing
             )
+            found += (("assumed", network),)
         return found
     if isinstance(job.work, TrafficWork) and request.traffic:
         return (("traffic", f"from {request.traffic}: {job.work.origin}"),)

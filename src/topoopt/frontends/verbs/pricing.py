@@ -1,9 +1,11 @@
 """What the words of ownership come to for transformers in closed form."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from topoopt.base.units import format_bandwidth
+from topoopt.catalog import find_accelerator
 from topoopt.pricing import OwnershipTerms, Pricing, TrainingRun, pricing_of, server_price, usual_running
 from topoopt.schema.words import PricingWords, pick
 from topoopt.transformers import OwnedCluster, System, owned_cluster
@@ -24,6 +26,14 @@ _RUN = {"samples": "samples", "tokens": "tokens", "run_hours": "hours"}
 _SERVER = ("server_price", "server_power")
 _CALLED = {"fiber_length": "fiber_length_m"}
 """What a word is called where its unit has to be said."""
+
+
+def assumed_network(accelerator: str, degree: int, bandwidth_bps: float, words: Sequence[str]) -> str:
+    """Return which interfaces of a server were assumed, and by which words they are changed."""
+    part = find_accelerator(accelerator)
+    why = "the reference system of" if part.nic_bandwidth_bps else "no NIC is in the catalog for"
+    usual = f"{degree} × {format_bandwidth(bandwidth_bps)} per server, {why} {part.name}"
+    return f"{usual}; change with {', '.join(f'--{word}' for word in words)}"
 
 
 def cluster_of(words: Mapping[str, Any], system: System, accelerators: int) -> OwnedCluster:

@@ -149,9 +149,7 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
     )
     known_engine(words["engine"])
     return Question(
-        Machine(
-            model, words["accelerator"], accelerators, system.accelerators_per_server, engine_settings(words)
-        ),
+        Machine(model, system, accelerators, engine_settings(words)),
         _demand(words),
         objectives,
         _limits(words, accelerators, given, mode),

@@ -27,7 +27,6 @@ from topoopt.topologies import Topology
 
 PLAN_FILES = (".json", ".yaml", ".yml")
 MOST_MOMENT_S = 1_000_000
-DEFAULT_MEMORY_BYTES = 8_000_000_000
 FOR_ALL = ("path_choice", "compat")
 """Words about packets that mean something to the other simulators, too."""
 SHARINGS = ("fair", "mltcp")
@@ -111,7 +110,9 @@ def packet_options(words: Mapping[str, Any]) -> PacketOptions:
         raise InvalidInput(f'timeout_min: must be positive, got "{words["timeout_min"]}"')
     if "buffer" in words:
         whole("buffer", words["buffer"], 1)
-    memory_bytes = amount(parse_bytes, words.get("memory_limit", DEFAULT_MEMORY_BYTES), "memory_limit")
+    limit: dict[str, Any] = {}
+    if "memory_limit" in words:
+        limit["memory_limit_bytes"] = round(amount(parse_bytes, words["memory_limit"], "memory_limit"))
     return PacketOptions(
         **pick(words, plain),
         aggressiveness=_aggressiveness(words["aggressiveness"]) if "aggressiveness" in words else None,
@@ -119,7 +120,7 @@ def packet_options(words: Mapping[str, Any]) -> PacketOptions:
         pfc_packets=words.get("pfc"),
         timeout_min_s=timeout_s,
         buffer_packets=words.get("buffer"),
-        memory_limit_bytes=round(memory_bytes),
+        **limit,
     )
 
 

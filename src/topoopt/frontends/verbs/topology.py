@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from topoopt.base.answers import Progress, fields_of, silent
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import parse_bandwidth, parse_bytes, parse_time
-from topoopt.catalog import LINK_MODES, ClusterSpec
+from topoopt.catalog import DEFAULT_ACCELERATOR, LINK_MODES, ClusterSpec
 from topoopt.collectives.frontier import (
     OPERATIONS,
     WIRED_DIRECTLY,
@@ -39,7 +39,6 @@ from topoopt.schema.words import (
     defaults,
     pick,
 )
-from topoopt.search import DEFAULT_ACCELERATOR
 from topoopt.topologies import LINK_MODELS, circulant_wiring
 from topoopt.topologies.wirings import FoundWirings, WiringAnswer, WiringRequest, judged, search_wirings
 from topoopt.transformers import find_calibration, usual_system
@@ -247,8 +246,9 @@ def _among_accelerators(
     if settings.get("accelerators") is None:
         raise InvalidInput("accelerators: missing; give their number, such as accelerators=64")
     check_known("fabric", settings["fabric"], ("ideal-switch", "rail", "fat-tree"))
-    if settings.get("nvls") and op != "allreduce":
-        raise InvalidInput(f"nvls: NVSwitches reduce for an allreduce, not for {op}; leave it out")
+    for word, who in (("nvls", "NVSwitches"), ("one_shot", "kernels of engines")):
+        if settings.get(word) and op != "allreduce":
+            raise InvalidInput(f"{word}: {who} reduce for an allreduce, not for {op}; leave it out")
     name = settings.get("accelerator") or DEFAULT_ACCELERATOR
     rate = settings.get("network_bandwidth")
     system = usual_system(
@@ -264,7 +264,9 @@ def _among_accelerators(
             f"network_bandwidth: {ranks} accelerators share one server (of {full}), so no network is used; leave it out"
         )
     reduced, how = (with_nvls(system, op), " by NVSwitches (NVLS)") if settings.get("nvls") else (system, "")
-    answer = collective_sizes(op, size_bytes, reduced, ranks, find_calibration(name))
+    one_shot = bool(settings.get("one_shot"))
+    how += " by kernels of inference engines or NCCL" if one_shot else ""
+    answer = collective_sizes(op, size_bytes, reduced, ranks, find_calibration(name), one_shot)
     return replace(answer, what=f"{answer.what}{how}")
 
 

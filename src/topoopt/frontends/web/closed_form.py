@@ -8,7 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from topoopt.catalog import NETWORKS, OWN, ClusterSpec, Network, Sizing, Table, compare, compared_by
+from topoopt.catalog import (
+    NETWORKS,
+    OWN,
+    ClusterSpec,
+    Network,
+    Sizing,
+    Table,
+    compare,
+    compared_by,
+    sizings_of,
+)
 from topoopt.finder import check_degree, wired_interfaces
 from topoopt.frontends.web.question import Question, machines_of, request_of_question
 from topoopt.jobs import Job
@@ -260,15 +270,15 @@ def _thin(cluster: ClusterSpec, bandwidth_bps: float, parts: int, ratio: float) 
     )
 
 
-def fabric_rules(cluster: ClusterSpec, pricing: Pricing) -> Table[FabricRule]:
-    """Return the fabrics that can be built, the plan's own first, and why others cannot."""
-    return compare(_sizes(), lambda size: _rule(size, cluster, pricing), lambda size: size.key)
+def fabric_rules(cluster: ClusterSpec, pricing: Pricing, published: bool = True) -> Table[FabricRule]:
+    """Return the fabrics that can be built, the plan's own first, and why others cannot; see :func:`sizings_of`."""
+    return compare(_sizes(published), lambda size: _rule(size, cluster, pricing), lambda size: size.key)
 
 
-def _sizes() -> Iterator[Sizing]:
+def _sizes(published: bool) -> Iterator[Sizing]:
     """Yield the networks that have a closed form: none that relays over links whose mean number is not known."""
     for name in compared_by("studio"):
-        yield from NETWORKS[name].sizings
+        yield from sizings_of([name], published)
         if name == SWITCH:
             yield HALF_SIZE
 

@@ -28,15 +28,12 @@ class Served:
     ----------
     kv_bytes : float
         Keys and values of a request on the wire.
-    network_share : float
-        Of nominal bandwidth that AllReduces and stages reach between servers.
     """
 
     model: TransformerModel
     deployment: Deployment
     placement: Placement
     kv_bytes: float
-    network_share: float
     sent: SentBy = USUAL
 
 
@@ -171,7 +168,7 @@ def _step_reach(served: Served, prefill: bool, fabric: Fabric, laid: LaidRoutes)
     law = exchange_law()
     spread = one.kinds["experts"]
     loads = laid.loads(spread) * law.slowness
-    loads += (laid.loads(one.kinds["stages"]) + ring_loads(fabric, one.reduces)) / served.network_share
+    loads += laid.loads(one.kinds["stages"]) + ring_loads(fabric, one.reduces)
     bytes_of = pass_bytes(model, pool.parallelism, sent.dispatch)
     exchanges = 2.0 * bytes_of.expert_layers if spread.any() else 0.0
     farthest = float(laid.latency_s[spread > 0].max()) if spread.any() else 0.0

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,8 +23,11 @@ from topoopt.inference.search.goodput import Evaluated
 from topoopt.inference.search.question import USUAL_ROUTER, NetworkQuestion, Question
 from topoopt.inference.simulator import Fleet, ServingRun
 from topoopt.inference.simulator.run import spread_of
-from topoopt.inference.step.constants import ServedStack, error_band, shipped_constants
-from topoopt.inference.step.law import step_table
+from topoopt.inference.step.constants import Constants, ServedStack, error_band, shipped_constants
+from topoopt.inference.step.law import table_of
+from topoopt.inference.step.replica import Replica, replica
+
+Part = TypeVar("Part", Constants, Replica)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Relief:
     words : str
         What is done about it.
     doubled, halved : sequence of str
-        Constants of the law of a step.
+        Constants of the law of a step, and columns of a replica.
     room : int
         Times the pages of caches.
     sent : int
@@ -52,19 +55,27 @@ class Relief:
     room: int = 1
     sent: int = 1
 
+    def of(self, part: Part) -> Part:
+        """Return constants or a replica with twice, and half, of what is named."""
+        factors = {**dict.fromkeys(self.doubled, 2.0), **dict.fromkeys(self.halved, 0.5)}
+        own = {name: factors[name] * getattr(part, name) for name in factors if hasattr(part, name)}
+        return replace(part, **own)
 
+
+MEMORY = ("dense_memory", "expert_memory", "cache_memory")
+WIRES = tuple(one.name for one in fields(Replica) if one.name.endswith("s_per_byte"))
 RELIEFS = (
     Relief("compute", "twice the arithmetic", ("dense_compute", "expert_compute", "pair_compute")),
-    Relief("memory bandwidth", "twice the bandwidth", ("dense_memory", "expert_memory", "cache_memory")),
+    Relief("memory bandwidth", "twice the bandwidth", MEMORY, ("activation_passes",)),
     Relief("KV capacity", "twice the room for caches", room=2),
-    Relief("network", "twice the bandwidth of all links", ("link", "network"), sent=2),
+    Relief("network", "twice the bandwidth of all links", ("network_bytes_per_s",), WIRES, sent=2),
     Relief(
         "overhead",
         "half of what engine and messages take by themselves",
         (),
         (
             *("layer_s", "step_s", "request_s", "prompt_layer_s", "prompt_step_s"),
-            *("reduce_s", "reduce_double_s", "network_reduce_s", "exchange_s"),
+            *("reduce_latency_s", "direct_step_s", "handoff_s", "exchange_s"),
         ),
     ),
 )
@@ -145,7 +156,7 @@ class ServingAnswer:
     @property
     def accelerator(self) -> str:
         """The accelerator, as the catalogue calls it."""
-        return find_accelerator(self.question.machine.accelerator).name
+        return find_accelerator(self.question.machine.system.accelerator).name
 
     @property
     def usd_per_hour(self) -> float | None:
@@ -203,7 +214,7 @@ class ServingAnswer:
     def _stack_figures(self, one: Evaluated) -> dict[str, Any]:
         """Return intervals that hold 80 % of measured runs, and an answering accelerator's memory by what it is for."""
         machine, split = self.question.machine, one.candidate.decode.parallelism
-        model, part, settings = machine.model, find_accelerator(machine.accelerator), machine.settings
+        model, part, settings = machine.model, find_accelerator(machine.system.accelerator), machine.settings
         weights, caches = (
             accelerator_weight_bytes(model, split, settings),
             cache_bytes(model, part, split, settings),
@@ -380,18 +391,7 @@ def _faster(step: StepReach) -> StepReach:
 def _split(machine: Machine, split: Split, relief: Relief) -> Split:
     if not relief.doubled and not relief.halved:
         return replace(split, cache_tokens=relief.room * split.cache_tokens)
-    accelerator = find_accelerator(machine.accelerator)
-    law = shipped_constants(
-        ServedStack(machine.model, accelerator, machine.settings, split=split.parallelism)
-    )
-    changed = {name: 2 * getattr(law, name) for name in relief.doubled}
-    changed |= {name: getattr(law, name) / 2 for name in relief.halved}
-    table = step_table(
-        machine.model,
-        machine.accelerator,
-        split.parallelism,
-        machine.settings,
-        replace(law, **changed),
-        machine.accelerators_per_server,
-    )
-    return replace(split, table=table)
+    accelerator, degrees = find_accelerator(machine.system.accelerator), split.parallelism
+    law = shipped_constants(ServedStack(machine.model, accelerator, machine.settings, split=degrees))
+    one = replica(machine.model, accelerator, degrees, machine.settings, machine.system)
+    return replace(split, table=table_of(relief.of(one), relief.of(law), degrees))

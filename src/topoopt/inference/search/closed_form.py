@@ -9,10 +9,11 @@ from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.inference.deployment import EngineSettings, Parallelism
-from topoopt.inference.fabric_evaluation import table_without_network
 from topoopt.inference.memory import cache_capacity, cache_element_bytes, weight_format
 from topoopt.inference.requests import Requests
+from topoopt.inference.step.law import step_table
 from topoopt.inference.step_table import StepTable
+from topoopt.transformers import System
 from topoopt.workloads.transformer import TransformerModel
 
 MOST_STAGES = 8
@@ -24,14 +25,13 @@ class Machine:
 
     Attributes
     ----------
-    accelerators_per_server : int
-        Tensor parallelism stays inside of a server where it is searched.
+    system : System
+        Servers with NICs; tensor parallelism stays inside of a server where it is searched.
     """
 
     model: TransformerModel
-    accelerator: str
+    system: System
     accelerators: int
-    accelerators_per_server: int
     settings: EngineSettings
 
 
@@ -217,28 +217,23 @@ def splits_of(machine: Machine, fixed: Mapping[str, int], most_tokens: int) -> l
     weight_format(machine.settings.weight_precision)
     cache_element_bytes(machine.settings.kv_precision)
     found, reason = [], ""
+    model, name, settings = machine.model, machine.system.accelerator, machine.settings
     for one in _degrees(machine, fixed):
         try:
-            room = cache_capacity(
-                machine.model, find_accelerator(machine.accelerator), one, machine.settings, most_tokens
-            )
+            room = cache_capacity(model, find_accelerator(name), one, settings, most_tokens)
         except InvalidInput as error:
             reason = str(error)
             continue
         if room.tokens < most_tokens:
-            reason = (
-                f"{machine.model.name}: caches of {room.tokens:,} tokens hold no request of {most_tokens:,}"
-            )
+            reason = f"{model.name}: caches of {room.tokens:,} tokens hold no request of {most_tokens:,}"
             continue
-        table = table_without_network(
-            machine.model, machine.accelerator, one, machine.settings, machine.accelerators_per_server
-        )
+        table = step_table(model, name, one, settings, fabric=machine.system)
         found.append(Split(one, table, room.tokens))
     if not found:
         raise Infeasible(
             f"accelerators {machine.accelerators}: {reason}"
             if reason
-            else f"accelerators {machine.accelerators}: no split of {machine.model.name} has the degrees that are given"
+            else f"accelerators {machine.accelerators}: no split of {model.name} has the degrees that are given"
         )
     return found
 
@@ -251,7 +246,8 @@ def _degrees(machine: Machine, fixed: Mapping[str, int]) -> list[Parallelism]:
     def tried(name: str, usual: list[int]) -> list[int]:
         return [fixed[name]] if name in fixed else usual
 
-    tensors = [one for one in powers if model.heads % one == 0 and one <= machine.accelerators_per_server]
+    inside = machine.system.accelerators_per_server
+    tensors = [one for one in powers if model.heads % one == 0 and one <= inside]
     stages = [one for one in powers if one <= min(MOST_STAGES, model.layers)]
     found = []
     for tensor in tried("tensor", tensors):

@@ -138,7 +138,7 @@ class Question:
         """Return when replicas are down, by themselves or with a server."""
         if not self.server_failures:
             return tuple(self.failures)
-        size = self.machine.accelerators_per_server
+        size = self.machine.system.accelerators_per_server
         try:
             placed = place(deployment, size, -(-self.machine.accelerators // size))
         except Infeasible:  # replicas are not torn apart

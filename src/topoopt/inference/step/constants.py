@@ -42,9 +42,7 @@ class Constants:
         That products of prompts, of experts, and of attention reach.
     decode_compute : fraction
         Of ``dense_compute`` that products of few tokens have.
-    link, network : fractions of the bandwidth among a server's accelerators, and of the network's
-    reduce_s, reduce_double_s : an AllReduce of nothing over two, and what each doubling adds
-    network_reduce_s : what an AllReduce over servers adds for each doubling of servers
+    activation_passes : how often kernels between a layer's products read or write the whole activations of a token
     exchange_s : an exchange of experts' inputs of nothing
     layer_s, step_s, request_s : what a decoding step adds for each layer, by itself, for each request
     prompt_layer_s, prompt_step_s : what a layer and a step take at least, and add, where prompts are read
@@ -61,11 +59,7 @@ class Constants:
     expert_compute: Number
     pair_compute: Number
     decode_compute: Number
-    link: Number
-    network: Number
-    reduce_s: Number
-    reduce_double_s: Number
-    network_reduce_s: Number
+    activation_passes: Number
     exchange_s: Number
     layer_s: Number
     step_s: Number
@@ -79,10 +73,7 @@ class Constants:
 
 
 CONSTANTS = tuple(one.name for one in fields(Constants))
-FRACTIONS = (
-    *("dense_memory", "expert_memory", "cache_memory", "dense_compute", "expert_compute", "pair_compute"),
-    *("link", "network"),
-)
+FRACTIONS = CONSTANTS[:6]
 """Constants that are at most 1."""
 
 

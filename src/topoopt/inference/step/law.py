@@ -6,7 +6,7 @@ twice a layer; the engine adds its own for each layer, step and request. Where t
 computes while what the other sends is on its way.
 """
 
-from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,18 +14,15 @@ from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
 from topoopt.inference.deployment import EngineSettings, Parallelism
-from topoopt.inference.network.traffic import exchange_law
+from topoopt.inference.network.traffic import ACTIVATION_BYTES, DISPATCHES, exchange_law
 from topoopt.inference.step.constants import Constants, Number, ServedStack, shipped_constants
 from topoopt.inference.step.replica import Replica, replica
 from topoopt.inference.step_table import Halves, StepTable, overlapped_s
-from topoopt.workloads import bus_bandwidth_factor
+from topoopt.transformers import System, allreduce_s
 from topoopt.workloads.transformer import TransformerModel
 
-ACTIVATION_BYTES = 2.0
-"""Of a number that accelerators send each other; experts' inputs go in 8 bits with a scale of 4 bytes for 128."""
 MICRO_BATCH_TOKENS = 1024.0
 """Prompts flow through pipeline stages in pieces of at least so many tokens; smaller ones read weights too often."""
-DISPATCH_BYTES = 1 + 4 / 128
 ONE, USUAL = Parallelism(), EngineSettings()
 LARGEST_STEP = 2**20
 """Tokens of the longest step in a table, of each copy of attention."""
@@ -33,13 +30,14 @@ DECODE_REFERENCE, PROMPT_REFERENCE = 2048.0, 4096.0
 """Tokens at which the seconds of a cached token, and of a pair, are taken: windows make them depend on the length."""
 
 
+@lru_cache(maxsize=4096)
 def step_table(
     model: TransformerModel,
     accelerator: str,
     parallelism: Parallelism = ONE,
     settings: EngineSettings = USUAL,
     constants: Constants | None = None,
-    free_between: int = 0,
+    fabric: System | None = None,
 ) -> StepTable:
     """Return how long steps of a replica take.
 
@@ -49,9 +47,8 @@ def step_table(
         A name or alias of the catalogue.
     constants
         Of one's own calibration, instead.
-    free_between
-        Accelerators of servers between which bytes take no time, for who knows the fabric adds it; 0 for the nominal
-        bandwidth between scale-up domains.
+    fabric
+        Servers on a fabric, which adds the time of bytes between them; those of the reference system are in, else.
 
     Raises
     ------
@@ -62,10 +59,11 @@ def step_table(
     part = find_accelerator(accelerator)
     stack = ServedStack(model, part, settings, split=parallelism)
     law = shipped_constants(stack) if constants is None else constants
-    one = replica(model, part, parallelism, settings)
-    if free_between:
-        domain = np.minimum(one.domain, free_between)
-        one = replace(one, network_bytes_per_s=np.full(1, np.inf), domain=domain)
+    return table_of(replica(model, part, parallelism, settings, fabric), law, parallelism)
+
+
+def table_of(one: Replica, law: Constants, parallelism: Parallelism) -> StepTable:
+    """Return how long steps of a replica take by a law."""
     # the numbers of tokens of a table: all powers of two and of half steps between, from 1
     exponents = np.arange(0, 2 * int(np.ceil(np.log2(LARGEST_STEP * parallelism.attention_data))) + 1) / 2
     tokens = np.unique(np.round(2.0**exponents)).astype(float)
@@ -82,7 +80,7 @@ def step_table(
         float(cached) / parallelism.attention_data,
         float(pairs) / parallelism.attention_data,
         parallelism.pipeline,
-        _halves(rows, law, tokens) if settings.two_batch_overlap else None,
+        _halves(rows, law, tokens) if np.any(one.overlaps) else None,
     )
 
 
@@ -198,10 +196,12 @@ def layers_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Fl
     )
     mlp_rate = one.expert_flops * compute
     mlp = smooth(2 * one.mlp_weights * own / mlp_rate, one.mlp_weights * one.mlp_bytes / reading)
-    sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, law, own)
+    sums = attention + mlp + expert_s(one, law, tokens) + reduce_s(one, own)
     if np.any(one.adapters):
         sums = sums + adapters_s(one, law, tokens, decoding)
-    return np.asarray(sums + boundary_s(one, law, own) + (law.layer_s * one.layers if decoding else 0.0))
+    size = ACTIVATION_BYTES * own * one.hidden
+    between = law.activation_passes * one.layers * size / one.memory_bytes_per_s
+    return np.asarray(sums + between + boundary_s(one, own) + (law.layer_s * one.layers if decoding else 0.0))
 
 
 def expert_s(one: Replica, law: Constants, tokens: Number) -> Floats:
@@ -236,19 +236,11 @@ def adapters_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> 
     return np.where(one.adapters > 0, seconds, 0.0)
 
 
-def reduce_s(one: Replica, law: Constants, tokens: Number) -> Floats:
-    """Return the seconds of the sums over a tensor parallel group: two a layer, over servers where it is larger."""
-    group = one.tensor
-    inside = np.minimum(group, one.domain)
-    servers = np.maximum(group / one.domain, 1.0)
+def reduce_s(one: Replica, tokens: Number) -> Floats:
+    """Return the seconds of the sums over a tensor parallel group: two a layer, each an AllReduce as of training."""
     size = ACTIVATION_BYTES * tokens * one.hidden
-    wire = bus_bandwidth_factor("allreduce", inside) * size / (one.link_bytes_per_s * law.link)
-    start = law.reduce_s + law.reduce_double_s * np.log2(np.maximum(inside / 2, 1.0))
-    outside = law.network_reduce_s * np.log2(servers)
-    outside = outside + bus_bandwidth_factor("allreduce", servers) * size / inside / (
-        one.network_bytes_per_s * law.network
-    )
-    return 2 * one.layers * np.where(group > 1, start + wire + outside, 0.0)
+    terms = one.reduce_latency_s, one.reduce_s_per_byte, one.direct_step_s, one.direct_s_per_byte
+    return 2 * one.layers * (allreduce_s(size, one.tensor, terms) - size * one.reduce_fabric_s_per_byte)
 
 
 def exchange_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
@@ -264,10 +256,8 @@ def exchange_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> 
     inside = np.minimum(ranks, one.domain)
     chosen = np.maximum(one.experts_per_token, 1.0)
     near = touched_ranks(ranks, chosen) * (ranks - 1) / ranks
-    size = own * one.hidden * (DISPATCH_BYTES + ACTIVATION_BYTES)
-    near_s = 2 * law.exchange_s * np.log2(np.maximum(ranks, 2.0)) + near * size / (
-        one.link_bytes_per_s * law.link
-    )
+    size = own * one.hidden * (DISPATCHES["fp8"] + ACTIVATION_BYTES)
+    near_s = 2 * law.exchange_s * np.log2(np.maximum(ranks, 2.0)) + near * size * one.link_s_per_byte
     kernels = exchange_law()
     far = (chosen if decoding else one.domains_visited) * (1 - inside / ranks)
     far_s = 2 * kernels.base_s + far * size * kernels.slowness / one.network_bytes_per_s
@@ -275,12 +265,10 @@ def exchange_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> 
     return np.asarray(one.moe_layers * np.where(ranks > 1, each_s, 0.0))
 
 
-def boundary_s(one: Replica, law: Constants, tokens: Number) -> Floats:
+def boundary_s(one: Replica, tokens: Number) -> Floats:
     """Return the seconds of handing tokens from stage to stage, over the network where stages fill a server."""
-    away = one.stage * one.pipeline > one.domain
-    slow = np.where(away, one.network_bytes_per_s * law.network, one.link_bytes_per_s * law.link)
-    start = np.where(away, law.network_reduce_s, law.reduce_s)
-    return (one.pipeline - 1) * (start + ACTIVATION_BYTES * tokens * one.hidden / slow)
+    size = ACTIVATION_BYTES * tokens * one.hidden
+    return (one.pipeline - 1) * (one.handoff_s + size * one.handoff_s_per_byte)
 
 
 def head_s(one: Replica, law: Constants, rows: Number) -> Floats:

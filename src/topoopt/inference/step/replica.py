@@ -1,13 +1,14 @@
 """The noun Replica: what one accelerator holds and moves in a step, as columns of configurations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 import numpy as np
 
 from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats
-from topoopt.catalog import Accelerator
+from topoopt.catalog import Accelerator, ClusterSpec, find_accelerator
 from topoopt.inference.deployment import EngineSettings, Parallelism
 from topoopt.inference.memory import (
     adapter_shape,
@@ -19,9 +20,10 @@ from topoopt.inference.memory import (
     weight_format,
     weight_shape,
 )
-from topoopt.transformers import expected_places
+from topoopt.transformers import Links, System, expected_places, find_calibration, machine_of, usual_system
 from topoopt.workloads.transformer import TransformerModel
 
+UNKNOWN_LINK_BPS = 256e9
 SERVER = 8
 """Accelerators of a server where the catalogue's scale-up domain is no number."""
 
@@ -47,8 +49,13 @@ class Replica:
     cached_flops : for each cached token: latent attention, whose cache is small and whose heads are many
     pair_flops, window_pair_flops : for each pair of tokens when a prompt is read
     dense_flops, expert_flops, plain_flops : peak rates in FLOP/s: of weights, of experts, of 16 bits
-    memory_bytes_per_s, link_bytes_per_s, network_bytes_per_s : of an accelerator, one way
-    domain : accelerators that the link joins
+    memory_bytes_per_s, network_bytes_per_s : nominal rates of an accelerator, one way
+    domain : accelerators that scale-up links join
+    link_s_per_byte : of scale-up links, as collectives reach it
+    reduce_latency_s, reduce_s_per_byte, direct_step_s, direct_s_per_byte : of AllReduces over tensor parallel ranks,
+        see :func:`~topoopt.transformers.allreduce_s`
+    handoff_s, handoff_s_per_byte : start, and time per byte, of a transfer from one pipeline stage to the next
+    reduce_fabric_s_per_byte : part of the time per byte that a fabric adds by itself
     domains_visited : of a layer's, those that have experts of a token, on average
     hosts : servers over which copies of attention lie
     adapters : LoRA adapters that requests have, each one of them; 0 for none
@@ -86,9 +93,16 @@ class Replica:
     expert_flops: Floats
     plain_flops: Floats
     memory_bytes_per_s: Floats
-    link_bytes_per_s: Floats
     network_bytes_per_s: Floats
     domain: Floats
+    link_s_per_byte: Floats
+    reduce_latency_s: Floats
+    reduce_s_per_byte: Floats
+    direct_step_s: Floats
+    direct_s_per_byte: Floats
+    handoff_s: Floats
+    handoff_s_per_byte: Floats
+    reduce_fabric_s_per_byte: Floats
     domains_visited: Floats
     hosts: Floats
     adapters: Floats
@@ -98,9 +112,13 @@ class Replica:
 
 
 def replica(
-    model: TransformerModel, accelerator: Accelerator, split: Parallelism, settings: EngineSettings
+    model: TransformerModel,
+    accelerator: Accelerator,
+    split: Parallelism,
+    settings: EngineSettings,
+    fabric: System | None = None,
 ) -> Replica:
-    """Return what an accelerator holds and moves: one row; :func:`stacked` joins rows."""
+    """Return what an accelerator holds and moves: one row; of servers on a ``fabric`` without the time that it adds."""
     weights, cache, adapter = weight_shape(model), cache_shape(model), adapter_shape(model)
     stored = weight_format(settings.weight_precision)
     element = cache_element_bytes(settings.kv_precision)
@@ -112,6 +130,8 @@ def replica(
     rate = compute_rate(accelerator, settings.weight_precision)
     plain = compute_rate(accelerator, "bf16")
     latent_attention = plain if attention_element_bytes(model, settings.weight_precision) == 2 else rate
+    rates = accelerator.scale_up_bandwidth_bps or UNKNOWN_LINK_BPS, accelerator.nic_bandwidth_bps or 100e9
+    usual = accelerator.name, scale_up_ranks(accelerator), *rates
     columns = {
         **fields_of(model, "layers", "moe_layers", "hidden"),
         "tensor": tensor,
@@ -138,8 +158,9 @@ def replica(
         "dense_flops": latent_attention,
         "expert_flops": rate,
         "plain_flops": plain,
-        **(links := _links(accelerator)),
-        "domains_visited": _domains_visited(model, stage, links["domain"]),
+        "memory_bytes_per_s": accelerator.memory_bandwidth_bytes_per_s,
+        **(links := _links(fabric or usual_system(*usual), split, fabric is not None)),
+        "domains_visited": _domains_visited(model, stage, float(links["domain"])),
         "hosts": np.where(split.attention_data > 1, np.maximum(stage / SERVER, 1.0), 1.0),
         "adapters": settings.adapters,
         "adapter_weights": settings.adapter_rank * (adapter.whole + adapter.split / tensor),
@@ -192,10 +213,31 @@ def scale_up_ranks(accelerator: Accelerator) -> int:
     return int(domain) if domain.isdigit() and int(domain) > 1 else SERVER
 
 
-def _links(accelerator: Accelerator) -> dict[str, float]:
+def served_system(cluster: ClusterSpec) -> System:
+    """Return the servers of a cluster, whose accelerators reach each other as the catalogue says."""
+    inside_bps = find_accelerator(cluster.accelerator).scale_up_bandwidth_bps or UNKNOWN_LINK_BPS
+    per_server = cluster.accelerators_per_server
+    each_bps = cluster.server_bandwidth_bps / per_server
+    return usual_system(cluster.accelerator, per_server, inside_bps, each_bps, cluster.link_latency_s)
+
+
+@lru_cache(maxsize=4096)
+def _links(system: System, split: Parallelism, on_fabric: bool) -> Mapping[str, Floats | float]:
+    """Return the times of collectives, by the law of training; see :class:`Replica`."""
+    links = Links(machine_of(system), find_calibration(system.accelerator))
+    domain, ranks = system.accelerators_per_server, np.full(1, float(split.tensor))
+    names = ("reduce_latency_s", "reduce_s_per_byte", "direct_step_s", "direct_s_per_byte")
+    inside = links.members_inside(ranks, np.ones(1))
+    away = split.accelerators > domain
+    stride = np.full(1, float(domain if away else 1))
+    handoff_s = links.transfer_s(stride, np.zeros(1))
+    nic_s_per_byte = 8 / system.network_bandwidth_bps if on_fabric else 0.0
     return {
-        "memory_bytes_per_s": accelerator.memory_bandwidth_bytes_per_s,
-        "link_bytes_per_s": (accelerator.scale_up_bandwidth_bps or 256e9) / 8,
-        "network_bytes_per_s": (accelerator.nic_bandwidth_bps or 100e9) / 8,
-        "domain": float(scale_up_ranks(accelerator)),
+        "network_bytes_per_s": np.inf if on_fabric else system.network_bandwidth_bps / 8,
+        "domain": domain,
+        "link_s_per_byte": links.scale_up_s_per_byte,
+        **dict(zip(names, links.allreduce_terms(ranks, np.ones(1)), strict=True)),
+        "handoff_s": handoff_s,
+        "handoff_s_per_byte": links.transfer_s(stride, np.ones(1)) - handoff_s - away * nic_s_per_byte,
+        "reduce_fabric_s_per_byte": 2 * (1 / inside - 1 / ranks) * nic_s_per_byte,
     }

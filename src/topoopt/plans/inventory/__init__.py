@@ -16,7 +16,6 @@ from topoopt.plans.inventory.inventory import Inventory as Inventory
 from topoopt.plans.inventory.inventory import Panel as Panel
 from topoopt.plans.inventory.inventory import Server as Server
 from topoopt.plans.inventory.inventory import circuits as circuits
-from topoopt.plans.inventory.moves import NAME_COLUMNS as NAME_COLUMNS
 from topoopt.plans.inventory.moves import Move as Move
 from topoopt.plans.inventory.moves import RewiringAnswer as RewiringAnswer
 from topoopt.plans.inventory.moves import moves as moves

@@ -227,7 +227,7 @@ def router_rows(count: int, seed: int) -> Iterator[tuple[Row, Comparison]]:
 def _ttft_s(replicas: int, over: int, router: str, count: int, seed: int) -> float:
     """Return the mean time to the first token; a rack has one server that reads and one that answers."""
     model = find_transformer(MODEL)
-    table = step_table(model, ACCELERATOR, SPLIT)
+    table = step_table(model, ACCELERATOR, SPLIT, EngineSettings("bf16"))
     rack = np.tile(np.arange(replicas) // 2, 2)
     law, port = transfer_law(), SERVER_BYTES_PER_S / 2
     speed = np.where(rack[:, None] == rack, port, port / over) * law.efficiency
@@ -235,7 +235,7 @@ def _ttft_s(replicas: int, over: int, router: str, count: int, seed: int) -> flo
         np.full(speed.shape, law.start_s), speed, cache_bytes_per_token(model, "bf16"), model.layers
     )
     pools = Replicas(Pool(SPLIT, replicas), table, PAGES)
-    fleet = Fleet("disaggregated", pools, pools, EngineSettings(), router, transfer)
+    fleet = Fleet("disaggregated", pools, pools, EngineSettings("bf16"), router, transfer)
     rate = BUSY * replicas / table.prefill_s(PROMPT)
     lengths = parse_lengths(PROMPT, "isl"), parse_lengths(ANSWER, "osl")
     requests = draw_requests(parse_arrivals("poisson"), count, rate, *lengths, seed)
@@ -257,7 +257,7 @@ def queue_rows(prompts: int, seed: int) -> Iterator[tuple[Row, Comparison]]:
                 TEXT.comparison("queue", ours, published=known, **words),
             )
     for clients in CLIENTS:
-        table = step_table(find_transformer("llama3-8b"), "h100", Parallelism())
+        table = step_table(find_transformer("llama3-8b"), "h100", settings=EngineSettings("bf16"))
         fleet = Fleet("chunked", Replicas(Pool(Parallelism(), 1, 256, 2048), table, PLENTY))
         lengths = parse_lengths(QUEUE_PROMPT, "isl"), parse_lengths(QUEUE_ANSWER, "osl")
         loop = parse_arrivals(f"closed:{clients}")

@@ -149,8 +149,8 @@ class GeneratorWords(TypedDict, total=False):
 class SharedMachineWords(TypedDict, total=False):
     """The machine: the authors' shared cluster, or with transformers the reference system of the accelerator."""
 
-    servers: Annotated[int, Word("N", 432)]
-    """Number of servers."""
+    servers: int
+    """Number of servers (default 432)."""
     degree: int
     """Training ports per server (default 8; with transformers, the reference system's)."""
     bandwidth: Rate

@@ -284,8 +284,8 @@ class EffortWords(TypedDict, total=False):
 
     exact: Switch
     """Plan every network that has a price, instead of skipping some by estimates."""
-    budget: Annotated[int, Word("N", 400)]
-    """Strategies to try per plan of a graph of operators."""
+    budget: int
+    """Strategies to try per plan of a graph of operators (default 4000)."""
     seed: Annotated[int, Word("N", 0)]
     """Random seed."""
     processes: Annotated[int, Word("N", 0)]

@@ -84,10 +84,10 @@ class UsualSplitWords(TypedDict, total=False):
     """Activations that the backward pass recomputes: none, the attention core (selective), whole layers (full), or
     parts joined by + (core, norms, activation, experts, latent) (default: the least with which an estimate fits
     into memory)."""
-    zero: Annotated[int, Word("0|1|2|3", 0)]
-    """ZeRO stage. Data parallel replicas shard nothing, the optimizer state, gradients too, or parameters too."""
-    sequence_parallel: Switch
-    """Split norms and dropouts over the tp ranks along the sequence (sequence parallelism)."""
+    zero: Annotated[int, Word("0|1|2|3")]
+    """ZeRO stage: replicas shard nothing, the optimizer state, gradients too, or parameters too (default 1)."""
+    sequence_parallel: bool
+    """Split norms and dropouts over the tp ranks along the sequence (default: where there are several)."""
     uneven_stages: Switch
     """Allow pipeline stages with different numbers of layers."""
     precision: Annotated[str, Word("bf16|fp16|fp8|fp4|fp32")]
@@ -119,7 +119,7 @@ class DetailWords(TypedDict, total=False):
     """Overlap expert all-to-alls with the computation of another micro-batch; dualpipe always does."""
     adapter_rank: Annotated[int, Word("N", 0)]
     """Rank of LoRA adapters, which are then the only trained weights; 0 trains all weights."""
-    adapters: Annotated[str, Word("all-linear|attention|qkv|every-matrix", "all-linear")]
+    adapters: Annotated[str, Word("every-matrix|all-linear|attention|qkv", "every-matrix")]
     """Linear layers that have an adapter."""
     recompute_layers: Annotated[int, Word("N", 0)]
     """Layers per chunk to which ``recompute`` applies; 0 for all."""

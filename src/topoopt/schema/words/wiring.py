@@ -177,6 +177,9 @@ class CollectiveRankWords(TypedDict, total=False):
     of its NIC."""
     nvls: Switch
     """Let NVSwitches reduce inside servers (NVLink SHARP)."""
+    one_shot: Switch
+    """Let kernels of inference engines reduce inside a server where they are faster than NCCL, as topoopt serving does:
+    each rank reads the memory of the others."""
     runs: Annotated[str | os.PathLike[str], Word("FILE.csv")]
     """Measured collectives (nccl-tests), each with its prediction. Takes no other options."""
 

@@ -240,7 +240,7 @@ class PacketOptions:
     progress_of: str = PROGRESS_OF[0]
     failures: tuple[LinkFailure, ...] = ()
     log_flows: bool = False
-    memory_limit_bytes: int = 8 << 30
+    memory_limit_bytes: int = 8_000_000_000
 
     def __post_init__(self) -> None:
         for name, value, known in (

@@ -86,6 +86,10 @@ class Machine:
 
 SCALE_UP_STEP_S = 3.4e-6
 NETWORK_STEP_S = 14e-6
+DIRECT_STEP_S = 4e-6
+DIRECT_SHARE = 0.72
+"""Start of a round of an AllReduce kernel that reads the others' memory, and its share of a ring's rate: 7.8% off on
+average of 18 measured times on H100 (TensorRT-LLM's kernel, sgl-project/sglang #2904)."""
 
 
 class Links:
@@ -125,6 +129,10 @@ class Links:
         straddles = uneven & (span < full) & (fewest < size)
         return np.where(straddles, np.maximum(size - fewest, fewest), inside), fewest
 
+    def members_inside(self, size: Floats, stride: Floats) -> Floats:
+        """Return how many of ``size`` ranks, ``stride`` apart, share the server that has most of them."""
+        return self.spread(size, stride)[0]
+
     def around_s_per_byte(
         self, size: Floats | float, inside: Floats | float, fewest: Floats | float
     ) -> Floats:
@@ -150,6 +158,14 @@ class Links:
         steps = self.steps_s(inside, _servers(size, inside), self.network_step_s)
         wire_s = size_bytes * self.around_s_per_byte(size, inside, fewest)
         return np.where(size > 1, pipelined_s(self.start_s + passes * steps, passes * wire_s), 0.0)
+
+    def allreduce_terms(self, size: Floats, stride: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return latency and time per byte of NCCL's AllReduce, then those of a round of kernels, per byte read."""
+        inside, fewest = self.spread(size, stride)
+        latency_s = self.start_s + 2 * self.steps_s(inside, _servers(size, inside), self.network_step_s)
+        direct = np.where(size > inside, np.inf, self.scale_up_s_per_byte / DIRECT_SHARE)
+        s_per_byte = 2 * self.around_s_per_byte(size, inside, fewest)
+        return latency_s, s_per_byte, np.full_like(size, DIRECT_STEP_S), direct
 
     def steps_s(
         self, inside: Floats | float, servers: Floats | float, network_step_s: Floats | float
@@ -237,7 +253,7 @@ class Links:
         rate = np.where(near, self.scale_up_s_per_byte, self.network_s_per_byte)
         return self.start_s + np.where(near, SCALE_UP_STEP_S, self.network_step_s) + size_bytes * rate
 
-    def inside_ring_s(self, collective: str, group: ServerGroup, size_bytes: float, count: int) -> float:
+    def inside_ring_s(self, collective: str, group: ServerGroup, size_bytes: float, count: float) -> float:
         """Return the time of ``count`` ring collectives without the network, in seconds.
 
         The total is ``size_bytes`` per rank. Excluded are the wire time of the network at full rate and the latency of
@@ -271,7 +287,7 @@ class Links:
         sent_bytes = float((group.pair_bytes.sum(axis=1) / group.ranks).max())
         return sent_bytes / float(self.network_bytes_per_s) if group.ranks.min() < self.per_server else 0.0
 
-    def starts_s(self, count: int, inside: float = 1.0) -> float:
+    def starts_s(self, count: float, inside: float = 1.0) -> float:
         """Return the startup time of ``count`` transfers between servers without the latency of the links.
 
         In an all-to-all ``inside`` ranks share a server.
@@ -282,6 +298,18 @@ class Links:
 def _servers(size: Floats, inside: Floats) -> Floats:
     """Return the number of servers, two or more unless the ranks share one."""
     return np.asarray(np.where(size > inside, np.maximum(size / inside, 2.0), 1.0), np.float64)
+
+
+def allreduce_s(size_bytes: Floats, ranks: Floats, terms: Sequence[Floats]) -> Floats:
+    """Return the time of an AllReduce by NCCL or by kernels of inference engines, whichever is faster; 0 for one rank.
+
+    Each rank reads everything of all others in one round, or in two a part of it. Terms are of ``allreduce_terms``.
+    """
+    latency_s, s_per_byte, direct_step_s, direct_s_per_byte = terms
+    rings = pipelined_s(latency_s, size_bytes * s_per_byte)
+    read_s = size_bytes * (ranks - 1) * direct_s_per_byte
+    direct = np.minimum(direct_step_s + read_s, 2 * (direct_step_s + read_s / ranks))
+    return np.where(ranks > 1, np.fmin(rings, direct), 0.0)
 
 
 def pipelined_s(latency_s: Floats | float, wire_s: Floats | float) -> Floats:

@@ -22,7 +22,7 @@ def exchanges_s(case: Case) -> Floats:
     shapes, ep, links = case.shapes, case.ep, case.links
     if not shapes.any_experts:
         return np.zeros_like(case.tp)
-    inside, _ = links.spread(ep, case.etp)
+    inside = links.members_inside(ep, case.etp)
     inner, outer = _links_s_per_byte(case)
     s_per_byte = np.minimum(shapes.capacity, 1.0) * _together(case, inner, outer)
     token_bytes = shapes.expert_width * (_DISPATCH_BYTES[case.table.dispatch] + COMBINE_BYTES)

@@ -3,7 +3,6 @@
 from topoopt.workloads.pipelined_step.schedules import ORDERS as ORDERS
 from topoopt.workloads.pipelined_step.schedules import Schedule as Schedule
 from topoopt.workloads.pipelined_step.step import COLLECTIVE_KINDS as COLLECTIVE_KINDS
-from topoopt.workloads.pipelined_step.step import MOMENTS as MOMENTS
 from topoopt.workloads.pipelined_step.step import PASSES as PASSES
 from topoopt.workloads.pipelined_step.step import Chunk as Chunk
 from topoopt.workloads.pipelined_step.step import Exchange as Exchange

@@ -5,10 +5,11 @@ from dataclasses import dataclass, fields
 from topoopt.workloads.transformer.model import TransformerModel
 from topoopt.workloads.transformer.parameters import layer_kinds
 
-ADAPTERS = ("all-linear", "attention", "qkv", "every-matrix")
-"""Linear layers that have an adapter: all but router and output layer; those of attention; the projections to queries,
-keys and values alone, as in NVIDIA's performance recipes (Megatron Bridge, llama3_70b LoRA); or as the first, where
-queries, keys, values, and the two matrices of a gated feed-forward part have one each (Hugging Face's PEFT)."""
+ADAPTERS = ("every-matrix", "all-linear", "attention", "qkv")
+"""Linear layers that have an adapter: every matrix but those of the router and the output layer (Hugging Face's PEFT);
+the same with one adapter for queries, keys and values together, and one for gate and up (Megatron's all-linear);
+those of attention; or the projections to queries, keys and values alone, as in NVIDIA's performance recipes (Megatron
+Bridge, llama3_70b LoRA). The first is the default."""
 
 EVERYWHERE = ("all-linear", "every-matrix")
 """Those of attention, of feed-forward parts and of experts."""

@@ -24,7 +24,15 @@ from topoopt.workloads.transformer import find_transformer
 MODEL, SYSTEM = find_transformer("llama2-7b"), usual_system("a100-80gb")
 ONE = Configuration(tp=4, pp=2, dp=2, global_batch=32, sequence=4096, zero=1)
 LAW = find_calibration("a100-80gb").with_one_attention()
-WORDS: Any = {"accelerators": 16, "tp": 4, "pp": 2, "accelerator": "a100-80gb", "global_batch": 32, "zero": 1}
+WORDS: Any = {
+    "accelerators": 16,
+    "tp": 4,
+    "pp": 2,
+    "accelerator": "a100-80gb",
+    "global_batch": 32,
+    "zero": 1,
+    "sequence_parallel": False,
+}
 APART = [name for name, one in FRAMEWORKS.items() if one.unfused]
 
 
@@ -61,7 +69,7 @@ def test_plans_and_traffic_take_them_too() -> None:
     sizes = {}
     for name in ("megatron", "scaling"):
         training = {key: value for key, value in WORDS.items() if key != "accelerator"}
-        fixed = {"framework": name, "micro_batch": 1, "sequence_parallel": False, "candidates": 1}
+        fixed = {"framework": name, "micro_batch": 1, "candidates": 1}
         cluster = {"degree": 2, "link_bandwidth_bps": 200e9, "accelerator": "a100-80gb"}
         job = job_of(JobRequest(model="llama2-7b", training={**training, **fixed}, cluster=cluster))
         layout = transformer_of(job).layouts[0]

@@ -5,7 +5,9 @@ from dataclasses import replace
 from typing import Unpack
 
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.catalog import reference_interfaces
 from topoopt.frontends.verbs.llm.words import (
+    ASSUMED,
     ESTIMATORS,
     Transformer,
     calibration_of,
@@ -15,9 +17,9 @@ from topoopt.frontends.verbs.llm.words import (
     model_of,
     system_of,
 )
-from topoopt.frontends.verbs.pricing import cluster_of
+from topoopt.frontends.verbs.pricing import assumed_network, cluster_of
 from topoopt.measurements.training import PredictedRuns, predict_runs, read_runs
-from topoopt.schema.words import EstimateWords, checked_arguments, checked_words
+from topoopt.schema.words import EstimateWords, as_flags, checked_arguments, checked_words
 from topoopt.transformers import (
     Estimate,
     estimate_configuration,
@@ -72,7 +74,12 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     answer = estimate_configuration(transformer, configuration, system, calibration, *further)
     if "recompute" not in settings and calibration is not None and not answer.fits:
         answer = with_least_recomputation(answer, further)
-    return replace(answer, cluster=cluster)
+    sharing = {name: getattr(configuration, name) for name in ASSUMED if name not in settings}
+    found = [as_flags({name: value for name, value in sharing.items() if value}), answer.assumed]
+    if "bandwidth" not in words:
+        interfaces = reference_interfaces(system.accelerators_per_server, system.network_bandwidth_bps)
+        found.append(assumed_network(system.accelerator, *interfaces, ["bandwidth"]))
+    return replace(answer, cluster=cluster, assumed="; ".join(filter(None, found)))
 
 
 @checked_arguments

@@ -35,6 +35,8 @@ from topoopt.workloads.transformer import (
 )
 
 ESTIMATORS = ("calibrated", "apnet24")
+ASSUMED: Mapping[str, Any] = {"zero": 0, "sequence_parallel": False}
+"""What the published formula assumes of fields that other estimates have defaults for."""
 
 Transformer = str | os.PathLike[str] | TransformerModel | None
 """A transformer's name, its ``config.json``, a model; ``None`` for shapes by hand."""
@@ -70,9 +72,10 @@ def configuration_of(model: TransformerModel, words: Mapping[str, Any]) -> Confi
     InvalidInput
         With the nearest valid values.
     """
+    sharded = ASSUMED if words["estimator"] == "apnet24" else {}
     return usual_configuration(
         model,
-        pick(words, [column.name for column in fields(Configuration)]),
+        {**sharded, **pick(words, [column.name for column in fields(Configuration)])},
         words.get("accelerators"),
         words["accelerator"],
         words["uneven_stages"],
