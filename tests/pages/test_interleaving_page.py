@@ -62,7 +62,7 @@ def test_many_angles_are_thinned_to_what_can_be_seen() -> None:
 def test_the_page_says_what_is_gained_and_what_is_to_be_minded() -> None:
     page = page_of(interleave([on_off(40, 10), on_off(62, 10)], LINK_BPS))
     assert page.warnings[0].startswith("rotation cannot help: score 0.9")
-    assert "Mind" in page_text(page)
+    assert "Warnings" in page_text(page)
     assert page.key_numbers["score"] < 1  # type: ignore[operator]
     good = page_of(interleave([vgg16(), vgg16()], LINK_BPS))
     assert (

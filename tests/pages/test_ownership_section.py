@@ -36,9 +36,9 @@ def test_a_saving_stands_beside_what_it_loses() -> None:
     assert isinstance(found, Table)
     row = dict(zip(found.columns, found.rows[1], strict=True))
     assert row["fabric"] == "torus"
-    assert row["network saves"] == dollars(SLOWER.network_saved_usd)
-    assert row["slower loses"] == dollars(SLOWER.servers_lost_usd)
-    assert row["together"].startswith("−")
+    assert row["network savings"] == dollars(SLOWER.network_saved_usd)
+    assert row["lost server time"] == dollars(SLOWER.servers_lost_usd)
+    assert row["net savings"].startswith("−")
     assert "the run" in row
     assert row["1 M samples"] == dollars(
         1e6 * (SLOWER.usd_per_sample or 0.0)

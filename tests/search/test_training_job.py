@@ -115,7 +115,7 @@ MISTAKES: tuple[tuple[JobRequest, str], ...] = (
     (JobRequest(model="gpt3-175b", training={"accelerators": 100}), "nearest: 96 or 104"),
     (
         JobRequest(model="gpt3-175b", training={"accelerators": 8}),
-        "nearest: 16; or give accelerators_per_server",
+        "all are in one scale-up domain.*",
     ),
     (
         JobRequest(model="gpt3-175b", cluster={"servers": 8}, training={"accelerators": 128}),

@@ -9,7 +9,7 @@ from topoopt.pages.cost_tables import counted_years, of_many
 from topoopt.pages.fabric_tables import LOWER_IN, price_range, share_words
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
 from topoopt.pages.tables import counted, dollars, duration, facts, facts_of, number, table, text, usd
-from topoopt.plans import SURE
+from topoopt.plans import SURE, faster_share
 from topoopt.studies.choice import (
     BUDGET,
     DEADLINE,
@@ -194,7 +194,7 @@ def _robust(choice: Choice) -> Iterator[str]:
     if still:
         yield f"prices that change nothing from a quarter to four times what they are: {', '.join(still)}"
     if choice.with_servers and choice.limits.rule not in (BUDGET, DEADLINE):
-        yield "utilization changes what an hour costs, and no order: everything is paid for, used or not"
+        yield "utilization changes the price of an hour, but not the ranking: idle hours are paid, too"
 
 
 def _jobs(choice: Choice) -> Section:
@@ -295,8 +295,8 @@ def _because(choice: Choice) -> str:
         limit = of_time(choice.limits.deadline_years)
         return f"It costs the least, at listed prices, of {looked} on which the work takes at most {limit} times that."
     return (
-        f"A year of work then costs {usd(work_usd(point, choice.mix))}, the least of {looked}: up to here a percent "
-        "more money buys more than a percent of time, beyond it less."
+        f"A year of work then costs {usd(work_usd(point, choice.mix))}, the least of {looked}: beyond this "
+        "network, 1 % more money buys less than 1 % of time."
     )
 
 
@@ -307,13 +307,13 @@ def _neighbors(choice: Choice) -> list[str]:
         more, less = decision.shares(decision.dearer, mix)
         lines.append(
             f"One step up the front, {decision.dearer.network.name} costs {more:.2%} more"
-            f"{_drawn(choice, decision.dearer)} and saves {-less:.2%} of the time{_saved(choice, decision.dearer)}."
+            f"{_drawn(choice, decision.dearer)} and saves {-less:.2%} of the time{_saved(choice, decision.dearer, less)}."
         )
     if decision.cheaper is not None:
         less, more = decision.shares(decision.cheaper, mix)
         lines.append(
             f"One step down, {decision.cheaper.network.name} saves {-less:.2%} of the money"
-            f"{_drawn(choice, decision.cheaper)} and takes {more:.2%} longer{_saved(choice, decision.cheaper)}."
+            f"{_drawn(choice, decision.cheaper)} and takes {more:.2%} longer{_saved(choice, decision.cheaper, more)}."
         )
     return lines or ["Nothing else is on the front."]
 
@@ -326,12 +326,14 @@ def _drawn(choice: Choice, other: Evaluated) -> str:
     return f" at listed prices (less in {share_words(share)} of price draws)"
 
 
-def _saved(choice: Choice, other: Evaluated) -> str:
-    """Return what another network saves and loses for the same work, in dollars."""
+def _saved(choice: Choice, other: Evaluated, change: float) -> str:
+    """Return whether a change of time is within the error, and what another network saves and loses for the work."""
+    tie = ", a tie within the error" if 1 - SURE < faster_share(1 + change, 1.0) < SURE else ""
     found = choice.against(other)
     if found is None or found.network_saved_usd is None or found.servers_lost_usd is None:
-        return ""
+        return tie
     saved, lost = found.network_saved_usd, found.servers_lost_usd
-    network = f"the network {'saves' if saved >= 0 else 'costs'} {usd(abs(saved))}"
-    servers = f"the servers {'lose' if lost >= 0 else 'gain'} {usd(abs(lost))}"
-    return f": {network}, {servers}"
+    years = counted_years(choice.owner.terms.running.years)
+    network = f"{usd(abs(saved))} {'less' if saved >= 0 else 'more'} for the network"
+    servers = f"{usd(abs(lost))} {'more' if lost >= 0 else 'less'} for servers"
+    return f"{tie}: {network} and {servers} over {years}"

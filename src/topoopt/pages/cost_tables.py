@@ -103,7 +103,7 @@ def ownership_sections(
     out = " and ".join(running.left_out)
     running_entries = {
         "with": ", ".join(form.format(value) for form, value in said.items() if value is not None),
-        "left out": f"{out}, of which nobody has said what they cost" if out else "",
+        "left out": f"{out}, whose prices were not given" if out else "",
     }
     entries: Entries = {
         "network": network,
@@ -225,9 +225,9 @@ def _of_training(owned: Sequence[Ownership]) -> list[Column]:
         columns.append(number(words, lambda row: of_many(count, row.owned.usd_per_sample)))
     if any(one.network_saved_usd is not None or one.servers_lost_usd is not None for one in owned):
         columns += [
-            number("network saves", "owned.network_saved_usd", dollars),
-            number("slower loses", "owned.servers_lost_usd", dollars),
-            number("together", "owned.net_usd", dollars),
+            number("network savings", "owned.network_saved_usd", dollars),
+            number("lost server time", "owned.servers_lost_usd", dollars),
+            number("net savings", "owned.net_usd", dollars),
         ]
     return columns
 

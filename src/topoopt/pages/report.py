@@ -228,8 +228,8 @@ def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
     outcome, cost = plan.outcome, plan.price.get("cost_usd")
     network = f" on a network of {usd(cost)}" if cost is not None else ""
     ports = f"{plan.job.cluster.degree} × {format_bandwidth(plan.job.cluster.link_bandwidth_bps)}"
-    reach = f"what any network with {ports} a server could reach"
-    best = f"at most {plan.gap:.1%} above {reach}" if plan.gap > 0.0005 else f"just {reach}"
+    reach = f"the least that any network with {ports} per server could reach"
+    best = f"at most {plan.gap:.1%} above {reach}" if plan.gap > 0.0005 else reach
     work = plan.job.work
     time = format_time(outcome.iteration_time_s)
     if isinstance(work, TransformerWork) and work.interval_share:

@@ -38,7 +38,7 @@ def draw_page(page: Page, console: Console) -> None:
     for index, section in enumerate(page.shown):
         _draw_section(console, section, heading=index > 0 or not page.title)
     if page.warnings:
-        draw_title(console, "Mind")
+        draw_title(console, "Warnings")
         _draw_notes(console, Notes(page.warnings, warn=True))
     if page.next_steps:
         draw_title(console, "Next")

@@ -32,6 +32,7 @@ from topoopt.plans.verdict import SURE as SURE
 from topoopt.plans.verdict import Standing as Standing
 from topoopt.plans.verdict import dominates as dominates
 from topoopt.plans.verdict import dominators as dominators
+from topoopt.plans.verdict import faster_share as faster_share
 from topoopt.plans.verdict import front as front
 from topoopt.plans.verdict import standings as standings
 from topoopt.plans.verdict import unbeaten as unbeaten

@@ -174,6 +174,11 @@ def transformer_cluster(request: JobRequest) -> ClusterSpec:
         fields["intra_server_bandwidth_bps"] = part.scale_up_bandwidth_bps
     if accelerators is not None:
         servers, rest = divmod(accelerators, per_server)
+        if servers == 1 and not rest:
+            raise InvalidInput(
+                f"accelerators {accelerators}: all are in one scale-up domain of {part.name}, with no network between "
+                "servers to plan; use llm search, or give accelerators_per_server"
+            )
         if rest or servers < 2:
             below = max(servers, 2) * per_server
             near = f"{below} or {below + per_server}" if below < accelerators else str(below)

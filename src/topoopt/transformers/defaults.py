@@ -50,7 +50,7 @@ def usual_configuration(
     if "dp" in settings:
         dp = whole("dp", settings["dp"], 1)
     elif accelerators is None:
-        raise InvalidInput("accelerators: say how many accelerators there are, or how many replicas with dp")
+        raise InvalidInput("accelerators: missing; give accelerators or dp")
     else:
         dp = max(accelerators // inside, 1)
     rounds = degrees["pp"] if degrees["vpp"] > 1 else 1  # interleaving needs multiples of the stages

@@ -141,7 +141,7 @@ def test_network_servers_and_electricity_are_priced_together(topoopt: Topoopt) -
     page = topoopt(*words, "--staff", "250000").out
     assert "Cost of ownership and training" in page
     assert "$250,000 a year for staff" in page
-    assert "storage, of which nobody has said" in page
+    assert "storage, whose prices" in page
 
 
 def test_a_plan_is_priced_again_by_the_terms_that_it_was_made_with(topoopt: Topoopt) -> None:

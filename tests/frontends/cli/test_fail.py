@@ -122,7 +122,7 @@ def test_what_fails_may_be_named_as_it_is_in_the_room(topoopt: Topoopt, plan_fil
         ),
         (("--availability", "--inventory", "no.yaml"), "--inventory: is of one failure"),
         (("--link", "0-1", "--inventory", "no.yaml"), "no.yaml: no such file"),
-        ((), "fail: what fails? Give one of link, cable, server, panel, or availability"),
+        ((), "fail: give what fails: one of link, cable, server, panel, or availability"),
         (("--link", "0-2"), "there is no link 0-2; server 0 is wired to 1,"),
         (("--link", "0-16"), "link: expected a number in 0..15, got 16"),
         (("--link", "one-two"), '--link: expected two servers such as 3-4, got "one-two"'),

@@ -44,7 +44,7 @@ def test_the_plan_can_be_kept(topoopt: Topoopt, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("finetune", "llama3-8b"), "--accelerators: say how many"),
+        (("finetune", "llama3-8b"), "--accelerators: missing"),
         ((*ASKED, "--full", "--qlora"), "--qlora: full trains all weights"),
         ((*ASKED, "--lora-rank", "0"), "--lora-rank"),
         (("finetune", "llama3-9b", "--accelerators", "8"), "llama3-9b"),

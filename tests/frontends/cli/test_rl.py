@@ -45,7 +45,7 @@ def test_a_table_of_runs_is_predicted(topoopt: Topoopt, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("rl",), "MODEL: say which transformer"),
-        (("rl", "qwen3-8b"), "--accelerators: say how many"),
+        (("rl", "qwen3-8b"), "--accelerators: missing"),
         ((*ASKED, "--out", "a.csv"), "--out: writes the predictions of --runs"),
         (("rl", "qwen3-8b", "--runs", str(RUNS)), "MODEL: with --runs"),
         (("rl", "--runs", str(RUNS), "--prompts", "3"), "--prompts: with --runs"),

@@ -55,7 +55,7 @@ VERBS, COMMANDS = completed(OWN_VERBS)
 app = group(
     "topoopt.frontends.cli",
     VERBS,
-    "Which network, and which way of splitting the model over it, trains this job fastest for the money?",
+    "Which network, and which parallelism over it, gives the fastest training of this job for the money?",
     COMMANDS,
 )
 

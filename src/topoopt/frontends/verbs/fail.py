@@ -95,7 +95,7 @@ def fail(
             f"{word}: is for availability; one failure is simulated with every repair there is"
         )
     if not pick(settings, PARTS):
-        raise InvalidInput("fail: what fails? Give one of link, cable, server, panel, or availability")
+        raise InvalidInput("fail: give what fails: one of link, cable, server, panel, or availability")
     if "rates" in settings and "at" not in settings:
         raise InvalidInput("rates: is for availability, or with at for its restart and checkpoint times")
     return _one(plan, settings, on_progress)

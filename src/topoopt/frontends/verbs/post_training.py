@@ -28,10 +28,12 @@ from topoopt.reinforcement import (
     with_fabrics,
 )
 from topoopt.schema.words import (
+    DegreeWords,
     FineTuneWords,
     OwnershipWords,
     PlanWords,
     RlWords,
+    ShardingWords,
     checked_arguments,
     checked_words,
     defaults,
@@ -51,7 +53,7 @@ from topoopt.search import (
 from topoopt.transformers import System, usual_precision
 from topoopt.workloads.transformer import TransformerModel
 
-_SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "recompute", "zero", "framework")
+_SPLIT = (*DegreeWords.__annotations__, *ShardingWords.__annotations__, "framework")
 _MACHINES = ("accelerator", "accelerators_per_server", "intra_server_bandwidth", "latency")
 MOST_SERVERS = 128
 """For which networks are looked at where nobody asks; of more it takes a while."""
@@ -96,7 +98,7 @@ def rl(model: Transformer, **words: Unpack[RlWords]) -> RlStep:
     settings = checked_words(words, RlWords)
     refuse_empty(words)
     if settings.get("accelerators") is None:
-        raise InvalidInput("accelerators: say how many accelerators there are")
+        raise InvalidInput("accelerators: missing; give the number of accelerators")
     request = _request(model, settings)
     job = request.job
     step = plan_step(request)
@@ -243,7 +245,7 @@ def finetune(
     refuse_empty(words)
     first = _first(settings)
     if settings.get("accelerators") is None:
-        raise InvalidInput("accelerators: say how many accelerators there are")
+        raise InvalidInput("accelerators: missing; give the number of accelerators")
     accelerators = whole("accelerators", settings["accelerators"], 1)
     rank, tokens = whole("lora_rank", settings["lora_rank"], 1), _tokens(settings)
     transformer, system = model_of(model, settings), system_of(settings)

@@ -185,7 +185,7 @@ def _machines(words: Mapping[str, Any], given: DeploymentPart | None) -> tuple[S
     if accelerators is None and "servers" in words:
         accelerators = whole("servers", words["servers"], 1) * system.accelerators_per_server
     if accelerators is None:
-        raise InvalidInput("accelerators: say how many accelerators there are, or how many servers")
+        raise InvalidInput("accelerators: missing; give accelerators or servers")
     if whole("accelerators", accelerators, 1) > MOST_ACCELERATORS:
         raise InvalidInput(
             f"accelerators {accelerators}: at most {MOST_ACCELERATORS} are one service; more are several of them"

@@ -249,7 +249,7 @@ def _of_other_tokens(run: ServingRun) -> Binding:
     answering_s = run.seconds(Clock.ANSWERING) + run.seconds(Clock.BOTH)
     reading_s = run.seconds(Clock.READING) if run.fleet.prefill is None else 0.0
     if reading_s > answering_s or run.seconds(Clock.BOTH) > answering_s / 2:
-        return Binding("compute", "prompts of others come between the tokens of an answer")
+        return Binding("compute", "prefill of other requests delays decoding")
     if run.seconds(Clock.OF_CACHES) > answering_s / 2:
         return Binding("memory bandwidth", "a step reads the caches of all its requests for most of its time")
     batch = run.seconds(Clock.BATCH_S) / max(answering_s, 1e-30)

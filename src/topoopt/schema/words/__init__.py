@@ -50,6 +50,7 @@ from topoopt.schema.words.transformer import EstimateWords as EstimateWords
 from topoopt.schema.words.transformer import FixedWords as FixedWords
 from topoopt.schema.words.transformer import RankTrafficWords as RankTrafficWords
 from topoopt.schema.words.transformer import ShapeWords as ShapeWords
+from topoopt.schema.words.transformer import ShardingWords as ShardingWords
 from topoopt.schema.words.transformer import TrainingWords as TrainingWords
 from topoopt.schema.words.wiring import COLLECTIVE_FORM as COLLECTIVE_FORM
 from topoopt.schema.words.wiring import CollectiveRankWords as CollectiveRankWords

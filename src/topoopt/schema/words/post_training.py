@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 
 from topoopt.schema.words.arguments import Switch, Word, panel
 from topoopt.schema.words.cost import PricingWords, RunningWords
-from topoopt.schema.words.transformer import DegreeWords, SystemWords
+from topoopt.schema.words.transformer import DegreeWords, ShardingWords, SystemWords
 
 
 @panel("Method")
@@ -31,17 +31,13 @@ class TuningWords(TypedDict, total=False):
 
 
 @panel("Parallelism (degrees that are not given are searched)")
-class TuningSplitWords(DegreeWords, total=False):
+class TuningSplitWords(DegreeWords, ShardingWords, total=False):
     """What is not searched."""
 
     global_batch: int
     """Sequences per step (default: 128, or the number of accelerators if that is larger)."""
     seq: int
     """Sequence length in tokens (default 4096, or the model's maximum)."""
-    recompute: Annotated[str, Word("none|selective|full")]
-    """Activations that the backward pass recomputes."""
-    zero: Annotated[int, Word("0|1|2|3")]
-    """ZeRO stage."""
     framework: Annotated[str, Word("megatron|deepspeed|half-gradients|fsdp", "megatron")]
     """Training framework: it determines bytes per parameter, memory beside tensors, and unfused kernels."""
 

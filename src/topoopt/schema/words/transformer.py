@@ -59,39 +59,45 @@ class ShapeWords(TypedDict, total=False):
     """Sequence length in tokens (default: the model's)."""
 
 
-class UsualSplitWords(TypedDict, total=False):
-    """What every configuration has."""
+class DegreeWords(TypedDict, total=False):
+    """How many ways a transformer and its batch are split; a search varies what is not given."""
 
-    tp: Annotated[int, Word("N", 1)]
+    tp: int
     """Tensor parallel degree."""
-    pp: Annotated[int, Word("N", 1)]
+    pp: int
     """Pipeline stages."""
     dp: int
     """Data parallel replicas (default: what the other degrees leave)."""
-    cp: Annotated[int, Word("N", 1)]
+    cp: int
     """Context parallel degree."""
-    ep: Annotated[int, Word("N", 1)]
+    ep: int
     """Expert parallel degree."""
-    etp: Annotated[int, Word("N", 1)]
+    etp: int
     """Tensor parallel degree within an expert."""
-    vpp: Annotated[int, Word("N", 1)]
+    vpp: int
     """Model chunks per pipeline rank (interleaved schedule)."""
-    micro_batch: Annotated[int, Word("N", 1)]
+    micro_batch: int
     """Sequences per micro-batch."""
-    global_batch: int
-    """Sequences per iteration (default: about 4 million tokens)."""
+
+
+class ShardingWords(TypedDict, total=False):
+    """What ranks shard, and what they recompute; a search varies what is not given."""
+
     recompute: Annotated[str, Word("none|selective|full|PARTS")]
     """Activations that the backward pass recomputes: none, the attention core (selective), whole layers (full), or
-    parts joined by + (core, norms, activation, experts, latent) (default: the least with which an estimate fits
-    into memory)."""
+    parts joined by + (core, norms, activation, experts, latent) (default: the least that fits into memory)."""
     zero: Annotated[int, Word("0|1|2|3")]
-    """ZeRO stage: replicas shard nothing, the optimizer state, gradients too, or parameters too (default 1)."""
+    """ZeRO stage: replicas shard nothing, the optimizer state, gradients too, or parameters too (default 1; a search
+    tries 2 and 3 without pipeline stages unless ``pp`` is given)."""
     sequence_parallel: bool
     """Split norms and dropouts over the tp ranks along the sequence (default: where there are several)."""
-    uneven_stages: Switch
-    """Allow pipeline stages with different numbers of layers."""
-    precision: Annotated[str, Word("bf16|fp16|fp8|fp4|fp32")]
-    """Precision of matrix products (default: bf16 where the accelerator has it)."""
+
+
+class BatchWords(TypedDict, total=False):
+    """What an iteration trains."""
+
+    global_batch: int
+    """Sequences per iteration (default: about 4 million tokens)."""
 
 
 class DetailWords(TypedDict, total=False):
@@ -144,8 +150,13 @@ class DetailWords(TypedDict, total=False):
 
 
 @panel("Parallelism")
-class SplitWords(UsualSplitWords, DetailWords, total=False):
+class SplitWords(DegreeWords, BatchWords, ShardingWords, DetailWords, total=False):
     """How the model and its batch are split; see :class:`topoopt.transformers.Configuration`."""
+
+    uneven_stages: Switch
+    """Allow pipeline stages with different numbers of layers."""
+    precision: Annotated[str, Word("bf16|fp16|fp8|fp4|fp32")]
+    """Precision of matrix products (default: bf16 where the accelerator has it)."""
 
 
 @panel("Machines")
@@ -252,13 +263,6 @@ class StageWords(TypedDict, total=False):
     """Search pipeline schedules and overlapped expert all-to-alls, too."""
 
 
-class BatchWords(TypedDict, total=False):
-    """What an iteration trains."""
-
-    global_batch: int
-    """Sequences per iteration (default: about 4 million tokens)."""
-
-
 class ScaleWords(BatchWords, total=False):
     """How much is trained on how many."""
 
@@ -268,37 +272,10 @@ class ScaleWords(BatchWords, total=False):
     """Sequence length in tokens (default: the model's)."""
 
 
-class DegreeWords(TypedDict, total=False):
-    """How many ways a transformer and its batch are split."""
-
-    tp: int
-    """Tensor parallel degree."""
-    pp: int
-    """Pipeline stages."""
-    dp: int
-    """Data parallel replicas."""
-    cp: int
-    """Context parallel degree."""
-    ep: int
-    """Expert parallel degree."""
-    etp: int
-    """Tensor parallel degree within an expert."""
-    vpp: int
-    """Model chunks per pipeline rank."""
-    micro_batch: int
-    """Sequences per micro-batch."""
-
-
 @panel("Training of transformers (parameters that are not given are searched)")
-class TrainingWords(ScaleWords, DegreeWords, DetailWords, LawWords, StageWords, total=False):
+class TrainingWords(ScaleWords, DegreeWords, ShardingWords, DetailWords, LawWords, StageWords, total=False):
     """How a transformer is trained; what is not given is searched."""
 
-    zero: Annotated[int, Word("0|1|2|3")]
-    """ZeRO stage; see topoopt llm estimate."""
-    recompute: Annotated[str, Word("none|selective|full")]
-    """Activations that the backward pass recomputes."""
-    sequence_parallel: bool
-    """Split norms and dropouts over the tp ranks (sequence parallelism), or not."""
     calibration: Annotated[str, Word("NAME|FILE")]
     """Calibration of step times (default: the accelerator's)."""
     loads: Annotated[str, Word("uniform|zipf[:A]|FILE.csv")]
@@ -309,15 +286,8 @@ class TrainingWords(ScaleWords, DegreeWords, DetailWords, LawWords, StageWords, 
 
 
 @panel("Fixed parameters (all others are searched)")
-class FixedWords(DegreeWords, DetailWords, total=False):
+class FixedWords(DegreeWords, ShardingWords, DetailWords, total=False):
     """Fields of a configuration that are not searched where they are given."""
-
-    recompute: Annotated[str, Word("none|selective|full|PARTS")]
-    """Activations that the backward pass recomputes; parts joined by + are taken as given, not searched."""
-    zero: Annotated[int, Word("0|1|2|3")]
-    """ZeRO stage; 2 and 3 are searched without pipeline stages unless ``pp`` is given."""
-    sequence_parallel: bool
-    """Split norms and dropouts over the tp ranks (sequence parallelism), or not."""
 
 
 @panel("Search limits")

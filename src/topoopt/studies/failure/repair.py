@@ -297,7 +297,7 @@ def _fabric_on(topology: Topology, anew: Fabric, situation: Situation) -> Fabric
 
 
 AT_ONCE = "detour"
-_ON_LINKS = (FailedLink, FailedInterface, FailedPanel), "a part of the job is gone with the server"
+_ON_LINKS = (FailedLink, FailedInterface, FailedPanel), "part of the job was on the failed server"
 _OF_SERVERS = (FailedServer,), "no server has failed"
 _OF_ONE_LINK = (FailedLink,), "one link is borrowed for one, not for those of a whole panel or server"
 _OF_PANELS = (FailedPanel,), "only a panel has another one behind the same switches"

@@ -102,7 +102,7 @@ def test_an_answer_has_a_page() -> None:
         ({"acelerators": 8}, "did you mean accelerators"),
         ({"accelerators": 8, "tp": "2"}, 'tp: expected an integer, got "2"'),
         ({"accelerators": 8, "tp": 5}, "tp 5: does not divide"),
-        ({}, "accelerators: say how many"),
+        ({}, "accelerators: missing"),
     ],
 )
 def test_a_mistake_is_one_sentence_about_the_word(words: dict[str, object], message: str) -> None:

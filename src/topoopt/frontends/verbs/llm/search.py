@@ -81,7 +81,7 @@ def search(
 def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> SearchRequest:
     accelerators = words.get("accelerators")
     if accelerators is None:
-        raise InvalidInput("accelerators: say how many accelerators there are")
+        raise InvalidInput("accelerators: missing; give the number of accelerators")
     whole("accelerators", accelerators, 1)
     transformer, system = model_of(model, words), system_of(words)
     batch = words.get("global_batch", usual_batch(transformer.sequence, accelerators))
