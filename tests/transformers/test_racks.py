@@ -49,7 +49,7 @@ def links(accelerators: int, per_server: int | None = None) -> Links:
 def test_groups_inside_a_rack_have_the_rate_of_its_links() -> None:
     size, one = np.array([64.0]), np.ones(1)
     inside = links(256)
-    assert inside.members_inside(size, one) == 64
+    assert spread(inside, 64) == (64, 64)
     # All-gather of a gigabyte: 63 of 64 parts at 900 GB/s, as far as collectives reach that.
     reached = 900e9 * find_calibration("gb200").scale_up_efficiency
     start_s = float(inside.gather_s(size, one, np.zeros(1))[0])
@@ -69,11 +69,52 @@ def test_groups_over_racks_are_timed_in_two_levels() -> None:
     )
 
 
+def spread(links: Links, size: float, stride: float = 1) -> tuple[float, float]:
+    most, fewest = links.spread(np.array([size]), np.array([stride]))
+    return float(most[0]), float(fewest[0])
+
+
 def test_groups_that_do_not_divide_a_rack_lie_half_in_the_next() -> None:
-    one = np.ones(1)
-    assert links(144, 72).members_inside(np.array([16.0]), one) == 8
-    assert links(144, 72).members_inside(np.array([8.0]), one) == 8
-    assert links(72, 72).members_inside(np.array([16.0]), one) == 16  # there is no other rack
+    assert spread(links(144, 72), 16) == (8, 8)
+    assert spread(links(144, 72), 8) == (8, 8)
+    assert spread(links(72, 72), 16) == (16, 16)  # there is no other rack
+
+
+@pytest.mark.parametrize(
+    ("accelerators", "size", "stride", "expected"),
+    [
+        (9, 9, 1, (8, 1)),
+        (12, 12, 1, (8, 4)),
+        (24, 12, 1, (8, 4)),  # the second group has 4 and 8
+        (12, 3, 4, (2, 1)),
+        (12, 6, 1, (4, 2)),  # the second group has 2 and 4
+        (16, 16, 1, (8, 8)),
+        (16, 2, 8, (1, 1)),
+        (24, 8, 3, (2, 2)),
+    ],
+)
+def test_a_group_has_fewest_ranks_in_a_server_that_it_fills_partly(
+    accelerators: int, size: int, stride: int, expected: tuple[float, float]
+) -> None:
+    system = usual_system("a100", accelerators=accelerators)
+    links = Links(machine_of(system), find_calibration("a100"), np.array([accelerators]))
+    assert spread(links, size, stride) == expected
+
+
+@pytest.mark.parametrize(("accelerators", "share"), [(9, 8 / 9), (12, 8 / 12 / 4), (16, 8 / 16 / 8)])
+def test_a_partly_filled_server_receives_over_its_own_nics(accelerators: int, share: float) -> None:
+    """Its ranks have what the others have not: an all-gather and, of what each rank has for all, an all-to-all."""
+    system = usual_system("a100", network_bandwidth_bps=100e9, accelerators=accelerators)
+    calibration = find_calibration("a100")
+    links = Links(machine_of(system), calibration, np.array([accelerators]))
+    size, one, gigabyte = np.array([float(accelerators)]), np.ones(1), np.array([1e9])
+    network_s = 1e9 * share / (12.5e9 * calibration.network_efficiency)
+    inner_s = 1e9 * 7 / 8 / (system.scale_up_bandwidth_bps / 8 * calibration.scale_up_efficiency)
+    start_s = float(links.gather_s(size, one, np.zeros(1))[0])
+    gather_s = float(links.gather_s(size, one, gigabyte)[0])
+    assert gather_s == pytest.approx(pipelined_s(start_s, max(network_s, inner_s)))
+    away = min(8, accelerators - 8) * share  # of what one rank has, over its own NIC
+    assert float(links.exchange_s(size, one, gigabyte)[0]) >= 1e9 * away / 12.5e9
 
 
 def test_experts_over_a_rack_are_far_quicker_than_over_servers_of_eight() -> None:

@@ -18,6 +18,8 @@ _TIME = {
     "h": 3600.0,
     "d": 86400.0,
 }
+MOST_DELAY_S = 1_000
+"""Of a hop, a change of circuits and a timeout: a packet's times are 64 bits of picoseconds."""
 _LARGEST = 1e24
 """Bits per second, or bytes."""
 _NUMBER = re.compile(r"^\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµ/]*)\s*$")
@@ -86,6 +88,11 @@ def parse_time(text: str, place: str = "time", most_s: float = 1e12) -> float:
     return time_s
 
 
+def parse_delay(text: str, place: str = "delay") -> float:
+    """Return seconds as :func:`parse_time` does, at most :data:`MOST_DELAY_S`."""
+    return parse_time(text, place, MOST_DELAY_S)
+
+
 def format_bandwidth(bandwidth_bps: float) -> str:
     """Return ``100 Gb/s`` for ``100e9``."""
     return _scaled(bandwidth_bps, ("b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", "Pb/s"))
@@ -106,8 +113,8 @@ def format_memory(size_bytes: float) -> str:
     """
     for unit, scale in (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10)):
         if abs(size_bytes) >= scale:
-            return f"{size_bytes / scale:.3g} {unit}"
-    return f"{size_bytes:.3g} B"
+            return f"{format_digits(size_bytes / scale, 3)} {unit}"
+    return f"{format_digits(size_bytes, 3)} B"
 
 
 def format_size(size_bytes: float) -> str:
@@ -129,13 +136,27 @@ def format_time(time_s: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> format_time(0.0201), format_time(3e-6), format_time(0)
-    ('20.1 ms', '3 µs', '0 s')
+    >>> format_time(0.0201), format_time(3e-6), format_time(0), format_time(1063, 3)
+    ('20.1 ms', '3 µs', '0 s', '1060 s')
     """
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if abs(time_s) >= scale:
-            return f"{time_s / scale:.{digits}g} {unit}"
+            return f"{format_digits(time_s / scale, digits)} {unit}"
     return f"{time_s / 1e-9:.{digits}g} ns" if time_s else "0 s"
+
+
+def format_digits(value: float, digits: int) -> str:
+    """Return a number to so many digits, with zeros instead of an exponent where it is large.
+
+    Examples
+    --------
+    >>> format_digits(3.14159, 3), format_digits(1000, 3), format_digits(5.6e7, 4)
+    ('3.14', '1000', '56,000,000')
+    """
+    text = f"{value:.{digits}g}"
+    if "e+" not in text or abs(value) >= 1e15:
+        return text
+    return f"{float(text):,.0f}" if abs(value) >= 1e4 else f"{float(text):.0f}"
 
 
 def measured_within(time_s: float, share: float) -> tuple[float, float]:

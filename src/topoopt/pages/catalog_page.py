@@ -37,6 +37,7 @@ _BY_UNIT: Mapping[str, Callable[[float], str]] = MappingProxyType(
         "_tflops": lambda rate: f"{rate / 1e12:g}",
         "_bytes_per_s": lambda rate: f"{format_bytes(rate)}/s",
         "_bps": format_bandwidth,
+        "_usd": usd,
         "visible_memory_bytes": format_memory,
         "_bytes": format_bytes,
         "_db": lambda loss: f"{loss:g} dB",

@@ -27,7 +27,7 @@ SPENT = ("compute", "bubble", "tp", "cp", "ep", "pp", "dp")
 HEADINGS = {"micro_batch": "mb"}
 Row = Mapping[str, Any]
 PART_WORDS = {
-    "compute_s": "computing, with recomputation and the optimizer",
+    "compute_s": "computing and the optimizer",
     "tp_s": "waiting for tensor parallel ranks",
     "cp_s": "waiting for context parallel ranks",
     "ep_s": "waiting for experts",
@@ -42,10 +42,13 @@ def llm_estimate_page(estimate: Estimate) -> Page:
     one, seconds = estimate.configuration, estimate.iteration_time_s
     total = float(estimate.memory.total[0])
     parts = [name for name in STEP_PARTS if estimate.parts_s[name] > 0]
+    again = (
+        {"compute_s": "computing, with recomputation and the optimizer"} if one.recompute != "none" else {}
+    )
     times = table(
         "",
         joined(part=parts, seconds=(estimate.parts_s[name] for name in parts)),
-        text("part", form=PART_WORDS.__getitem__),
+        text("part", form={**PART_WORDS, **again}.__getitem__),
         number("seconds", form=".4g"),
         number("%", lambda row: 100 * row["seconds"] / estimate.iteration_time_s, ".1f"),
     )
@@ -100,7 +103,7 @@ def _entries(estimate: Estimate) -> Entries:
         "assumed": estimate.assumed,
         "documents": _documents(estimate),
         "batch": f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
-        "iteration": f"{estimate.iteration_time_s:.4g} s{_interval(estimate)}",
+        "iteration": format_time(estimate.iteration_time_s) + _interval(estimate),
         "tokens": f"{estimate.tokens_per_s:,.0f} a second",
         "model FLOP/s": f"{rate:.0f} T on each, {100 * estimate.mfu:.1f}% of the peak",
         "estimator": "apnet24" if calibration is None else calibration.name,

@@ -128,7 +128,11 @@ def bounds_facts(plan: Plan) -> Entries:
     if plan.gap_parts is None or plan.bounds.lower_bound_s <= 0:
         part_lines = []
     else:
-        parts_s = asdict(plan.gap_parts)
+        # less than a billionth is rounding
+        least_s = 1e-9 * plan.bounds.lower_bound_s
+        parts_s = {
+            name: part_s if abs(part_s) > least_s else 0.0 for name, part_s in asdict(plan.gap_parts).items()
+        }
         part_lines = [
             f"{parts_s[name] / plan.bounds.lower_bound_s:.1%}  {meaning} ({format_time(parts_s[name])})"
             for name, meaning in PARTS.items()

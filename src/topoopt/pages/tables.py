@@ -7,18 +7,24 @@ from itertools import groupby
 from typing import Any
 
 from topoopt.base.answers import Provenance
-from topoopt.base.units import format_bandwidth, format_bytes, format_time
+from topoopt.base.units import format_bandwidth, format_bytes, format_digits, format_time
 from topoopt.pages.chart import Series
 from topoopt.pages.page import Facts, Section, Table
 
 
 def usd(price: float | None) -> str:
-    """Return ``$1.23 M``, ``$83.3 k``, ``$12`` or a dash where there is no price."""
+    """Return a price in dollars to three digits, or a dash where there is none.
+
+    Examples
+    --------
+    >>> [usd(price) for price in (2.47e9, 1.23e6, 83_260, 12, None)]
+    ['$2.47 B', '$1.23 M', '$83.3 k', '$12', '–']
+    """
     if price is None:
         return "–"
-    for unit, scale in (("M", 1e6), ("k", 1e3)):
+    for unit, scale in (("T", 1e12), ("B", 1e9), ("M", 1e6), ("k", 1e3)):
         if price >= scale:
-            return f"${price / scale:.3g} {unit}"
+            return f"${format_digits(price / scale, 3)} {unit}"
     return f"${price:,.0f}"
 
 
@@ -258,7 +264,7 @@ def duration(time_s: float, digits: int = 4) -> str:
     """
     for unit, scale in (("h", 3600.0), ("min", 60.0)):
         if time_s >= 2 * scale:
-            return f"{time_s / scale:.3g} {unit}"
+            return f"{format_digits(time_s / scale, 3)} {unit}"
     return format_time(time_s, digits)
 
 

@@ -21,7 +21,14 @@ from topoopt.transformers.degrees import ends_count_as_layers, trained_layers
 from topoopt.transformers.expert_loads import ExpertLoads
 from topoopt.transformers.step_time.calibration import Calibration
 from topoopt.transformers.step_time.case import Case, case_of
-from topoopt.transformers.step_time.closed_form import ChunkTimes, combined_s, slowest_stages, straggle
+from topoopt.transformers.step_time.closed_form import (
+    ChunkTimes,
+    combined_s,
+    hidden_hops,
+    slowest_stages,
+    straggle,
+    transfers_s,
+)
 from topoopt.transformers.step_time.collective_time import Links
 from topoopt.transformers.step_time.data_parallel_time import optimizer_step_s, replica_exchanges
 from topoopt.transformers.step_time.expert_exchange import forwarding_s_per_byte, overlaps
@@ -163,7 +170,8 @@ def _pairs(
     for group in server_pairs(one.groups, lambda index: total * one.server_weights(index), places):
         size_bytes, pair_bytes = _even(group)
         inside = size / len(group.members)
-        beyond_s = links.beyond_network_s_per_byte(size, inside, pattern)
+        fewest = size * float(group.ranks.min() / group.ranks.sum())
+        beyond_s = links.beyond_network_s_per_byte(size, inside, fewest, pattern)
         starts_s = links.starts_s(times, 1.0 if pattern == "ring" else inside)
         delay_s = starts_s + total * (forwarding_s if one.kind == "ep" else beyond_s)
         whole = exchange_of(one, group, "all-to-all", size_bytes, times, delay_s, turn)
@@ -311,6 +319,7 @@ BEHIND: Mapping[str, str] = {
     "weights, after the step": "the next forward pass",
     "gradients between shards": "the last backward pass",
     "gradients and weights, once": "the last backward and the next forward pass",
+    "transfers between stages": "passes of other micro-batches",
 }
 """What communication may hide behind."""
 
@@ -324,7 +333,7 @@ def communication_windows(
     -------
     tuple of dict
         With ``communication``, ``alone_s`` and ``exposed_s`` of an iteration, and what it hides ``behind``. Transfers
-        between stages are not among them.
+        between stages are those while the pipeline is full; the others are part of its bubble.
     """
     case = case_of(model, configuration_table([configuration]), system, calibration)
     one = micro_batch(case)
@@ -341,10 +350,17 @@ def communication_windows(
         of_replicas = replica_exchanges(case, stage.layers, one)
         kinds = (("once",), ("once",), ("every", "gather", "reduce"), ("every", "reduce"))[configuration.zero]
         every = list(BEHIND)[3 if configuration.zero == 2 else 4]
-        names = dict(zip(("every", "gather", "reduce", "once"), (every, *list(BEHIND)[5:]), strict=True))
+        names = dict(zip(("every", "gather", "reduce", "once"), (every, *list(BEHIND)[5:8]), strict=True))
         found |= {names[kind]: of_replicas[kind] for kind in kinds}
+    sent_s = case.batches * transfers_s(case)
+    found["transfers between stages"] = sent_s * (1 - hidden_hops(case)), sent_s
     return tuple(
-        {"communication": name, "alone_s": alone_s, "exposed_s": exposed_s, "behind": BEHIND[name]}
+        {
+            "communication": name,
+            "alone_s": alone_s,
+            "exposed_s": exposed_s,
+            "behind": BEHIND[name] if exposed_s < alone_s else "nothing",
+        }
         for name, (exposed_s, alone_s) in (
             (name, (float(np.ravel(pair[0])[0]), float(np.ravel(pair[1])[0]))) for name, pair in found.items()
         )

@@ -164,7 +164,7 @@ def _chunks(
     waits = configuration.vpp == 1 or is_apart("hops", calibration.unfused)
     blocking = configuration.schedule not in ASYNCHRONOUS and waits
     whole = np.broadcast_to(times.weights_s, times.forward_s.shape)
-    sent_s_per_byte = links.beyond_network_s_per_byte(2, 1.0, "transfer")
+    sent_s_per_byte = links.beyond_network_s_per_byte(2, 1.0, 1.0, "transfer")
     columns = times.forward_s, times.backward_s, times.inside_s, whole
     rows = zip(*(column.tolist() * configuration.ends for column in columns), size, strict=True)
     return tuple(

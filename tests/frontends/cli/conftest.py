@@ -1,6 +1,6 @@
 """Commands run in this process, in an empty folder: quick enough to try every mistake."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,15 @@ class Ran:
 
 
 Topoopt = Callable[..., Ran]
+
+
+def instead(words: Sequence[str], *flags: str) -> tuple[str, ...]:
+    """Return a command with flags in place of its own of the same name; each flag has a value."""
+    kept, again = list(words), set(flags[::2]) & set(words)
+    for flag in again:
+        at = kept.index(flag)
+        del kept[at : at + 2]
+    return (*kept, *flags)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import topoopt as door
-from tests.frontends.cli.conftest import Topoopt
+from tests.frontends.cli.conftest import Topoopt, instead
 from tests.studies.sweep.conftest import here
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
@@ -103,11 +103,11 @@ def test_a_deadline_is_of_the_work_of_a_year_and_of_a_run(topoopt: Topoopt) -> N
     [
         (("choose", "vgg"), "vgg"),
         (
-            (*SMALL, "--fabrics", "fat-tree"),
+            instead(SMALL, "--fabrics", "fat-tree"),
             "--fabrics: fat-tree has the bandwidth that the price of topoopt buys",
         ),
-        ((*SMALL, "--degrees", "2,x"), "--degrees: expected numbers with commas"),
-        ((*SMALL, "--bandwidths", "fast"), "--bandwidths"),
+        (instead(SMALL, "--degrees", "2,x"), "--degrees: expected numbers with commas"),
+        (instead(SMALL, "--bandwidths", "fast"), "--bandwidths"),
         ((*SMALL, "--link-technologies", "wet"), "--link-technologies"),
         (
             (*SMALL, "--out", "bought", "--budget-usd", "1"),

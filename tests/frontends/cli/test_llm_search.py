@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.frontends.cli.conftest import Topoopt
+from tests.frontends.cli.conftest import Topoopt, instead
 
 GPT3 = (
     "llm", "search", "gpt3-175b", "--accelerators", "1024", "--accelerator", "a100-80gb", "--global-batch", "1536",
@@ -98,7 +98,7 @@ def test_the_file_has_all_that_fit(topoopt: Topoopt, tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_line(topoopt: Topoopt, words: tuple[str, ...], says: str) -> None:
-    ran = topoopt(*GPT3, *words)
+    ran = topoopt(*instead(GPT3, *words))
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
     assert says in ran.err
 

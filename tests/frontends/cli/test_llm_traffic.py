@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.frontends.cli.conftest import Topoopt
+from tests.frontends.cli.conftest import Topoopt, instead
 
 PAPER = (
     *(
@@ -163,7 +163,7 @@ def test_one_accelerator_sends_nothing(topoopt: Topoopt) -> None:
     ],
 )
 def test_a_mistake_is_one_line(topoopt: Topoopt, words: tuple[str, ...], message: str) -> None:
-    ran = topoopt(*MIXTRAL, *words)
+    ran = topoopt(*instead(MIXTRAL, *words))
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
     assert message in ran.err
 

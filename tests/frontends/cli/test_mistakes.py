@@ -16,6 +16,15 @@ MISTAKES = [
     ((*PLAN, "--degree", "73"), "degree: a server has at most 72 interfaces"),
     ((*PLAN, "--degree", "1"), "use 2 or more, or directed links"),
     ((*PLAN, "--degree", "four"), '--degree: expected an integer, got "four"'),
+    ((*PLAN, "--degree", "4", "--degree", "8"), "--degree: is given twice; give it once"),
+    ((*PLAN, "--fabrics", "rail"), "--fabrics: is given twice; give it once"),
+    (("cost", "--pue", "0.5"), "error: --pue: expected a number >= 1, got 0.5"),
+    (("cost", "--fiber-length", "-5"), "error: --fiber-length: expected meters >= 0, got -5.0"),
+    (
+        ("compare", "dlrm", "--fabrics", "idealswitch"),
+        'error: --fabrics: unknown name "idealswitch"; did you mean ideal-switch?',
+    ),
+    (("choose", "vgg16:nan"), 'vgg16:nan: expected a share above 0, such as 0.6, got "nan"'),
     ((*PLAN, "--alpha", "warm"), '--alpha: expected a number, got "warm"'),
     ((*PLAN, "--cluster", ""), "--cluster: expected a name, got nothing"),
     (("plan", "dlrm", "--servers", "1", "--out", "out.json"), "servers: expected an integer >= 2, got 1"),
@@ -184,7 +193,7 @@ def test_a_plan_file_with_a_key_that_does_not_exist(topoopt: Topoopt, plan_file:
         ),
         (
             ("compare", "plan.json", "--fabrics", "fat-tre"),
-            'fabric: unknown name "fat-tre"; did you mean fat-tree',
+            'fabrics: unknown name "fat-tre"; did you mean fat-tree',
         ),
         (
             ("compare", "plan.json", "--simulator", "flwo"),

@@ -15,8 +15,12 @@ NINES = "9" * 6000
         (("plan", "dlrm", "--budget", str(2**64)), "--budget: expected an integer <= 100000000, got 1844"),
         (("plan", "dlrm", "--seed", str(2**64)), "--seed: expected an integer <= 9007199254740992, got"),
         (
-            ("plan", "dlrm", "--latency", "1e308d"),
-            'latency: expected a time of at most 1000000000000 s, got "1e308d"',
+            ("cluster", "run", "--generate", "--horizon", "1e308d"),
+            'horizon: expected a time of at most 1000000000000 s, got "1e308d"',
+        ),
+        (
+            ("plan", "dlrm", "--latency", "1e9s"),
+            '--latency: expected a time of at most 1000 s, got "1e9s"',
         ),
         (
             ("plan", "dlrm", "--bandwidth", "1e400Gbps"),

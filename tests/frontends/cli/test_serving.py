@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.frontends.cli.conftest import Topoopt
+from tests.frontends.cli.conftest import Topoopt, instead
 
 ASKED = (
     "serving",
@@ -82,7 +82,7 @@ def test_json_has_a_row_for_each_fabric(topoopt: Topoopt) -> None:
     ],
 )
 def test_mistakes_are_one_line_and_leave_no_file(topoopt: Topoopt, words: tuple[str, ...], line: str) -> None:
-    ran = topoopt(*ASKED, *words)
+    ran = topoopt(*instead(ASKED, *words))
     assert ran.code == 2
     assert line in ran.err
     assert ran.err.count("\n") == 1

@@ -33,14 +33,14 @@ PLANS, SIMULATED = 500, 60
 
 
 def drawn(rng: np.random.Generator) -> tuple[str, Configuration]:
-    """Draw a model and a configuration of it on 2 to 8 servers."""
+    """Draw a model and a configuration of it on 2 to 8 servers, the last of them not always full."""
     name = str(rng.choice(MODELS))
-    ranks = 8 * int(rng.choice([2, 4, 8]))
+    ranks = int(rng.choice([9, 12, 16, 24, 32, 40, 64]))
     tp = int(rng.choice([1, 2, 4, 8]))
     pp = int(rng.choice([1, 2, 4]))
     cp = int(rng.choice([1, 1, 2]))
     dp = ranks // (tp * pp * cp)
-    if dp < 1:
+    if dp * tp * pp * cp <= 8:
         return drawn(rng)
     ep = int(rng.choice([size for size in (1, 4, 8, 16) if (dp * cp) % size == 0])) if "8b" not in name else 1
     zero = int(rng.choice([0, 1, 2, 3]))

@@ -61,3 +61,26 @@ def test_an_unknown_overlap_is_one_line() -> None:
         estimate(**CASES["ZeRO 1"], no_overlap="tensors")
     with pytest.raises(InvalidInput, match=r"^no_overlap: the published formula apnet24 takes none"):
         estimate(**CASES["ZeRO 1"], no_overlap="tensor", estimator="apnet24")
+
+
+def rows_of(model: str, **words: Any) -> dict[str, dict[str, str | float]]:
+    answer = topoopt.llm.estimate(model, accelerators=64, accelerator="h100", global_batch=128, **words)
+    return {str(row["communication"]): row for row in answer.communication}
+
+
+@pytest.mark.parametrize(
+    ("vpp", "exposed", "behind"), [(1, 1, "nothing"), (2, 0, "passes of other micro-batches")]
+)
+def test_transfers_between_stages_hide_behind_other_chunks(vpp: int, exposed: int, behind: str) -> None:
+    row = rows_of("llama3-8b", tp=8, pp=4, vpp=vpp)["transfers between stages"]
+    assert row["behind"] == behind
+    assert float(row["alone_s"]) > 0
+    assert row["exposed_s"] == pytest.approx(exposed * float(row["alone_s"]))
+    assert "transfers between stages" not in rows_of("llama3-8b", tp=8)
+
+
+def test_experts_hide_behind_nothing_unless_micro_batches_overlap() -> None:
+    split = {"tp": 1, "ep": 8, "pp": 4, "micro_batch": 1}
+    assert rows_of("mixtral-8x7b", **split)["experts"]["behind"] == "nothing"
+    over = rows_of("mixtral-8x7b", **split, vpp=2, overlap_experts=True)["experts"]
+    assert over["behind"] == "the other micro-batch"

@@ -115,3 +115,10 @@ def test_unknown_words_of_an_exchange_are_refused_with_the_known_ones() -> None:
         Exchange(0, "forward", "insid", (0,), (0, 1), "allreduce", 1)
     with pytest.raises(InvalidInput, match="pair_bytes must have 2 rows and columns"):
         Exchange(0, "forward", "inside", (0,), (0, 1), "all-to-all", 0, pair_bytes=((1,), (1,)))
+
+
+def test_buckets_add_up_to_one_however_little_overlaps() -> None:
+    for overlap in (1e-12, 1e-10, 0.3, 1.0):
+        buckets = Synchronization((0,), (0, 1), (0, 1), "allreduce", 8, overlap=overlap).buckets
+        assert sum(buckets) == pytest.approx(1)
+        assert sum(buckets[:-1]) == pytest.approx(overlap)

@@ -6,7 +6,7 @@ them. This is the one place where the command line imports late. Plug-ins comple
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -62,14 +62,27 @@ class Verb(TyperCommand):
         check_numbers(context)
         return context
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; an option that takes one value is given once.
+
+        Raises
+        ------
+        InvalidInput
+            With the option that is given again.
+        """
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for place, parameter in enumerate(given):
+            if parameter in given[:place] and not parameter.multiple:
+                raise InvalidInput(f"{parameter.opts[-1]}: is given twice; give it once")
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; a mistake in a word is one in its flag here."""
         try:
             return super().invoke(ctx)
         except TopoOptError as error:
-            raise type(error)(
-                flagged(str(error), [parameter.opts[0] for parameter in ctx.command.params])
-            ) from error
+            flags = {parameter.name: parameter.opts[0] for parameter in ctx.command.params}
+            raise type(error)(flagged(str(error), flags)) from error
 
 
 class Verbs(TyperGroup):
@@ -198,20 +211,24 @@ def _command(verb: Any, name: str) -> Any:
     return command
 
 
-def flagged(message: str, names: Iterable[str]) -> str:
-    """Return a message of the library with the words of a verb as its flags.
+def flagged(message: str, names: Mapping[str, str]) -> str:
+    """Return a message of the library with the words of a verb as its flags, which ``names`` has by word.
 
-    A word is one at the beginning of the message, before ``=`` and a value, or with an underscore in it. What stands
-    in a file is no flag.
+    A word is one at the beginning of the message, before ``=`` and a value, or with an underscore in it. Before a
+    colon at the beginning it may be one of several, or have its unit. What stands in a file is no flag.
 
     Examples
     --------
-    >>> flagged("tp 3: does not divide 8; give tp=2, or max_vpp", ("--tp", "--max-vpp"))
+    >>> words = {"tp": "--tp", "max_vpp": "--max-vpp", "fabrics": "--fabrics"}
+    >>> flagged("tp 3: does not divide 8; give tp=2, or max_vpp", words)
     '--tp 3: does not divide 8; give --tp 2, or --max-vpp'
-    >>> flagged("job.yaml: training.tp 3: does not divide 8; max_vpp is there, too", ("--tp", "--max-vpp"))
+    >>> flagged('fabric: unknown name "rial"', words)
+    '--fabrics: unknown name "rial"'
+    >>> flagged("job.yaml: training.tp 3: does not divide 8; max_vpp is there, too", words)
     'job.yaml: training.tp 3: does not divide 8; max_vpp is there, too'
     """
-    flags = {name.removeprefix("--").replace("-", "_"): name for name in names if name.startswith("--")}
+    flags = {name.removeprefix("--").replace("-", "_"): name for name in names.values()} | dict(names)
+    flags = {word: name for word, name in flags.items() if name.startswith("--")}
     message = re.sub(
         r"""(?<![\w.{-])([a-z][a-z_]*)=(?:"([^" ]*)"|(?=['"\w{]))""",
         lambda word: f"{flags[word[1]]} {word[2] or ''}" if word[1] in flags else word[0],
@@ -222,7 +239,14 @@ def flagged(message: str, names: Iterable[str]) -> str:
     message = re.sub(
         r"^[a-z][a-z_]*(?=[ :])(?! \S+\.[a-z]+:)", lambda word: flags.get(word[0], word[0]), message
     )
+    message = re.sub(r"^[a-z][a-z_]*(?=:)", lambda word: _flag(word[0], flags), message)
     return re.sub(r"(?<![\w.{-])[a-z]+(?:_[a-z]+)+\b", lambda word: flags.get(word[0], word[0]), message)
+
+
+def _flag(word: str, flags: Mapping[str, str]) -> str:
+    """Return the flag of the plural of a word, or of the word without its unit; else the word."""
+    names = f"{word}s", word.rpartition("_")[0]
+    return next((flags[name] for name in names if name in flags), word)
 
 
 def _plain_flags(parameters: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from topoopt.base.answers import Progress, digest, fields_of, silent
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.base.units import parse_bandwidth, parse_time
+from topoopt.base.units import parse_bandwidth, parse_delay, parse_time
 from topoopt.base.workers import start_compiling_ahead
 from topoopt.catalog import ClusterSpec, compared_by, networks_of
 from topoopt.clusters import (
@@ -242,7 +242,7 @@ def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
         link_bandwidth_bps=amount(parse_bandwidth, words["bandwidth"], "bandwidth"),
         accelerators_per_server=words["accelerators_per_server"],
         accelerator=words["accelerator"],
-        link_latency_s=amount(parse_time, words["latency"], "latency"),
+        link_latency_s=amount(parse_delay, words["latency"], "latency"),
         links=words["links"],
         **({"intra_server_bandwidth_bps": inside_bps} if inside_bps else {}),
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from topoopt.base.answers import digest
 from topoopt.base.errors import InvalidInput, shown, unknown_name
-from topoopt.base.units import parse_bandwidth, parse_time
+from topoopt.base.units import parse_bandwidth, parse_delay
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import STRIDES, cluster_of_wiring, is_wiring_file, named_wiring
 from topoopt.frontends.verbs.pricing import assumed_network
@@ -128,7 +128,7 @@ def cluster_fields(words: Mapping[str, Any]) -> dict[str, Any]:
         if word in words:
             cluster[target] = amount(parse_bandwidth, words[word], word)
     if "latency" in words:
-        cluster["link_latency_s"] = amount(parse_time, words["latency"], "latency")
+        cluster["link_latency_s"] = amount(parse_delay, words["latency"], "latency")
     return cluster
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput, TopoOptError, check_known
 from topoopt.base.limits import whole
-from topoopt.base.units import parse_bandwidth, parse_time
+from topoopt.base.units import parse_bandwidth, parse_delay, parse_time
 from topoopt.catalog import ClusterSpec, compared_by, networks_of, reference_interfaces
 from topoopt.frontends.verbs.llm.words import Transformer, model_of
 from topoopt.frontends.verbs.pricing import cluster_of, ownership_terms, pricing
@@ -179,7 +179,7 @@ def _machines(words: Mapping[str, Any], given: DeploymentPart | None) -> tuple[S
         words.get("accelerators_per_server"),
         None,
         amount(parse_bandwidth, words["bandwidth"], "bandwidth") if "bandwidth" in words else None,
-        amount(parse_time, words["latency"], "latency"),
+        amount(parse_delay, words["latency"], "latency"),
         accelerators=accelerators,
     )
     if accelerators is None and "servers" in words:

@@ -8,7 +8,7 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput, check_known, shown
 from topoopt.base.limits import whole
-from topoopt.base.units import parse_bandwidth, parse_bytes, parse_time
+from topoopt.base.units import parse_bandwidth, parse_bytes, parse_delay, parse_time
 from topoopt.jobs import expecting
 from topoopt.plans import Plan, read_plan
 from topoopt.routing import Fabric
@@ -26,8 +26,6 @@ from topoopt.simulation import (
 from topoopt.topologies import Topology
 
 PLAN_FILES = (".json", ".yaml", ".yml")
-MOST_DELAY_S = 1_000
-"""Of a hop, a change of circuits and a timeout: a packet's times are 64 bits of picoseconds."""
 MOST_MOMENT_S = 1_000_000
 FOR_ALL = ("path_choice", "compat")
 """Words about packets that mean something to the other simulators, too."""
@@ -39,7 +37,6 @@ _PLAIN = (
     *("fabric", "degree", "servers", "routing", "host_forwarding"),
     *("electrical_ports", "region_servers", "circuits", "hiding"),
 )
-_DELAY = partial(parse_time, most_s=MOST_DELAY_S)
 _MOMENT = partial(parse_time, most_s=MOST_MOMENT_S)
 
 
@@ -75,7 +72,7 @@ def fabric_choice(words: Mapping[str, Any]) -> FabricChoice:
         choice["bandwidth_bps"] = amount(parse_bandwidth, words["bandwidth"], "bandwidth")
     for word in ("latency", "reconfiguration_delay"):
         if word in words:
-            choice[f"{word}_s"] = amount(_DELAY, words[word], word)
+            choice[f"{word}_s"] = amount(parse_delay, words[word], word)
     if "strides" in words:
         strides = words["strides"]
         try:
@@ -108,7 +105,7 @@ def packet_options(words: Mapping[str, Any]) -> PacketOptions:
     for word in ("mark", "pfc"):
         if word in words and not words[word] >= 0:
             raise InvalidInput(f"{word}: expected a number of packets >= 0, got {words[word]:g}")
-    timeout_s = amount(_DELAY, words["timeout_min"], "timeout_min") if "timeout_min" in words else None
+    timeout_s = amount(parse_delay, words["timeout_min"], "timeout_min") if "timeout_min" in words else None
     if timeout_s == 0:
         raise InvalidInput(f'timeout_min: must be positive, got "{words["timeout_min"]}"')
     if "buffer" in words:

@@ -51,6 +51,6 @@ def export(
 
 def _with_flags(answer: "topoopt.ExportAnswer") -> "topoopt.ExportAnswer":
     """Return the answer with the words in its reasons as flags."""
-    flags = [f"--{word.replace('_', '-')}" for word in get_type_hints(ExportWords)]
+    flags = {word: f"--{word.replace('_', '-')}" for word in get_type_hints(ExportWords)}
     refused = tuple(replace(one, reason=flagged(one.reason, flags)) for one in answer.refused)
     return replace(answer, refused=refused)

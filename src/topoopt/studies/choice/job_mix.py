@@ -18,7 +18,7 @@ from topoopt.search import job_of
 from topoopt.studies.choice.network import Network
 from topoopt.studies.sweep import request_of
 
-_WORD = re.compile(r"(?P<job>.*?)(?:@(?P<servers>\d+))?(?::(?P<share>[0-9.eE+-]+))?")
+_WORD = re.compile(r"(?P<job>.*?)(?:@(?P<servers>\d+))?(?::(?P<share>[0-9.eE+-]+|[^:/.]*))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,9 @@ def _of_word(word: str) -> Row:
     servers = int(match["servers"] or 0)
     if match["servers"] and servers < 2:
         raise InvalidInput(f"{word}: expected 2 servers or more after the @, got {servers}")
-    return JobShare(match["job"], 0.0, servers), _share(match["share"], word) if match["share"] else None
+    return JobShare(match["job"], 0.0, servers), None if match["share"] is None else _share(
+        match["share"], word
+    )
 
 
 def _share(text: str, place: str) -> float:

@@ -77,27 +77,29 @@ class ServerGroup:
         ``members`` are servers; one if the groups lie inside it.
     groups : int
         How many groups of ranks these are.
-    inside : int
-        Ranks of one of them on the server that has most.
+    ranks, inside, fewest : int
+        Ranks of one of them: all, those on the server that has most, and on the one that has fewest.
     """
 
     replicas: tuple[int, ...]
     members: tuple[int, ...]
     groups: int
+    ranks: int
     inside: int
+    fewest: int
 
 
 @dataclass(frozen=True, eq=False)
 class ServerPairs:
     """The same of an exchange in pairs: ``pair_bytes`` from each of the members to each, zero for itself.
 
-    ``ranks`` is how many take part on the server that has most.
+    ``ranks`` is how many take part on each of the members.
     """
 
     replicas: tuple[int, ...]
     members: tuple[int, ...]
     pair_bytes: Floats
-    ranks: int
+    ranks: Ints
 
 
 ORDER = "tp-cp-ep-dp-pp"
@@ -229,12 +231,16 @@ def _lines(grid: Ints, axis: int) -> Ints:
 
 def server_groups(groups: Ints, places: Places, *, across: bool) -> tuple[ServerGroup, ...]:
     """Return groups of ranks, shape (groups, size), as groups of servers; only those ``across`` servers if so asked."""
-    groups_of: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = defaultdict(list)
+    groups_of: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Ints]] = defaultdict(list)
     for row in _spanning(groups, places) if across else groups:
         members, count = np.unique(places.server[row], return_counts=True)
         replicas = tuple(np.unique(places.replica[row]).tolist())
-        groups_of[replicas, tuple(members.tolist())].append(int(count.max()))
-    return tuple(ServerGroup(*key, len(inside), max(inside)) for key, inside in groups_of.items())
+        groups_of[replicas, tuple(members.tolist())].append(count)
+    size = groups.shape[1]
+    return tuple(
+        ServerGroup(*key, len(counts), size, int(np.max(counts)), int(np.min(counts)))
+        for key, counts in groups_of.items()
+    )
 
 
 def server_pairs(groups: Ints, between: Callable[[Ints], Floats], places: Places) -> tuple[ServerPairs, ...]:
@@ -246,14 +252,14 @@ def server_pairs(groups: Ints, between: Callable[[Ints], Floats], places: Places
         From the place of each member of a group among its servers to the bytes from each server to each.
     """
     matrices: dict[tuple[tuple[int, ...], tuple[int, ...]], Floats] = {}
-    ranks: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = defaultdict(int)
+    ranks: dict[tuple[tuple[int, ...], tuple[int, ...]], Ints] = {}
     for row in _spanning(groups, places):
         members, index, inside = np.unique(places.server[row], return_inverse=True, return_counts=True)
         matrix = between(index).copy()
         np.fill_diagonal(matrix, 0.0)
         key = tuple(np.unique(places.replica[row]).tolist()), tuple(members.tolist())
         matrices[key] = matrices[key] + matrix if key in matrices else matrix
-        ranks[key] += int(inside.max())
+        ranks[key] = ranks[key] + inside if key in ranks else inside
     return tuple(ServerPairs(*key, matrix, ranks[key]) for key, matrix in matrices.items())
 
 

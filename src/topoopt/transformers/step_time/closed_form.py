@@ -218,13 +218,13 @@ def _at_pace_of(case: Case, one: MicroBatch, stage: Stage) -> StepTimes:
     """Return the step times of pipelines that run at the pace of one stage."""
     table, batches = case.table, case.batches
     slow = straggle(case)
-    hop_s = _hop_s(case)
+    hop_s = transfers_s(case)
     dp_s, step_s = replica_waits_s(case, stage.layers, one), optimizer_step_s(case, stage.layers)
     busy = stage.busy_s * batches * slow
     waits = batches * slow * stage.layers
     tp_s = waits * one.tp_s + batches * slow * stage.has_logits * one.logits_tp_s
     cp_s, ep_s = waits * one.cp_s, waits * one.ep_s
-    pp_s = batches * hop_s * (1 - _hidden_hops(case))
+    pp_s = batches * hop_s * (1 - hidden_hops(case))
     bubble = _bubble_s(case, one, stage, hop_s)
     return StepTimes(
         iteration_time_s=busy + pp_s + bubble + dp_s + step_s,
@@ -320,7 +320,7 @@ def straggle(case: Case) -> Floats:
     return np.asarray(1 + share * np.log2(servers), np.float64)
 
 
-def _hidden_hops(case: Case) -> Floats:
+def hidden_hops(case: Case) -> Floats:
     """Return the share of the transfers between stages that hide while the pipeline is full.
 
     Those of interleaved stages behind the work on other chunks, and as far as schedules hide them.
@@ -329,7 +329,7 @@ def _hidden_hops(case: Case) -> Floats:
     return np.where((case.table.vpp > 1) & ~case.runs_apart("hops"), 1.0, by_schedule)
 
 
-def _hop_s(case: Case) -> Floats:
+def transfers_s(case: Case) -> Floats:
     """Return the transfers of one micro-batch from stage to stage and back."""
     table = case.table
     stride = case.tp * table.cp * table.dp

@@ -1,9 +1,10 @@
 """Link rates and latencies of machines as columns, and the time of collectives in groups of ranks.
 
 A hierarchical ring has one ring inside each server and rings of equal ranks between servers. Both levels are pipelined:
-the slower level determines the rate, and the latencies of both add up. Step latencies are NCCL's (hwLat of Ring/Simple:
-3.4 µs over NVLINK, 14 µs over NET; nccl v2.30, src/graph/tuning.cc, Apache-2.0). For larger groups NCCL takes double
-binary trees, whose number of steps grows with the logarithm of the group size.
+the slower level determines the rate, and the latencies of both add up. Each rank has a NIC, so the server with the
+fewest ranks of a group determines the rate between servers. Step latencies are NCCL's (hwLat of Ring/Simple: 3.4 µs
+over NVLINK, 14 µs over NET; nccl v2.30, src/graph/tuning.cc, Apache-2.0). For larger groups NCCL takes double binary
+trees, whose number of steps grows with the logarithm of the group size.
 
 A pipelined collective with latency L and wire time W takes ``L + W + 2·sqrt(L·W)`` with the best chunk size (Johnsson
 and Ho 1989; from memory). NCCL forwards smaller slices: ``L + W + sqrt(L·W)`` predicts 140 published rows of nccl-tests
@@ -20,7 +21,7 @@ from topoopt.catalog import PRECISIONS, find_accelerator, host_bytes_per_s
 from topoopt.transformers.communication.ranks import ServerGroup, ServerPairs
 from topoopt.transformers.configuration_table import Bools
 from topoopt.transformers.step_time.calibration import Calibration, peak_rates
-from topoopt.transformers.system import LARGEST_SERVER, System
+from topoopt.transformers.system import System
 from topoopt.workloads import RING_PASSES, bus_bandwidth_factor
 
 WITH_FLASH_ATTENTION_2 = ("Volta", "Turing", "Ampere", "Ada")
@@ -106,24 +107,44 @@ class Links:
         self.exchange_s_per_byte = 1 / (machine.network_bytes_per_s * calibration.exchange_efficiency)
         self.network_step_s = NETWORK_STEP_S + machine.latency_s
 
-    def members_inside(self, size: Floats, stride: Floats) -> Floats:
-        """Return how many of ``size`` ranks, ``stride`` apart, share a server.
+    def spread(self, size: Floats, stride: Floats) -> tuple[Floats, Floats]:
+        """Return how many of ``size`` ranks, ``stride`` apart, are in the server with the most and with the fewest.
 
-        Groups that fit into a rack but do not divide it, as 16 ranks do not divide 72, may straddle two racks with one
-        half in each; the other groups wait for those.
+        Groups follow one another and fill servers in order. Where neither size divides the other, some groups begin or
+        end inside a server, and the others wait for the one that has the smallest part there: 16 ranks on racks of 72
+        are 8 and 8, 12 ranks on servers of 8 are 8 and 4.
         """
         inside: Floats = np.clip(np.floor(self.per_server / stride), 1.0, size)
-        if self.accelerators is None or not np.any(self.per_server > LARGEST_SERVER):
-            return inside
-        span = size * stride
-        straddles = (span <= self.per_server) & (self.per_server % span > 0)
-        straddles = straddles & (self.per_server > LARGEST_SERVER) & (self.accelerators > self.per_server)
-        return np.where(straddles, np.maximum(size / 2, 1.0), inside)
+        span, full = np.rint(size * stride), self.per_server
+        uneven = (span % full > 0) & (full % span > 0)
+        if not np.any(uneven):
+            return inside, inside
+        groups = np.maximum((span if self.accelerators is None else self.accelerators) // span, 1)
+        part = np.minimum(span, full)
+        for group in range(1, int(min(np.max(groups), np.max(full))) + 1):  # ends repeat after as many
+            end = group * span % full
+            part = np.where((end > 0) & (group <= groups), np.minimum(part, end), part)
+            part = np.where((end > 0) & (group < groups), np.minimum(part, full - end), part)
+        fewest = np.where(uneven, np.clip(np.floor(part / stride + 1e-9), 1.0, inside), inside)
+        straddles = uneven & (span < full) & (fewest < size)
+        return np.where(straddles, np.maximum(size - fewest, fewest), inside), fewest
 
-    def around_s_per_byte(self, size: Floats | float, inside: Floats | float) -> Floats:
-        """Return the time per byte of a hierarchical ring, which is that of its slower level."""
+    def members_inside(self, size: Floats, stride: Floats) -> Floats:
+        """Return how many of ``size`` ranks, ``stride`` apart, share the server that has most of them."""
+        return self.spread(size, stride)[0]
+
+    def around_s_per_byte(
+        self, size: Floats | float, inside: Floats | float, fewest: Floats | float
+    ) -> Floats:
+        """Return the time per byte of a hierarchical ring, which is that of its slower level.
+
+        Parameters
+        ----------
+        inside, fewest
+            Ranks in the server with the most, and in the one with the fewest.
+        """
         inner = bus_bandwidth_factor("all-gather", inside) * self.scale_up_s_per_byte
-        outer = (size / inside - 1) / size * self.network_s_per_byte
+        outer = (size / fewest - 1) / size * self.network_s_per_byte
         return np.asarray(np.maximum(inner, outer), np.float64)
 
     def gather_s(
@@ -133,17 +154,18 @@ class Links:
 
         With 2 ``passes`` it is an AllReduce, which starts once and does both.
         """
-        inside = self.members_inside(size, stride)
-        steps = self.steps_s(inside, size / inside, self.network_step_s)
-        wire_s = size_bytes * self.around_s_per_byte(size, inside)
+        inside, fewest = self.spread(size, stride)
+        steps = self.steps_s(inside, _servers(size, inside), self.network_step_s)
+        wire_s = size_bytes * self.around_s_per_byte(size, inside, fewest)
         return np.where(size > 1, pipelined_s(self.start_s + passes * steps, passes * wire_s), 0.0)
 
     def allreduce_terms(self, size: Floats, stride: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return latency and time per byte of NCCL's AllReduce, then those of a round of kernels, per byte read."""
-        inside = self.members_inside(size, stride)
-        latency_s = self.start_s + 2 * self.steps_s(inside, size / inside, self.network_step_s)
+        inside, fewest = self.spread(size, stride)
+        latency_s = self.start_s + 2 * self.steps_s(inside, _servers(size, inside), self.network_step_s)
         direct = np.where(size > inside, np.inf, self.scale_up_s_per_byte / DIRECT_SHARE)
-        return latency_s, 2 * self.around_s_per_byte(size, inside), np.full_like(size, DIRECT_STEP_S), direct
+        s_per_byte = 2 * self.around_s_per_byte(size, inside, fewest)
+        return latency_s, s_per_byte, np.full_like(size, DIRECT_STEP_S), direct
 
     def steps_s(
         self, inside: Floats | float, servers: Floats | float, network_step_s: Floats | float
@@ -169,11 +191,11 @@ class Links:
         flat
             Whether there is a single ring, which enters each server through one NIC, instead of one ring per NIC.
         """
-        inside = self.members_inside(size, stride)
-        servers = size / inside
+        inside, fewest = self.spread(size, stride)
+        servers = _servers(size, inside)
         steps = self.steps_s(inside, servers, self.network_step_s)
         further = SCALE_UP_STEP_S * (size - servers) + self.network_step_s * (servers - 1) - steps
-        wire = self.around_s_per_byte(size, inside)
+        wire = self.around_s_per_byte(size, inside, fewest)
         if np.any(flat):
             one_ring = np.where(
                 servers > 1, bus_bandwidth_factor("all-gather", size) * self.network_s_per_byte, wire
@@ -188,22 +210,22 @@ class Links:
         Each hop is a transfer with its own start. Between servers one member sends at a time, over the NICs of all
         members of its server; hops inside servers proceed concurrently.
         """
-        inside = self.members_inside(size, stride)
+        inside, fewest = self.spread(size, stride)
         hop = self.start_s + np.where(size / inside > 1, self.network_step_s, SCALE_UP_STEP_S)
-        wire = bus_bandwidth_factor("all-gather", size) * self._wire(size, inside, "ring")[0]
+        wire = bus_bandwidth_factor("all-gather", size) * self._wire(size, inside, fewest, "ring")[0]
         return np.asarray((size - 1) * hop + size_bytes * wire, np.float64)
 
     def _wire(
-        self, size: Floats | float, inside: Floats | float, pattern: str
+        self, size: Floats | float, inside: Floats | float, fewest: Floats | float, pattern: str
     ) -> tuple[Floats, Floats | float]:
         """Return the time per byte that each rank sends, in a ring or to all ranks, and its share on the network."""
         if pattern == "ring":
-            inner, between = np.minimum(inside - 1, 1.0), np.where(size > inside, 1 / inside, 0.0)
+            inner, between = np.minimum(inside - 1, 1.0), np.where(size > inside, 1 / fewest, 0.0)
         else:
-            inner, between = np.asarray((inside - 1) / size), np.asarray((size - inside) / size)
+            inner, between = np.asarray((inside - 1) / size), np.asarray((size - fewest) / size)
         return np.maximum(inner * self.scale_up_s_per_byte, between * self.network_s_per_byte), between
 
-    def beyond_network_s_per_byte(self, size: int, inside: float, pattern: str) -> float:
+    def beyond_network_s_per_byte(self, size: int, inside: float, fewest: float, pattern: str) -> float:
         """Return the time per byte beyond that of the network at full rate.
 
         The ``pattern`` is ``ring``, ``all-to-all``, or ``transfer`` to another server.
@@ -211,7 +233,7 @@ class Links:
         full = 1 / float(self.network_bytes_per_s)
         if pattern == "transfer":
             return float(self.network_s_per_byte) - full
-        wire, between = self._wire(float(size), inside, pattern)
+        wire, between = self._wire(float(size), inside, fewest, pattern)
         return float(wire - between * full)
 
     def exchange_start_s(self, size: Floats, inside: Floats) -> Floats:
@@ -221,8 +243,8 @@ class Links:
 
     def exchange_s(self, size: Floats, stride: Floats, sent_bytes: Floats) -> Floats:
         """Return the time of an all-to-all in which each rank sends ``sent_bytes``, evenly divided among the ranks."""
-        inside = self.members_inside(size, stride)
-        wire, _ = self._wire(size, inside, "all-to-all")
+        inside, fewest = self.spread(size, stride)
+        wire, _ = self._wire(size, inside, fewest, "all-to-all")
         return np.where(size > 1, self.exchange_start_s(size, inside) + sent_bytes * wire, 0.0)
 
     def transfer_s(self, stride: Floats, size_bytes: Floats) -> Floats:
@@ -239,13 +261,17 @@ class Links:
         """
         servers, inside = np.float64(len(group.members)), np.float64(group.inside)
         latency = self.start_s + self.steps_s(inside, servers, NETWORK_STEP_S)
-        wire_s = size_bytes / count * float(self.around_s_per_byte(servers * inside, inside))
+        wire_s = (
+            size_bytes
+            / count
+            * float(self.around_s_per_byte(float(group.ranks), inside, float(group.fewest)))
+        )
         pipelined = RING_PASSES[collective] * count * float(pipelined_s(latency, wire_s))
         return pipelined - self._ring_nic_s(collective, group, size_bytes)
 
     def _ring_nic_s(self, collective: str, group: ServerGroup, size_bytes: float) -> float:
-        servers = len(group.members)
-        sent_bytes = RING_PASSES[collective] * size_bytes * (servers - 1) / (servers * group.inside)
+        parts = group.ranks / group.fewest
+        sent_bytes = RING_PASSES[collective] * size_bytes * (parts - 1) / group.ranks
         return sent_bytes / float(self.network_bytes_per_s)
 
     def ring_nic_s(self, collective: str, group: ServerGroup, size_bytes: float) -> float:
@@ -253,13 +279,13 @@ class Links:
 
         It is 0 where ranks of all NICs of a server take part, and the server's interfaces are the limit.
         """
-        alone = group.groups * group.inside < self.per_server
+        alone = group.groups * group.fewest < self.per_server
         return self._ring_nic_s(collective, group, size_bytes) if alone else 0.0
 
     def pair_nic_s(self, group: ServerPairs) -> float:
         """Return the same of an exchange in pairs."""
-        sent_bytes = float(group.pair_bytes.sum(axis=1).max()) / group.ranks
-        return sent_bytes / float(self.network_bytes_per_s) if group.ranks < self.per_server else 0.0
+        sent_bytes = float((group.pair_bytes.sum(axis=1) / group.ranks).max())
+        return sent_bytes / float(self.network_bytes_per_s) if group.ranks.min() < self.per_server else 0.0
 
     def starts_s(self, count: float, inside: float = 1.0) -> float:
         """Return the startup time of ``count`` transfers between servers without the latency of the links.
@@ -267,6 +293,11 @@ class Links:
         In an all-to-all ``inside`` ranks share a server.
         """
         return count * (self.start_s + SCALE_UP_STEP_S * (inside - 1) + NETWORK_STEP_S)
+
+
+def _servers(size: Floats, inside: Floats) -> Floats:
+    """Return the number of servers, two or more unless the ranks share one."""
+    return np.asarray(np.where(size > inside, np.maximum(size / inside, 2.0), 1.0), np.float64)
 
 
 def allreduce_s(size_bytes: Floats, ranks: Floats, terms: Sequence[Floats]) -> Floats:

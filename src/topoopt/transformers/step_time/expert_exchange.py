@@ -23,7 +23,7 @@ def exchanges_s(case: Case) -> Floats:
     if not shapes.any_experts:
         return np.zeros_like(case.tp)
     inside = links.members_inside(ep, case.etp)
-    inner, outer = _links_s_per_byte(case, inside)
+    inner, outer = _links_s_per_byte(case)
     s_per_byte = np.minimum(shapes.capacity, 1.0) * _together(case, inner, outer)
     token_bytes = shapes.expert_width * (_DISPATCH_BYTES[case.table.dispatch] + COMBINE_BYTES)
     wire_s = case.tokens / case.tp * token_bytes * s_per_byte
@@ -33,14 +33,14 @@ def exchanges_s(case: Case) -> Floats:
 
 def forwarding_s_per_byte(case: Case) -> Floats:
     """Return what a byte of all copies takes beyond its time on the network at full rate."""
-    inner, outer = _links_s_per_byte(case, case.links.members_inside(case.ep, case.etp))
+    inner, outer = _links_s_per_byte(case)
     beyond = np.minimum(case.shapes.capacity, 1.0) * (
         _together(case, inner, outer) - case.calibration.exchange_efficiency * outer
     )
     return np.asarray(beyond / np.maximum(case.shapes.per_token, 1), np.float64)
 
 
-def _links_s_per_byte(case: Case, inside: Floats) -> tuple[Floats, Floats]:
+def _links_s_per_byte(case: Case) -> tuple[Floats, Floats]:
     """Return the time of a token's byte on the links inside servers, and on those between.
 
     Flat, a copy for each of its experts goes to any rank. Hierarchical, one goes to each server of its experts, and on
@@ -48,11 +48,12 @@ def _links_s_per_byte(case: Case, inside: Floats) -> tuple[Floats, Floats]:
     """
     shapes, ep = case.shapes, case.ep
     hierarchical = case.table.has_word("exchange", "hierarchical")
-    inner, outer = shapes.per_token * (inside - 1) / ep, shapes.per_token * (ep - inside) / ep
+    inside, fewest = case.links.spread(ep, case.etp)
+    inner, outer = shapes.per_token * (inside - 1) / ep, shapes.per_token * (ep - fewest) / ep
     if np.any(hierarchical):
         servers = ep / inside
         inner = np.where(hierarchical, _places(case, ep) * (inside - 1) / inside, inner)
-        outer = np.where(hierarchical, _places(case, servers) * (servers - 1) / servers, outer)
+        outer = np.where(hierarchical, _places(case, servers) * (ep / fewest - 1) / (ep / fewest), outer)
     if len(case.shares):  # the hottest rank gets most inside its server, and the hottest server from others
         inner, outer = (
             inner * _hottest(case, ep, hierarchical),

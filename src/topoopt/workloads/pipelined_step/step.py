@@ -154,7 +154,7 @@ class Synchronization:
         """
         if not self.overlap or not (self.size_bytes or self.delay_s):
             return (1.0,)
-        early = min(ceil(1 / max(1 - self.overlap, 1 / MOST_BUCKETS) - 1e-9), MOST_BUCKETS) - 1
+        early = max(ceil(1 / max(1 - self.overlap, 1 / MOST_BUCKETS) - 1e-9), 2) - 1
         return (*[self.overlap / early] * early, 1 - self.overlap)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import whole
-from topoopt.base.units import parse_bandwidth, parse_time
+from topoopt.base.units import parse_bandwidth, parse_delay
 from topoopt.jobs import expecting
 from topoopt.schema.files import is_file
 from topoopt.schema.words import ShapeWords, amount, pick
@@ -96,7 +96,7 @@ def system_of(words: Mapping[str, Any]) -> System:
         None if per_server is None else whole("accelerators_per_server", per_server, 1),
         _bandwidth_bps(words, "intra_server_bandwidth"),
         _bandwidth_bps(words, "bandwidth"),
-        amount(parse_time, words["latency"], "latency"),
+        amount(parse_delay, words["latency"], "latency"),
         words.get("accelerators"),
     )
 
