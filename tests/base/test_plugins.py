@@ -133,7 +133,7 @@ def test_a_verb_that_cannot_be_used_says_why_and_the_others_go_on(site: Path, mi
     assert lines[name].endswith("; update or uninstall hello")
     with pytest.raises(InvalidInput, match=r"^plug-in hello: "):
         load("topoopt.frontends.cli", name, commands)
-    assert load("topoopt.frontends.cli", "export", commands).help.startswith("Write a plan as files")
+    assert load("topoopt.frontends.cli", "export", commands).help.startswith("Export a plan")
     assert {**lines, name: ""} == {**program.VERBS, name: ""}
 
 

@@ -39,7 +39,7 @@ def test_degrees_and_accelerators_that_do_not_match() -> None:
         ({"tp": 8, "pp": 4}, 16, "nearest: 32 accelerators"),
         ({"tp": 6}, 64, "tp 6: does not divide 64 heads; nearest: 4, 8"),
         ({"tp": 0}, 64, "tp: expected an integer >= 1, got 0"),
-        ({}, None, "accelerators: say how many"),
+        ({}, None, "accelerators: missing"),
         ({}, 0, "accelerators: expected an integer >= 1, got 0"),
         ({}, 10**20, "accelerators: expected an integer <= 10000000, got 1000"),
         ({"dp": 10**12}, None, "dp: expected an integer <= 1000000,"),

@@ -227,7 +227,7 @@ def _links(system: System, split: Parallelism, on_fabric: bool) -> Mapping[str, 
     links = Links(machine_of(system), find_calibration(system.accelerator))
     domain, ranks = system.accelerators_per_server, np.full(1, float(split.tensor))
     names = ("reduce_latency_s", "reduce_s_per_byte", "direct_step_s", "direct_s_per_byte")
-    inside = links.members_inside(ranks, np.ones(1))
+    inside = links.spread(ranks, np.ones(1))[1]
     away = split.accelerators > domain
     stride = np.full(1, float(domain if away else 1))
     handoff_s = links.transfer_s(stride, np.zeros(1))
