@@ -21,8 +21,8 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=74_740,
-    lines=146_070,
+    core_code_lines=74_750,
+    lines=146_080,
     files=698,
     imported_by_one_file_percent=16.2,
     private_called_once_percent=24.1,

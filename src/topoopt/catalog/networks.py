@@ -7,7 +7,7 @@ when a name is first looked up, so that the packages below a fabric's parts (wir
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -44,7 +44,9 @@ class Sizing:
     suffix : str
         The same in :attr:`key`; empty for the first sizing of a fabric.
     published : bool
-        Whether a paper's figure sizes it, which servers with a NIC for each accelerator cannot be bought for.
+        Whether a paper's figure sizes it, for which no server with a NIC for each accelerator can be bought.
+    shared_evenly : function as ``interfaces``, optional
+        In its place where each accelerator has a NIC, or an equal share of one.
     """
 
     fabric: str
@@ -53,6 +55,7 @@ class Sizing:
     variant: str = ""
     suffix: str = ""
     published: bool = False
+    shared_evenly: Callable[[Any, Any], tuple[int, float]] | None = None
 
     @property
     def key(self) -> str:
@@ -267,10 +270,13 @@ def compared_by(verb: str) -> tuple[str, ...]:
     return tuple(one.name for one in every if rule.compares(one))
 
 
-def sizings_of(names: Iterable[str], published: bool = True) -> tuple[Sizing, ...]:
-    """Return the sizings of several networks, in the order of their names, with those of papers or without them."""
-    sizes = (size for name in names for size in NETWORKS[name].sizings)
-    return tuple(size for size in sizes if published or not size.published)
+def sizings_of(names: Iterable[str], own_nics: bool = False) -> tuple[Sizing, ...]:
+    """Return the sizings of several networks, in the order of their names; with ``own_nics`` those of accelerators."""
+    sizes = tuple(size for name in names for size in NETWORKS[name].sizings)
+    if not own_nics:
+        return sizes
+    fit = (size for size in sizes if not size.published)
+    return tuple(replace(size, interfaces=size.shared_evenly or size.interfaces) for size in fit)
 
 
 for _verb in RULES:

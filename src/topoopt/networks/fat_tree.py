@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from topoopt import pricing, topologies
@@ -21,20 +22,17 @@ def wire(
 
 
 def _published(cluster: ClusterSpec, by: pricing.Pricing) -> tuple[int, float]:
-    """Return the interfaces that cost least for the published bandwidth; one where ports are counted.
-
-    There are as many as accelerators can share evenly, where each has one of the cluster's ports.
-    """
+    """Return the interfaces that cost least for the published bandwidth; one where ports are counted."""
     whole_bps = pricing.published_equivalent_bandwidth(cluster.degree, cluster.link_bandwidth_bps)
     most = 1 if by.accounting.switches == "ports" else cluster.degree
-    sizes = [(count, whole_bps / count) for count in range(1, most + 1) if cluster.degree % count == 0]
+    sizes = [(count, whole_bps / count) for count in range(1, most + 1)]
     usd = {one: pricing.known_price("fat-tree", cluster.servers, *one, by).cost_usd for one in sizes}
     return min(sizes, key=lambda one: usd[one] or float("inf"))
 
 
-def _priced(cluster: ClusterSpec, by: pricing.Pricing) -> tuple[int, float]:
+def _priced(cluster: ClusterSpec, by: pricing.Pricing, evenly: bool = False) -> tuple[int, float]:
     size = cluster.servers, cluster.degree, cluster.link_bandwidth_bps
-    tree = pricing.equivalent_fat_tree(*size, by.prices, by.accounting, by.options)
+    tree = pricing.equivalent_fat_tree(*size, by.prices, by.accounting, by.options, evenly)
     return tree.interfaces, tree.interface_bandwidth_bps
 
 
@@ -53,7 +51,14 @@ NETWORK = Network(
     settings=frozenset({"switches", "arity"}),
     sizes=(
         Sizing("fat-tree", "full bisection, the paper's equal cost", _published, "d·B/3.2", published=True),
-        Sizing("fat-tree", "full bisection, what TopoOpt's price buys", _priced, "priced", "priced"),
+        Sizing(
+            "fat-tree",
+            "full bisection, what TopoOpt's price buys",
+            _priced,
+            "priced",
+            "priced",
+            shared_evenly=partial(_priced, evenly=True),
+        ),
     ),
     switched=True,
     trunks=True,

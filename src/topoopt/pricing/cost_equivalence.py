@@ -90,12 +90,13 @@ def equivalent_fat_tree(
     prices: PartTable,
     accounting: Accounting | None = None,
     options: FabricOptions | None = None,
+    evenly: bool = False,
 ) -> EquivalentFatTree:
     """Return the fastest full-bisection fat-tree that costs no more than TopoOpt on the same servers.
 
-    Of whole switches only listed speeds can be bought, and ``degree`` ports are replaced by a number of interfaces that
-    divides them, which accelerators share evenly. By the port there are up to ``degree``, and a
-    price is taken at the listed speeds and interpolated between them, as if there were parts of any speed.
+    Its servers have up to ``degree`` equal interfaces, or ``evenly`` a number that divides it, so that accelerators can
+    share them alike. Of whole switches only listed speeds can be bought. By the port a price is taken at the listed
+    speeds and interpolated between them, as if there were parts of any speed.
     Where not even the cheapest interface can be paid, servers share one, and the note says so.
 
     Raises
@@ -148,7 +149,7 @@ def equivalent_fat_tree(
             (row for row in listed(interfaces, budget_usd) if row[1] <= budget_usd), default=(0.0, 0.0)
         )
 
-    counts = [one for one in range(1, degree + 1) if rule.switches == "ports" or degree % one == 0]
+    counts = [one for one in range(1, degree + 1) if not evenly or degree % one == 0]
     choices = [(count, *fastest(count)) for count in counts]
     count, speed_bps, usd = max(choices, key=lambda choice: (choice[0] * choice[1], -choice[2], -choice[0]))
     note = f"interpolated between listed speeds of {prices.name}"

@@ -257,10 +257,10 @@ def make_plan(
 def sizes_beside(job: Job, names: Sequence[str], prices: Pricing) -> tuple[Sizing, ...]:
     """Return the sizings of networks that a job is compared on.
 
-    Transformers have a NIC for each accelerator, so that the published d·B/3.2, which no such server can be bought
-    for, is for them a matter of the papers' accounting alone.
+    Transformers have a NIC for each accelerator. No such server can be bought for the published d·B/3.2, which is for
+    them a matter of the papers' accounting alone.
     """
-    return sizings_of(names, job.work.kind != "transformer" or prices.accounting.switches == "ports")
+    return sizings_of(names, job.work.kind == "transformer" and prices.accounting.switches != "ports")
 
 
 def compare_job(

@@ -147,7 +147,7 @@ def answer_question(question: Question) -> StudioAnswer:
     """
     known = (_transformer if is_transformer(request_of_question(question)) else _operators)(question)
     cluster, pricing = known.cluster, _pricing(question)
-    rules, skipped = fabric_rules(cluster, pricing, known.tokens is None)
+    rules, skipped = fabric_rules(cluster, pricing, known.tokens is not None)
     terms = terms_of(question, cluster)
     worth = Worth(cluster, pricing, terms, known.samples, known.tokens)
     times = known.times(rules)

@@ -270,15 +270,15 @@ def _thin(cluster: ClusterSpec, bandwidth_bps: float, parts: int, ratio: float) 
     )
 
 
-def fabric_rules(cluster: ClusterSpec, pricing: Pricing, published: bool = True) -> Table[FabricRule]:
+def fabric_rules(cluster: ClusterSpec, pricing: Pricing, own_nics: bool = False) -> Table[FabricRule]:
     """Return the fabrics that can be built, the plan's own first, and why others cannot; see :func:`sizings_of`."""
-    return compare(_sizes(published), lambda size: _rule(size, cluster, pricing), lambda size: size.key)
+    return compare(_sizes(own_nics), lambda size: _rule(size, cluster, pricing), lambda size: size.key)
 
 
-def _sizes(published: bool) -> Iterator[Sizing]:
+def _sizes(own_nics: bool) -> Iterator[Sizing]:
     """Yield the networks that have a closed form: none that relays over links whose mean number is not known."""
     for name in compared_by("studio"):
-        yield from sizings_of([name], published)
+        yield from sizings_of([name], own_nics)
         if name == SWITCH:
             yield HALF_SIZE
 
