@@ -121,8 +121,8 @@ def ownership_sections(
             "ownership",
             "Cost of ownership and training",
             "Network, servers and what running them takes in all years, spread over the hours in which the cluster "
-            "trains. What a network saves stands beside what its iterations lose of the servers, for the same "
-            "training.",
+            "trains. The savings of a network stand beside the server time that slower iterations lose, for the "
+            "same training.",
             blocks,
             f"over {counted_years(running.years)}",
         )
@@ -247,8 +247,8 @@ def _notes(rows: Sequence[OwnedRow]) -> tuple[Notes, ...]:
     lines = []
     if any(row.owned.net_usd is not None for row in rows):
         lines.append(
-            f"saves and loses: over {counted_years(rows[0].owned.years)}, against {rows[0].name}; slower iterations "
-            "lose of servers and network"
+            f"savings: over {counted_years(rows[0].owned.years)}, against {rows[0].name}; slower iterations lose time "
+            "of servers and network"
         )
     names: dict[str, list[str]] = {}
     for row in rows:
