@@ -21,7 +21,7 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=74_750,
+    core_code_lines=74_755,
     lines=146_080,
     files=698,
     imported_by_one_file_percent=16.2,

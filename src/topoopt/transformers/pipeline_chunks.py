@@ -212,10 +212,10 @@ def chunk_times(
 ) -> ChunkTimes:
     """Return forward and backward time of one micro-batch in each chunk, consistent with :func:`estimate`.
 
-    Chunk c runs on stage ``c % pp``. Layers that do not divide evenly go to the first stages, one more each; the chunks
-    of the last stage share the logits evenly, as if layers were moved between them, but for chunks of one layer, of
-    which the last has the logits alone. Left out is what leaves a server: pipeline transfers, data parallel
-    collectives, and tensor, context or expert groups that span servers. With ``loads`` of the experts every chunk takes
+    Chunk c runs on stage ``c % pp``. Layers that do not divide evenly go to the first stages, one more each; the last
+    chunk has the logits, which the chunks of the last stage share evenly where it has fewer layers than others, as if
+    layers were moved between them. Left out is what leaves a server: pipeline transfers, data parallel collectives,
+    and tensor, context or expert groups that span servers. With ``loads`` of the experts every chunk takes
     as long as its hottest ranks do, on average over its layers.
     """
     case = case_of(model, configuration_table([configuration]), system, calibration, loads)
@@ -274,7 +274,8 @@ def _chunk_times(configuration: Configuration, system: System, case: Case, layer
         weights_s * factor,
     )
     last = slice(configuration.pp - 1, None, configuration.pp)
-    if len(layers) <= np.max(case.shapes.layers):
+    of_stage = layers.reshape(-1, configuration.pp).sum(axis=0)
+    if of_stage[-1] < of_stage.max() and len(layers) <= np.max(case.shapes.layers):
         for column in columns:
             column[last] = column[last].mean()
     forward, backward, inside, weights = columns
