@@ -53,8 +53,8 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     --------
     >>> import topoopt
     >>> found = topoopt.llm.estimate("llama3-70b", accelerators=512, tp=8, pp=4)
-    >>> found.configuration.dp, found.fits, found.assumed
-    (16, True, '--recompute full, because without it 97.7 of 79.1 GiB are needed')
+    >>> found.configuration.dp, found.fits, found.assumed.partition(";")[0]
+    (16, True, '--zero 1 --sequence-parallel')
     """
     settings = checked_words(words, EstimateWords)
     law, attention = settings["estimator"], settings.get("attention")
