@@ -64,7 +64,7 @@ def pass_exchanges(
     ----------
     forwarding_s : float
         What a byte of the all-to-alls of experts takes beyond its time on the network at full rate.
-    stage_layers : float64 array, shape (chunks,)
+    stage_layers : float64 array, shape (chunks of a stage, stages)
         As of :func:`layers_of_chunks`.
     """
     known: dict[tuple[int, str], dict[object, int]] = {}
@@ -85,24 +85,24 @@ def pass_exchanges(
 
 
 def _evened(communications: Iterable[Communication], layers: Floats) -> Iterator[tuple[Communication, float]]:
-    """Yield what goes with passes and how often, as much for each layer in all chunks: so :func:`estimate` has it.
+    """Yield the communications of passes and their counts, as many for each layer in all chunks: see :func:`estimate`.
 
-    What some stages do not send, or send with other loads, stays where it is.
+    Communications that a stage lacks, or has with other loads, keep their counts.
     """
     families: dict[object, dict[int, list[Communication]]] = {}
     for one in communications:
         if one.chunk >= 0 and one.kind != "pp":
             key = one.kind, one.part, one.collective, one.direction, one.message_bytes, one.weights.tobytes()
             families.setdefault(key, {}).setdefault(one.stage, []).append(one)
-    stages = {stage for family in families.values() for stage in family}
+    stages = layers.shape[1]
     for family in families.values():
         rows = [one for of_stage in family.values() for one in of_stage]
-        if family.keys() < stages or max(one.chunk for one in rows) >= len(layers):
+        if len(family) < stages or max(one.chunk for one in rows) >= layers.size:
             yield from ((one, float(one.count)) for one in rows)
             continue
         each = sum(one.count for one in rows) / layers.sum()
         for chunk in np.flatnonzero(layers):
-            yield replace(family[int(chunk) % len(stages)][0], chunk=int(chunk)), each * layers[chunk]
+            yield replace(family[int(chunk) % stages][0], chunk=int(chunk)), each * layers.flat[chunk]
 
 
 def merged_exchanges(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:

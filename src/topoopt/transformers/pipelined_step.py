@@ -131,7 +131,7 @@ def pipelined_step(
         links,
         hidden,
         forwarding_s(*setting),
-        layers_of_chunks(model, configuration),
+        layers_of_chunks(model, configuration).reshape(-1, configuration.pp),
     )
     of_weights = weight_exchanges(model, configuration, sent, places, links, hidden.get("every", 0.0))
     return PipelinedStep(

@@ -216,6 +216,10 @@ REAL = {
         "deepseek-v3",
         configured(1, 8, 64, 16, sequence=4096, ep=64, zero=1, vpp=7, recompute="full"),
     ),
+    "a stage without experts": (
+        "deepseek-v3",
+        configured(1, 32, 16, 32, sequence=4096, ep=16, zero=1, recompute="full", micro_batch=1),
+    ),
     "layers without experts first": (
         "qwen3.5-397b-a17b",
         configured(1, 4, 32, 16, sequence=4096, ep=32, zero=1),
