@@ -19,7 +19,7 @@ _TIME = {
     "d": 86400.0,
 }
 MOST_DELAY_S = 1_000
-"""Of a hop, a change of circuits and a timeout: a packet's times are 64 bits of picoseconds."""
+"""Longest latency, reconfiguration time or timeout: the packet simulator counts picoseconds in 64 bits."""
 _LARGEST = 1e24
 """Bits per second, or bytes."""
 _NUMBER = re.compile(r"^\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµ/]*)\s*$")

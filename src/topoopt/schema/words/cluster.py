@@ -98,11 +98,11 @@ class ScheduleWords(TypedDict, total=False):
     cassini: Switch
     """Add CASSINI to every scheduler but ideal: choose placements by compatibility, and shift jobs in time."""
     merging: Annotated[str, Word("strict|identical|contained", "identical")]
-    """How CASSINI merges links. strict: not at all, and a placement with a loop of jobs and links is discarded;
+    """Merging of links by CASSINI. strict: not at all, and a placement with a loop of jobs and links is discarded;
     identical: links on which the same jobs send the same traffic; contained: also links whose jobs all share a
     busier one."""
     sharing: Annotated[str, Word("fair|mltcp|static", "fair")]
-    """How jobs share a link: equally, as MLTCP lets them, or 60 to 40."""
+    """Sharing of a link among jobs: equal, by MLTCP, or 60 to 40."""
     epoch: Annotated[Amount, Word("TIME", "600s")]
     """Interval after which themis and pollux reassign all workers."""
     restart_time: Annotated[Amount, Word("TIME", "0s")]
@@ -172,7 +172,7 @@ class SharedMachineWords(TypedDict, total=False):
 
 @panel("Operation")
 class OperationWords(TypedDict, total=False):
-    """How the cluster is operated."""
+    """Queueing, placement and fiber moves of a cluster."""
 
     queue: Annotated[str, Word("fifo|backfill", "fifo")]
     """Queueing discipline: first come, first served, or with short jobs first where they delay no other."""

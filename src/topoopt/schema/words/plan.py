@@ -112,7 +112,7 @@ class MachineWords(TypedDict, total=False):
 
 @panel("Cost model")
 class CountingWords(TypedDict, total=False):
-    """How operators and memory are costed."""
+    """Costs of operators, and limits of memory."""
 
     compute: Annotated[str, Word("profile|roofline")]
     """Operator times: profile takes those measured on A100 and the roofline for the rest, roofline takes no
@@ -146,7 +146,7 @@ class FinderRuleWords(TypedDict, total=False):
     """Preset for all rules, costs and the search: the paper's, or those of the authors' code (default: default).
     Flags override it."""
     degree_split: Annotated[str, Word("RULE")]
-    """How ports are split between AllReduce rings and other traffic: proportional to bytes, all-to-allreduce,
+    """Split of ports between AllReduce rings and other traffic: proportional to bytes, all-to-allreduce,
     by-group (no ring of all servers), by-group-but-one and by-group-but-two (the same, keeping that many ports for
     tensor parallelism), or cliques (only the ports that expert exchanges leave) (default proportional)."""
     strides: Annotated[str, Word("best|nearest|lower-bound")]

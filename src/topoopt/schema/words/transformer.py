@@ -60,7 +60,7 @@ class ShapeWords(TypedDict, total=False):
 
 
 class DegreeWords(TypedDict, total=False):
-    """How many ways a transformer and its batch are split; a search varies what is not given."""
+    """Degrees of parallelism; a search varies those that are not given."""
 
     tp: int
     """Tensor parallel degree."""
@@ -81,7 +81,7 @@ class DegreeWords(TypedDict, total=False):
 
 
 class ShardingWords(TypedDict, total=False):
-    """What ranks shard, and what they recompute; a search varies what is not given."""
+    """Sharding and recomputation; a search varies those that are not given."""
 
     recompute: Annotated[str, Word("none|selective|full|PARTS")]
     """Activations that the backward pass recomputes: none, the attention core (selective), whole layers (full), or
@@ -94,7 +94,7 @@ class ShardingWords(TypedDict, total=False):
 
 
 class BatchWords(TypedDict, total=False):
-    """What an iteration trains."""
+    """The batch of an iteration."""
 
     global_batch: int
     """Sequences per iteration (default: about 4 million tokens)."""

@@ -117,7 +117,7 @@ class TogetherWords(TypedDict, total=False):
     begin: Annotated[str | Sequence[Amount], Word("TIME,TIME,…")]
     """Start time of each job, such as its time shift (default: all at once)."""
     sharing: Annotated[str, Word("fair|mltcp")]
-    """How jobs share links in the flow simulator: equally, or weighted by MLTCP's aggressiveness (default fair).
+    """Sharing of links among jobs in the flow simulator: equal, or weighted by MLTCP's aggressiveness (default fair).
     The packet simulator has MLTCP among its transports."""
 
 

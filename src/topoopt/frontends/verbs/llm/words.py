@@ -36,7 +36,7 @@ from topoopt.workloads.transformer import (
 
 ESTIMATORS = ("calibrated", "apnet24")
 ASSUMED: Mapping[str, Any] = {"zero": 0, "sequence_parallel": False}
-"""What the published formula assumes of fields that other estimates have defaults for."""
+"""Sharding that the published formula assumes; other estimates have defaults for these fields."""
 
 Transformer = str | os.PathLike[str] | TransformerModel | None
 """A transformer's name, its ``config.json``, a model; ``None`` for shapes by hand."""
