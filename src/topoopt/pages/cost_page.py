@@ -49,6 +49,8 @@ def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
     """
     cluster = costs.network.cluster
     ports = counted(cluster.degree, f"{cluster.links} port")
+    flags = ", ".join(f"--{word}" for word in costs.network.assumed)
+    assumed = f" (assumed; change with {flags})" if flags else ""
     bills = [offer.bill for offer in costs.offers]
     rule = costs.purchase.accounting
     lacking = [(offer.bill.fabric, offer.bill.price_missing) for offer in costs.offers]
@@ -89,7 +91,7 @@ def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
             *([ratio_section(costs)] if costs.ratios else []),
         ),
         {f"{one.fabric}_usd": one.cost_usd for one in bills},
-        remark=f"{ports} of {format_bandwidth(cluster.link_bandwidth_bps)} each, without the servers",
+        remark=f"{ports} of {format_bandwidth(cluster.link_bandwidth_bps)} each, without the servers{assumed}",
     )
 
 

@@ -197,6 +197,7 @@ def _llm_search_page_entries(search: ConfigurationSearch) -> Entries:
         "fit": f"{search.feasible:,} into {format_memory(search.memory.capacity_bytes)}",
         "too large": ", ".join(over),
         "fixed": ", ".join(f"{name} {_word(value)}" for name, value in request.fixed.items()),
+        "assumed": search.assumed,
         "times": f"calibration {search.calibration.name}{_of_another(search)}, {request.attention} attention; 80% of "
         f"measured runs of other stacks are within {calibration_quality(search.calibration).interval_share:.0%}",
         "memory": f"{request.framework}, {request.attention} attention",

@@ -83,6 +83,7 @@ def _time(step: RlStep) -> Section:
         "cost": "" if step.usd_per_step is None else f"{dollars(step.usd_per_step)} a step",
         "training": _with_interval(step.training.training_s, step.training.interval_share),
         "staleness": _staleness(step),
+        "assumed": step.assumed,
     }
     rows = [{"phase": name, "time_s": seconds} for name, seconds in step.phases_s.items() if seconds > 0]
     pools = tuple(dict.fromkeys(span.pool for span in step.turns.spans))
@@ -292,6 +293,7 @@ def _head(tuned: FineTuning) -> Section:
     entries: Entries = {
         "trains": f"{way.trained:,} parameters: {adapted}",
         "split": f"{way.name}, recomputing {way.split['recompute']}, ZeRO {way.split['zero']}",
+        "assumed": tuned.assumed,
         "step": f"{_with_interval(way.step_s, way.interval_share)}, {way.tokens_per_s:,.0f} tokens a second",
         "waits": f"{format_time(way.exposed_s)} for bytes between servers" if tuned.servers > 1 else "",
         "memory": f"{format_memory(way.memory_total_bytes)} of {format_memory(way.capacity_bytes)}: "

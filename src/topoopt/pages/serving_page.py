@@ -198,6 +198,7 @@ def _entries(answer: ServingAnswer) -> Entries:
         if network is None
         else f"{network.cluster.servers} servers with {network.cluster.degree} x "
         f"{format_bandwidth(network.cluster.link_bandwidth_bps)} each, prices {network.priced.pricing.name}",
+        "assumed": "" if network is None else network.assumed,
         "machines": "" if hourly is None else f"{dollars(hourly)} an hour, servers, network and electricity",
     }
 

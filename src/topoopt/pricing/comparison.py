@@ -182,6 +182,7 @@ class CostComparison:
             "overhead": self.overhead,
             "average_hops": finite_or_none(self.network.average_hops),
             "wiring": self.network.wiring,
+            "assumed": list(self.network.assumed),
             "optical_technologies": [row.to_json() for row in self.technologies],
             "transfers": self._transfers(),
             "warnings": list(self.warnings),

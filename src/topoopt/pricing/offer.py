@@ -41,6 +41,8 @@ class PricedNetwork:
         Most bytes that one server transfers to another in an iteration; None where no job is given.
     iterations : mapping
         By fabric of these ports: an iteration of the job there, as far as it is known.
+    assumed : tuple of str
+        Words of the network that were not given and have their default.
     """
 
     cluster: ClusterSpec
@@ -49,6 +51,7 @@ class PricedNetwork:
     interfaces_per_device: int | None = None
     largest_pair_bytes: float | None = None
     iterations: Mapping[str, Iteration] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
 
     @property
     def size(self) -> tuple[int, int, float]:

@@ -170,6 +170,8 @@ class RlStep:
     fabrics: tuple[FabricRow, ...] = ()
     skipped: Skipped = ()
     rewiring: Rewiring | None = None
+    assumed: str = ""
+    """The network that was taken because none was given."""
 
     @property
     def step_s(self) -> float:
@@ -307,6 +309,7 @@ class RlStep:
             "fabrics": [{**asdict(row), "label": row.label} for row in self.fabrics],
             "skipped_fabrics": [list(row) for row in self.skipped],
             "rewiring": None if self.rewiring is None else self.rewiring.to_json(),
+            "assumed": self.assumed,
         }
 
 

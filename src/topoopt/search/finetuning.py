@@ -244,6 +244,8 @@ class FineTuning:
         Which matrices have one.
     cluster : OwnedCluster or None
         What one server costs; of several the plans know it.
+    assumed : str
+        The network that was taken because none was given.
     """
 
     model: str
@@ -257,6 +259,7 @@ class FineTuning:
     adapters: str
     ways: tuple[TunedWay, ...]
     cluster: OwnedCluster | None = None
+    assumed: str = ""
 
     @property
     def asked(self) -> TunedWay:
@@ -297,5 +300,6 @@ class FineTuning:
             **{name: getattr(self, name) for name in names},
             **fields_of(self, "adapters", "steps"),
             "full_over_adapter_gradients": self.full_over_adapters,
+            "assumed": self.assumed,
             "ways": [way.to_json() for way in self.ways],
         }

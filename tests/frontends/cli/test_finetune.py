@@ -25,7 +25,7 @@ def test_json_has_the_stable_keys(topoopt: Topoopt) -> None:
     answer = json.loads(topoopt(*ASKED, "--json").out)
     assert list(answer) == [
         "model", "accelerator", "accelerators", "servers", "sequences", "sequence", "tokens", "rank", "adapters",
-        "steps", "full_over_adapter_gradients", "ways",
+        "steps", "full_over_adapter_gradients", "assumed", "ways",
     ]  # fmt: skip
     assert list(answer["ways"][0]) == [
         "kind", "trained_parameters", "gradient_bytes", "failure", "split", "step_s", "compute_s", "exposed_s",

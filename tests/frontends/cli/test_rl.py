@@ -25,7 +25,7 @@ def test_json_has_the_stable_keys(topoopt: Topoopt) -> None:
         "updates", "answers", "mean_answer_tokens", "longest_answer_tokens", "step_s", "phases_s", "bound_by",
         "tokens_per_s", "tokens_per_s_per_accelerator", "usd_per_step", "rollout", "training", "weights",
         "staleness_steps", "longest_staleness_steps", "network_s", "network_hardly_matters", "spans", "ownership",
-        "fabrics", "skipped_fabrics", "rewiring",
+        "fabrics", "skipped_fabrics", "rewiring", "assumed",
     ]  # fmt: skip
     assert list(answer["phases_s"]) == [
         "rollout", "old_log_probs", "reference", "training", "weights", "between_phases"

@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
@@ -237,7 +238,12 @@ def cost(
     """
     settings = checked_words(words, CostWords)
     whole = None if plan is None else _planned(plan, pick(settings, NetworkWords))
-    network = _network(settings) if whole is None else _network_of_plan(whole)
+    if whole is None:
+        assumed = [word for word in ("servers", "degree", "bandwidth") if word not in settings]
+        network = _network(settings)
+        network = network if "wiring" in settings else replace(network, assumed=tuple(assumed))
+    else:
+        network = _network_of_plan(whole)
     return compare_costs(
         network,
         _purchase(settings, network.cluster, None if whole is None else whole.terms),

@@ -12,7 +12,7 @@ from topoopt.catalog import compared_by, find_accelerator, reference_interfaces
 from topoopt.frontends.verbs.llm import search
 from topoopt.frontends.verbs.llm.words import Transformer, calibration_of, model_of, system_of
 from topoopt.frontends.verbs.plan import planned
-from topoopt.frontends.verbs.pricing import cluster_of, ownership_terms, pricing
+from topoopt.frontends.verbs.pricing import assumed_by, cluster_of, ownership_terms, pricing
 from topoopt.inference import Parallelism
 from topoopt.reinforcement import (
     ResponseLengths,
@@ -105,7 +105,8 @@ def rl(model: Transformer, **words: Unpack[RlWords]) -> RlStep:
     running = {
         word: value for word, value in settings.items() if word != "samples"
     }  # of a priced run, to others
-    step = replace(step, cluster=cluster_of(running, job.system, job.accelerators))
+    assumed = assumed_by(words, job.system, job.accelerators, "bandwidth")
+    step = replace(step, cluster=cluster_of(running, job.system, job.accelerators), assumed=assumed)
     # the networks that a step is put on: those that are named, or the usual ones of several servers
     if "fabrics" in settings:
         names = () if tuple(settings["fabrics"]) == ("none",) else tuple(settings["fabrics"])
@@ -283,6 +284,7 @@ def finetune(
         settings["adapters"],
         tuple(ways),
         None if servers > 1 else cluster_of({**settings, "tokens": tokens}, system, accelerators),
+        assumed_by(words, system, accelerators, "degree", "bandwidth"),
     )
 
 
@@ -330,8 +332,7 @@ def _servers(accelerators: int, system: System) -> int:
 def _network(words: Mapping[str, Any], system: System, servers: int) -> dict[str, Any]:
     degree, bandwidth_bps = reference_interfaces(system.accelerators_per_server, system.network_bandwidth_bps)
     if "degree" in words:
-        given = whole("degree", words["degree"], 1)
-        degree, bandwidth_bps = given, bandwidth_bps * degree / given
+        degree, bandwidth_bps = whole("degree", words["degree"], 1), system.network_bandwidth_bps
     return {"degree": degree, "bandwidth": bandwidth_bps, "seed": words["seed"]}
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import find_accelerator
+from topoopt.catalog import find_accelerator, reference_interfaces
 from topoopt.pricing import OwnershipTerms, Pricing, TrainingRun, pricing_of, server_price, usual_running
 from topoopt.schema.words import PricingWords, pick
 from topoopt.transformers import OwnedCluster, System, owned_cluster
@@ -26,6 +26,17 @@ _RUN = {"samples": "samples", "tokens": "tokens", "run_hours": "hours"}
 _SERVER = ("server_price", "server_power")
 _CALLED = {"fiber_length": "fiber_length_m"}
 """What a word is called where its unit has to be said."""
+
+
+def assumed_by(words: Mapping[str, Any], system: System, accelerators: int, *flags: str) -> str:
+    """Return the interfaces of a server that were assumed; nothing for one server, or where all flags are given."""
+    missing = [flag for flag in flags if flag not in words]
+    if not missing or accelerators <= system.accelerators_per_server:
+        return ""
+    degree, bandwidth_bps = reference_interfaces(system.accelerators_per_server, system.network_bandwidth_bps)
+    if "degree" in words:
+        degree, bandwidth_bps = words["degree"], system.network_bandwidth_bps
+    return assumed_network(system.accelerator, degree, bandwidth_bps, missing)
 
 
 def assumed_network(accelerator: str, degree: int, bandwidth_bps: float, words: Sequence[str]) -> str:

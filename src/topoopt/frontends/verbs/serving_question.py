@@ -10,7 +10,7 @@ from topoopt.base.limits import whole
 from topoopt.base.units import parse_bandwidth, parse_delay, parse_time
 from topoopt.catalog import ClusterSpec, compared_by, networks_of, reference_interfaces
 from topoopt.frontends.verbs.llm.words import Transformer, model_of
-from topoopt.frontends.verbs.pricing import cluster_of, ownership_terms, pricing
+from topoopt.frontends.verbs.pricing import assumed_by, cluster_of, ownership_terms, pricing
 from topoopt.inference import (
     FREE_BYTES_PER_S,
     MODES,
@@ -227,6 +227,7 @@ def _network(words: Mapping[str, Any], system: System, servers: int) -> NetworkQ
         Priced(pricing(words), ownership_terms(words, words["accelerator"], per_server)),
         tuple(PAIRINGS) if pairing == FREE else (pairing,),
         SentBy(dispatch=words["dispatch"]),
+        assumed_by(words, system, servers * per_server, "degree", "bandwidth"),
     )
 
 

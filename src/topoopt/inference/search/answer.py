@@ -283,7 +283,8 @@ class ServingAnswer:
 def network_json(network: NetworkQuestion) -> dict[str, Any]:
     """Return what is asked of networks as plain values."""
     names = ("servers", "accelerators_per_server", "degree", "link_bandwidth_bps", "link_latency_s")
-    return {**{name: getattr(network.cluster, name) for name in names}, "prices": network.priced.pricing.name}
+    head = {name: getattr(network.cluster, name) for name in names}
+    return {**head, "prices": network.priced.pricing.name, "assumed": network.assumed}
 
 
 def _named(name: str, values: np.ndarray[Any, Any]) -> dict[str, float | None]:

@@ -34,6 +34,8 @@ class NetworkQuestion:
         Names in :data:`topoopt.inference.PAIRINGS` that the router knows.
     sent : SentBy
         Formats of what experts are sent.
+    assumed : str
+        The interfaces of a server that were taken because none were given.
     """
 
     cluster: ClusterSpec
@@ -41,6 +43,7 @@ class NetworkQuestion:
     priced: Priced
     pairings: tuple[str, ...] = tuple(PAIRINGS)
     sent: SentBy = USUAL
+    assumed: str = ""
 
 
 USUAL_ROUTER = "least-loaded"

@@ -99,6 +99,8 @@ class ConfigurationSearch:
         Those of this model that are not among the configurations, and why.
     cluster : OwnedCluster or None
         What the machines cost; None where that is not asked.
+    assumed : str
+        The network that was taken because none was given.
     """
 
     request: SearchRequest
@@ -118,6 +120,7 @@ class ConfigurationSearch:
     published: tuple[PublishedLayout, ...] = ()
     not_searched: tuple[NotSearched, ...] = ()
     cluster: OwnedCluster | None = None
+    assumed: str = ""
 
     def ownership(self, place: int) -> Ownership | None:
         """Return what servers, network and electricity cost together with the configuration of a row."""
@@ -178,6 +181,7 @@ class ConfigurationSearch:
             "calibration": self.calibration.name,
             "interval_share": calibration_quality(self.calibration).interval_share,
             "fixed": dict(request.fixed),
+            "assumed": self.assumed,
             "memory_capacity_bytes": self.memory.capacity_bytes,
             **fields_of(self, "valid", "feasible"),
             "too_large": {

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Unpack
 
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.catalog import reference_interfaces
 from topoopt.frontends.verbs.llm.words import (
     ASSUMED,
     ESTIMATORS,
@@ -17,7 +16,7 @@ from topoopt.frontends.verbs.llm.words import (
     model_of,
     system_of,
 )
-from topoopt.frontends.verbs.pricing import assumed_network, cluster_of
+from topoopt.frontends.verbs.pricing import assumed_by, cluster_of
 from topoopt.measurements.training import PredictedRuns, predict_runs, read_runs
 from topoopt.schema.words import EstimateWords, as_flags, checked_arguments, checked_words
 from topoopt.transformers import (
@@ -76,9 +75,7 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
         answer = with_least_recomputation(answer, further)
     sharing = {name: getattr(configuration, name) for name in ASSUMED if name not in settings}
     found = [as_flags({name: value for name, value in sharing.items() if value}), answer.assumed]
-    if "bandwidth" not in words:
-        interfaces = reference_interfaces(system.accelerators_per_server, system.network_bandwidth_bps)
-        found.append(assumed_network(system.accelerator, *interfaces, ["bandwidth"]))
+    found.append(assumed_by(words, system, configuration.accelerators, "bandwidth"))
     return replace(answer, cluster=cluster, assumed="; ".join(filter(None, found)))
 
 

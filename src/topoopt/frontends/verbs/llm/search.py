@@ -7,7 +7,7 @@ from typing import Any, Unpack
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import whole
 from topoopt.frontends.verbs.llm.words import Transformer, calibration_of, loads_of, model_of, system_of
-from topoopt.frontends.verbs.pricing import cluster_of
+from topoopt.frontends.verbs.pricing import assumed_by, cluster_of
 from topoopt.schema.words import ConfigurationSearchWords, checked_arguments, checked_words, pick
 from topoopt.transformers import (
     LARGEST_COUNT,
@@ -73,9 +73,9 @@ def search(
     cluster = cluster_of(settings, request.system, request.accelerators)
     answer = search_configurations(request, calibration)
     published, others = published_layouts(answer), left_out(answer.request)
-    return replace(
-        answer, top=top, variants=variants, published=published, not_searched=others, cluster=cluster
-    )
+    assumed = assumed_by(words, request.system, request.accelerators, "bandwidth")
+    answer = replace(answer, top=top, variants=variants, published=published, not_searched=others)
+    return replace(answer, cluster=cluster, assumed=assumed)
 
 
 def _request(model: Transformer, words: Mapping[str, Any], attention: str) -> SearchRequest:
