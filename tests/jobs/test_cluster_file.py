@@ -37,7 +37,10 @@ def test_every_key_is_a_field_of_the_cluster(tmp_path: Path) -> None:
         ({"servers": 1}, "servers: expected an integer >= 2, got 1"),
         ({"degree": 0}, "degree: expected an integer >= 1, got 0"),
         ({"degree": 73}, "degree: a server has at most 72 interfaces, got 73"),
-        ({"link_bandwidth": 100}, 'link_bandwidth: no unit in "100"; write for example 100Gbps or 25 GB/s'),
+        (
+            {"link_bandwidth": 100},
+            'link_bandwidth: missing unit in "100"; write for example 100Gbps or 25 GB/s',
+        ),
         ({"links": "simplex"}, 'links: expected duplex or directed, got "simplex"'),
         ({"link_latency": "-1us"}, 'link_latency: must not be negative, got "-1us"'),
         ({"accelerators_per_server": 0}, "accelerators_per_server: expected an integer >= 1, got 0"),

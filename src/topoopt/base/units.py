@@ -31,7 +31,7 @@ def finite_or_none(value: float) -> float | None:
 
 
 def parse_bandwidth(text: str, place: str = "bandwidth") -> float:
-    """Return bits per second from ``100Gbps``, ``100 Gb/s``, ``25 GB/s`` (a capital B is bytes).
+    """Return bits per second from ``100Gbps``, ``100G``, ``100GbE``, ``100 Gb/s``, ``25 GB/s`` (a B alone is bytes).
 
     Raises
     ------
@@ -40,14 +40,14 @@ def parse_bandwidth(text: str, place: str = "bandwidth") -> float:
 
     Examples
     --------
-    >>> parse_bandwidth("100Gbps"), parse_bandwidth("25 GB/s")
-    (100000000000.0, 200000000000.0)
+    >>> parse_bandwidth("100Gbps"), parse_bandwidth("25 GB/s"), parse_bandwidth("400G")
+    (100000000000.0, 200000000000.0, 400000000000.0)
     """
     value, unit = _split(text, place, "a number with a unit, such as 100Gbps or 25 GB/s")
-    match = re.fullmatch(r"([kKMGTP]?i?)(bps|bit/s|b/s|B/s|Bps)", unit)
+    match = re.fullmatch(r"([kKMGTP]?i?)(bps|bit/s|b/s|bE|b|B/s|Bps|(?<=[GT]))", unit)
     if match is None:
-        what = "no unit" if not unit else f'unknown unit "{unit}"'
-        raise InvalidInput(f'{place}: {what} in "{text}"; write for example 100Gbps or 25 GB/s')
+        what = "missing unit" if not unit else f'unknown unit "{unit}"'
+        raise InvalidInput(f'{place}: {what} in "{text}"; write for example {value:g}Gbps or 25 GB/s')
     scale = {**_PREFIX, **_BINARY_PREFIX}[match[1].lower()] * (8 if match[2].startswith("B") else 1)
     if 0 < value * scale < 1:
         raise InvalidInput(f'{place}: expected at least 1 bps, got "{text}"')

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from topoopt.base.answers import Frame, frame, shows_itself
-from topoopt.base.errors import check_known
+from topoopt.base.errors import check_known, unknown_name
 from topoopt.catalog.accelerator import (
     Accelerator,
     AcceleratorServer,
@@ -87,12 +87,33 @@ class HardwareTables:
 
 
 def hardware_tables(name: str | None = None) -> HardwareTables:
-    """Return one table of the catalogue, or all.
+    """Return one table of the catalogue, the rows of one part, or all tables.
+
+    Parameters
+    ----------
+    name : str, optional
+        A table, or an accelerator or another part by its name, alias or the beginning of its name.
 
     Raises
     ------
     InvalidInput
-        If there is no such table.
+        If there is no such table or part.
     """
-    names = tuple(CATALOGUES) if name is None else (name,)
-    return HardwareTables({key: catalogue(key) for key in names}, named=name is not None)
+    if name is None or name in CATALOGUES:
+        names = tuple(CATALOGUES) if name is None else (name,)
+        return HardwareTables({key: catalogue(key) for key in names}, named=name is not None)
+    own = {alias: part.name for part in accelerators() for alias in (part.name, *part.aliases)}
+    wanted = own.get(name.lower(), name).lower()
+    found = {}
+    for key in CATALOGUES:
+        rows = tuple(row for row in catalogue(key) if _part_of(row).lower().startswith(wanted))
+        if rows:
+            found[key] = rows
+    if not found:
+        raise unknown_name("table or part", name, {*CATALOGUES, *own})
+    return HardwareTables(found, named=True)
+
+
+def _part_of(row: CatalogueRow) -> str:
+    """Return the name of a row's accelerator, or of the part that it is."""
+    return row.accelerator if isinstance(row, AcceleratorServer | EfficiencyRow) else row.name

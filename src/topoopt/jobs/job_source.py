@@ -194,7 +194,7 @@ def _has_header(path: str) -> bool:
 
 
 def listed_models(name: str | None = None) -> ModelList:
-    """Return all models, or the one of a name or of a transformer's ``config.json``.
+    """Return all models, the one of a name or ``config.json``, or the transformers whose names begin so.
 
     Raises
     ------
@@ -204,6 +204,10 @@ def listed_models(name: str | None = None) -> ModelList:
     transformers = listed_transformers(name)
     if name is None:
         return ModelList(tuple(map(listed_model, MODELS)), transformers, named=False)
+    if not transformers and name not in MODELS:
+        family = tuple(one for one in listed_transformers() if one.model.name.startswith(name.lower()))
+        if family:
+            return ModelList((), family, named=False)
     models = () if transformers else (listed_model(_model_of(name)),)
     return ModelList(models, transformers, named=True)
 

@@ -141,7 +141,7 @@ def models_page(listed: ModelList) -> Page:
             text("published as", "description"),
         )
         overview = Section("models", "", "", (kinds, variants, Notes(lines, apart=True)))
-        sections = (overview, _transformers(listed.transformers))
+        sections = (*((overview,) if listed.models else ()), _transformers(listed.transformers))
         what = f"{len(listed.models)} models of operators and {len(listed.transformers)} transformers."
         return Page("models", "", what, sections=sections)
     if listed.transformers:

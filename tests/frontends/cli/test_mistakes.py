@@ -29,12 +29,12 @@ MISTAKES = [
     ((*PLAN, "--cluster", ""), "--cluster: expected a name, got nothing"),
     (("plan", "dlrm", "--servers", "1", "--out", "out.json"), "servers: expected an integer >= 2, got 1"),
     (("plan", "dlmr", "--out", "out.json"), 'model: unknown name "dlmr"; did you mean dlrm'),
-    (("plam", "dlrm", "--out", "out.json"), 'verb: unknown name "plam"; did you mean plan or llm?'),
+    (("plam", "dlrm", "--out", "out.json"), 'verb: unknown name "plam"; did you mean plan?'),
     (
         (*PLAN, "--bandwith", "100Gbps"),
         "--bandwith: no such option; did you mean --bandwidth or --candidates",
     ),
-    ((*PLAN, "--bandwidth", "100"), '--bandwidth: no unit in "100"; write for example 100Gbps'),
+    ((*PLAN, "--bandwidth", "100"), '--bandwidth: missing unit in "100"; write for example 100Gbps'),
     ((*PLAN, "--bandwidth", "100Gbit"), '--bandwidth: unknown unit "Gbit"'),
     ((*PLAN, "--latency", "1"), '--latency: unknown or missing unit in "1"'),
     ((*PLAN, "--accelerator", "a1000"), 'accelerator: unknown name "a1000"; did you mean a100'),
@@ -88,7 +88,7 @@ MISTAKES = [
     (("topology", "--servers", "12", "--strides", "2,4"), "distance 1 of 12 cannot be paid"),
     (("topology", "--servers", "12", "--degree", "2", "--strides", "1,5"), "1,5 take 4 duplex ports"),
     (("models", "resnet"), 'model: unknown name "resnet"; did you mean resnet50'),
-    (("hardware", "nic"), 'catalogue: unknown name "nic"; did you mean nics?'),
+    (("hardware", "nic"), 'table or part: unknown name "nic"; did you mean nics?'),
 ]
 
 FILES = [
@@ -99,7 +99,7 @@ FILES = [
     ),
     ("job.yaml", "model: dlrm\nservers: 16\n", "is the description of a cluster, not a job"),
     ("job.yaml", "model: dlrm\nmemory: off\n", 'unknown key "memory"; did you mean memory_check?'),
-    ("job.yaml", "model: dlrm\ncluster: {link_bandwidth: 100}\n", "cluster: link_bandwidth: no unit"),
+    ("job.yaml", "model: dlrm\ncluster: {link_bandwidth: 100}\n", "cluster: link_bandwidth: missing unit"),
     (
         "job.yaml",
         "model: dlrm\ncluster: {degree: 0}\n",

@@ -92,7 +92,7 @@ MISTAKES = [
     (("--fabric", "mixnet", "--degree", "4", "--electrical-ports", "4"), "must be 1..3 of 4 ports, got 4"),
     (("--fabric", "mixnet", "--region-servers", "0"), "--region-servers must be at least 2, got 0"),
     (("--fabric", "sip-ml", "--fail-link", "0-1@1ms"), "not on sip-ml, whose circuits change"),
-    (("--bandwidth", "100"), '--bandwidth: no unit in "100"'),
+    (("--bandwidth", "100"), '--bandwidth: missing unit in "100"'),
     (("--latency", "1"), '--latency: unknown or missing unit in "1"'),
     (("--seed", "-1"), "seed: must be >= 0, got -1"),
     (("--collective", "bulky"), 'unknown name "bulky"; did you mean bulk?'),

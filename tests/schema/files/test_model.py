@@ -64,7 +64,7 @@ def test_quantities_are_read_with_their_units() -> None:
         ({"servers": 2, "nics": 3}, "job.yaml: nics: expected a list, got 3"),
         (
             {"servers": 2, "nics": [{"speed": 100}]},
-            'job.yaml: nics[0]: speed: no unit in "100"; write for example 100Gbps or 25 GB/s',
+            'job.yaml: nics[0]: speed: missing unit in "100"; write for example 100Gbps or 25 GB/s',
         ),
         (
             {"servers": 2, "delay": "soon"},

@@ -120,7 +120,7 @@ def test_a_price_list_of_ones_own_is_part_of_the_point(sweep: MakeSweep, tmp_pat
         ("models: dlrm\nservers: [16, 16]\n", "servers: the value 16 stands twice"),
         ("models: dlrm\nservers: 16\nbandwidth: [100 Gbps, 0.1 Tbps]\n", "bandwidth: the value"),
         ("models: dlrm\nservers: [16, many]\n", r'servers\[1\]: expected an integer >= 2, got "many"'),
-        ("models: dlrm\nservers: 16\nbandwidth: 100\n", 'bandwidth: no unit in "100"'),
+        ("models: dlrm\nservers: 16\nbandwidth: 100\n", 'bandwidth: missing unit in "100"'),
         ("models: [dlrm, dlmr]\nservers: 16\n", 'models: unknown name "dlmr"; did you mean dlrm'),
         ("models: mine.yaml\nservers: 16\n", "models: .*mine.yaml: no such file"),
         (

@@ -12,9 +12,9 @@ def hardware(
     name: Annotated[
         str | None,
         Argument(
-            metavar="TABLE",
-            help="accelerators, servers, nics, transceivers, switches, optical-switches or efficiency; "
-            "all if not named.",
+            metavar="TABLE|PART",
+            help="accelerators, servers, nics, transceivers, switches, optical-switches or efficiency; or a part such "
+            "as h100; all tables if not named.",
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON, with sources.")] = False,
@@ -28,7 +28,8 @@ def models(
         str | None,
         Argument(
             metavar="MODEL|config.json",
-            help="Show one model: its hyperparameters, or a transformer's shape and parameter count.",
+            help="Show one model: its hyperparameters, or a transformer's shape and parameter count; or list the "
+            "transformers whose names begin so, such as llama3.",
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from topoopt.base.errors import TopoOptError
+from topoopt.frontends.cli.synonyms import REMEDIES
 
 USER_MISTAKE = 2
 INTERRUPTED = 130
@@ -74,7 +75,8 @@ def _parser_message(error: Exception) -> str:
     help_of = f" See {context.command_path} --help" if context is not None else ""
     if type(error).__name__ == "NoSuchOption" and option:
         known = [name for parameter in context.command.params for name in parameter.opts] if context else []
-        return f"{option}: no such option{nearest(option, known)}{help_of}"
+        remedy = REMEDIES.get(option.lstrip("-").replace("-", "_"))
+        return f"{option}: no such option{f'; {remedy}.' if remedy else nearest(option, known)}{help_of}"
     refused: list[Any] = getattr(error.__cause__, "errors", list)()  # what the parser of numbers says
     if refused and getattr(error, "param", None) is not None:
         number = "an integer" if refused[0]["type"].startswith("int") else "a number"

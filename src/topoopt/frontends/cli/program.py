@@ -17,7 +17,7 @@ import typer
 
 from topoopt.base.answers import __version__
 from topoopt.frontends.cli.exit_code import exit_code_of
-from topoopt.frontends.cli.verbs import check_words, completed, group
+from topoopt.frontends.cli.verbs import PROGRAM, check_words, completed, group
 
 GLUE = PurePath("numba", "core", "serialize.py").parts
 AGAIN_S = 0.01
@@ -53,7 +53,7 @@ OWN_VERBS: Mapping[str, str] = MappingProxyType(
 """Every verb and group of the package, in the order in which one uses them, with its line in the list."""
 VERBS, COMMANDS = completed(OWN_VERBS)
 app = group(
-    "topoopt.frontends.cli",
+    PROGRAM,
     VERBS,
     "Which network, and which parallelism over it, gives the fastest training of this job for the money?",
     COMMANDS,

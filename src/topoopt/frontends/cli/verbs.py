@@ -16,9 +16,12 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from topoopt.base.errors import InvalidInput, TopoOptError, shown, unknown_name
+from topoopt.base.errors import MOST_NAMES, InvalidInput, TopoOptError, shown, unknown_name
 from topoopt.base.limits import MOST, MOST_OF_ANYTHING, finite
 from topoopt.base.plugins import DISTRIBUTION, VERBS, EntryPoint, PluginVerb, entry_points
+from topoopt.frontends.cli.exit_code import nearest
+from topoopt.frontends.cli.synonyms import verb_known_as
+from topoopt.schema.words import known_as
 
 MODULES: Mapping[str, str] = MappingProxyType(
     {
@@ -36,6 +39,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The modules of verbs that share a file with a verb of another name."""
+PROGRAM = "topoopt.frontends.cli"
 Commands = Mapping[str, EntryPoint | InvalidInput]
 """Where the commands of plug-ins are, by verb, or why one cannot be used."""
 
@@ -63,18 +67,32 @@ class Verb(TyperCommand):
         return context
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words; an option that takes one value is given once.
+        """Read the words; an option that takes one value is given once, by its own name or a synonym.
 
         Raises
         ------
         InvalidInput
             With the option that is given again.
         """
+        args = self._own_flags(args)
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for place, parameter in enumerate(given):
             if parameter in given[:place] and not parameter.multiple:
                 raise InvalidInput(f"{parameter.opts[-1]}: is given twice; give it once")
         return super().parse_args(ctx, args)
+
+    def _own_flags(self, args: list[str]) -> list[str]:
+        """Return the words of a command with synonyms replaced by the flags of this verb."""
+        flags = {name: parameter.name for parameter in self.params for name in parameter.opts}
+        own = {str(name): flag for flag, name in flags.items()}
+        words = []
+        for place, word in enumerate(args):
+            name, sign, value = word.partition("=")
+            given = name.lstrip("-").replace("-", "_")
+            ours = known_as(given, own)
+            foreign = name.startswith("-") and name not in flags and "--" not in args[:place]
+            words.append(f"{own[ours]}{sign}{value}" if foreign and ours else word)
+        return words
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; a mistake in a word is one in its flag here."""
@@ -108,6 +126,12 @@ class Verbs(TyperGroup):
             return TyperCommand(cmd_name, help=self.table[cmd_name])
         if cmd_name.startswith("-"):
             return None
+        if self.package == PROGRAM and (ours := verb_known_as(cmd_name)):
+            raise InvalidInput(f'verb: unknown name "{cmd_name}"; write topoopt {ours}')
+        if len(self.table) > MOST_NAMES:
+            raise InvalidInput(
+                f'verb: unknown name "{cmd_name}"{nearest(cmd_name, self.table)} topoopt --help lists all'
+            )
         raise unknown_name("verb", cmd_name, self.table)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

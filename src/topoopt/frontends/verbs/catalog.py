@@ -17,7 +17,7 @@ def hardware(table: str | None = None) -> HardwareTables:
     ----------
     table
         ``accelerators``, ``servers``, ``nics``, ``transceivers``, ``switches``, ``optical-switches`` or ``efficiency``;
-        all if not named.
+        or a part such as ``h100``; all tables if not named.
 
     Returns
     -------
@@ -26,7 +26,7 @@ def hardware(table: str | None = None) -> HardwareTables:
     Raises
     ------
     InvalidInput
-        If there is no such table.
+        If there is no such table or part.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def models(name: str | os.PathLike[str] | None = None) -> ModelList:
     Parameters
     ----------
     name
-        One model, a variant of it, or the ``config.json`` of a transformer.
+        One model, a variant of it, the ``config.json`` of a transformer, or the beginning of several names.
 
     Returns
     -------

@@ -44,6 +44,7 @@ from topoopt.schema.words.plan import TrafficWords as TrafficWords
 from topoopt.schema.words.post_training import FineTuneWords as FineTuneWords
 from topoopt.schema.words.post_training import RlWords as RlWords
 from topoopt.schema.words.serving import ServingWords as ServingWords
+from topoopt.schema.words.synonyms import known_as as known_as
 from topoopt.schema.words.transformer import ConfigurationSearchWords as ConfigurationSearchWords
 from topoopt.schema.words.transformer import DegreeWords as DegreeWords
 from topoopt.schema.words.transformer import EstimateWords as EstimateWords

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_orig
 
 from topoopt.base.errors import InvalidInput, check_known, shown
 from topoopt.base.limits import LARGEST, MOST
+from topoopt.schema.words.synonyms import known_as
 
 Amount = str | float
 """Text with a unit (``"100Gbps"``), or a number in SI units."""
@@ -99,13 +100,20 @@ def checked_arguments(verb: Callable[Parameters, Answer]) -> Callable[Parameters
     @wraps(verb)
     def call(*arguments: Parameters.args, **words: Parameters.kwargs) -> Answer:
         kinds = _kinds(verb, signature)
-        for word in words:
-            check_known("word", word, kinds)
+        _check_names(words, kinds)
         for name, value in (*zip(signature.parameters, arguments, strict=False), *words.items()):
             _check_kind(name, value, kinds[name])
         return verb(*arguments, **words)
 
     return call
+
+
+def _check_names(words: Iterable[str], known: Collection[str]) -> None:
+    for word in words:
+        ours = None if word in known else known_as(word, known)
+        if ours is not None:
+            raise InvalidInput(f'word: unknown name "{word}"; did you mean {ours}?')
+        check_known("word", word, known)
 
 
 def refuse_empty(words: Mapping[str, Any]) -> None:
@@ -186,8 +194,7 @@ def checked_words(words: Mapping[str, Any], vocabulary: type) -> dict[str, Any]:
     InvalidInput
         With the nearest known words.
     """
-    for word in words:
-        check_known("word", word, vocabulary.__annotations__)
+    _check_names(words, vocabulary.__annotations__)
     return {**defaults(vocabulary), **words}
 
 

@@ -1,0 +1,55 @@
+"""Verbs and flags of other programs, and what to type instead."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+REMEDIES: Mapping[str, str] = MappingProxyType(
+    {
+        "gpus": "this verb counts servers; give --servers",
+        "num_gpus": "this verb counts servers; give --servers",
+        "q": "progress is shown on terminals only, on standard error; 2>/dev/null hides it",
+        "quiet": "progress is shown on terminals only, on standard error; 2>/dev/null hides it",
+        "v": "topoopt --version prints the version; --json prints every figure of an answer",
+        "verbose": "--json prints every figure of an answer",
+        "format": "--json prints JSON, and --report FILE.html writes a page where a verb has one",
+        "model": "the model is the first word after the verb, such as topoopt plan llama3-70b",
+        "batch": "give --global-batch (sequences per iteration of a transformer) or --batch-per-accelerator",
+        "batch_size": "give --global-batch (sequences per iteration of a transformer) or --batch-per-accelerator",
+        "config": "a job file or config.json is the first word after the verb, such as topoopt plan job.yaml",
+        "install_completion": "there is no completion of the shell yet; topoopt VERB --help lists the options",
+    }
+)
+"""What to do instead of a flag of other programs that has no counterpart."""
+VERB_SYNONYMS: Mapping[str, str] = MappingProxyType(
+    {
+        "plan": "train training optimize optimise design run co-optimize",
+        "llm search": "search parallelism parallelize",
+        "llm estimate": "estimate predict",
+        "llm": "transformer transformers",
+        "serving": "serve inference infer deploy",
+        "choose": "buy recommend select decide purchase",
+        "cost": "price prices bill bom tco capex",
+        "compare": "networks fabrics network fabric benchmark fat-tree fattree",
+        "hardware": "gpus gpu accelerators catalog catalogue parts",
+        "models": "model zoo list",
+        "collective": "collectives allreduce all-reduce nccl nccl-tests",
+        "topology": "wire wiring rings",
+        "simulate": "sim simulation",
+        "fail": "failure failures resilience",
+        "finetune": "fine-tune lora tune",
+        "rl": "grpo ppo rlhf",
+        "studio": "gui ui web dashboard",
+        "report": "html",
+        "sweep": "scan grid",
+        "cluster run": "schedule scheduler",
+        "interleave": "cassini",
+        "--help": "help usage docs",
+        "--version": "version",
+    }
+)
+"""Names of other programs by our verb, with spaces between them."""
+
+
+def verb_known_as(name: str) -> str | None:
+    """Return the verb that a name of another program stands for."""
+    return next((ours for ours, others in VERB_SYNONYMS.items() if name in others.split()), None)
