@@ -1,23 +1,23 @@
 """Fabrics beside each other: time and price in tables and charts, and the page of a comparison."""
 
 from topoopt.base.answers import fields_of
-from topoopt.base.units import format_bandwidth, format_time, interval_words
+from topoopt.base.units import format_bandwidth, format_time
 from topoopt.pages.chart import BarChart
 from topoopt.pages.cost_tables import owned_rows, ownership_sections, ownership_tiles
 from topoopt.pages.fabric_tables import (
-    beaten_by,
+    advice,
     cost_against_time,
     fabric_notes,
     fabric_table,
     figure_table,
     outcome_figures,
-    tied_by,
     time_by_fabric,
     time_tiles,
+    timed,
 )
 from topoopt.pages.page import Notes, Page, Section, Tile
 from topoopt.pages.tables import bars, facts, inputs, number, table, text, trust_section, usd
-from topoopt.plans import SURE, ComparedFabric, Comparison, front_of_fabrics, standings_of
+from topoopt.plans import SURE, ComparedFabric, Comparison, front_of_fabrics, recommended, standings_of
 
 TASKS = 3
 """Tasks of each fabric that are shown; more are in JSON."""
@@ -78,7 +78,7 @@ def comparison_page(comparison: Comparison) -> Page:
 
 
 def headline(rows: tuple[ComparedFabric, ...], share: float | None = None) -> str:
-    """Return the answer: where the plan stands in time and in price.
+    """Return the advice, and how the first network compares with the others in time.
 
     Parameters
     ----------
@@ -86,13 +86,10 @@ def headline(rows: tuple[ComparedFabric, ...], share: float | None = None) -> st
         Error of an iteration time that 80 % of measured runs stay within.
     """
     own, others = rows[0], rows[1:]
-    within = f" ({interval_words(own.outcome.iteration_time_s, share)})" if share else ""
-    sentences = [
-        f"On {own.name} an iteration takes {format_time(own.outcome.iteration_time_s)}{within}"
-        + (f" and the network costs {usd(own.cost_usd)}" if own.cost_usd is not None else "")
-        + f"{beaten_by(rows)}.",
-        *tied_by(rows),
-    ]
+    price = f" and the network costs {usd(own.cost_usd)}" if own.cost_usd is not None else ""
+    sentences = [*advice(rows, share)]
+    if recommended(rows) is not own:
+        sentences.append(f"On {own.name} an iteration takes {timed(own.outcome, share)}{price}.")
     if others:
         fastest = min(others, key=lambda row: row.outcome.iteration_time_s)
         apart = [its.faster_share or 0.0 for its in standings_of(rows)[1:]]

@@ -4,16 +4,25 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from topoopt.base.units import format_bandwidth, format_time
+from topoopt.base.units import format_bandwidth, format_time, interval_words
 from topoopt.catalog import NetworkRow
 from topoopt.pages.chart import BarChart, LineChart, Series
 from topoopt.pages.page import Notes, Table, Tile
 from topoopt.pages.tables import Column, Source, bars, joined, listed, number, table, text, usd
-from topoopt.plans import ComparedFabric, Outcome, Standing, front_of_fabrics, standings_of
+from topoopt.plans import (
+    SURE,
+    ComparedFabric,
+    Outcome,
+    Standing,
+    faster_share,
+    front_of_fabrics,
+    recommended,
+    standings_of,
+)
 from topoopt.pricing import HasPrice, price_range_usd
 
-BEATS, TIES, ON_FRONT = "better", "cheaper", "on front"
-"""Verdicts about a fabric. The first two are cheaper than the first row's in nine draws of ten: one is faster with a
+RECOMMENDED, BEATS, TIES, ON_FRONT = "recommended", "better", "cheaper", "on front"
+"""Verdicts about a fabric. The middle two are cheaper than the first row's in nine draws of ten: one is faster with a
 probability of at least 90%, one is as fast within the error and saves no less than its estimated time loses."""
 
 
@@ -174,17 +183,69 @@ def skipped_notes(skipped: Sequence[tuple[str, str]], warn: bool = False) -> tup
     return (Notes(tuple(lines), warn),) if lines else ()
 
 
-def beaten_by(rows: Sequence[ComparedFabric]) -> str:
-    """Return which fabrics beat the first one, for its sentence; nothing where none does."""
-    said = _said(rows, [pair for pair in _ranked(rows) if pair[1].beats])
-    return f", beaten in time and price by {said}" if said else ""
+def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[str, ...]:
+    """Return which network to buy, which are as fast, and which are cheaper but slower; nothing without prices.
+
+    Parameters
+    ----------
+    share
+        Error of an iteration time that 80% of measured runs stay within.
+    """
+    best = recommended(rows)
+    if best is None:
+        return ()
+    others = [row for row in rows if row is not best]
+    slower = [row for row in front_of_fabrics(rows) if row is not best and _time_s(row) > _time_s(best)]
+    near = [
+        row
+        for row in others
+        if row not in slower and 1 - SURE < faster_share(_time_s(row), _time_s(best)) < SURE
+    ]
+    sentences = [f"Recommended: {_offer(rows, best)}, {timed(best.outcome, share)} per iteration."]
+    if len(near) == len(others) > 1:
+        sentences.append(
+            f"All {len(others)} others are as fast within the error: the network does not limit this job."
+        )
+    elif near:
+        sentences.append(f"As fast within the error: {_priced(rows, near)}.")
+    if slower:
+        sentences.append(f"Cheaper, but slower by more than that saves: {_priced(rows, slower, timed)}.")
+    return tuple(sentences)
 
 
-def tied_by(rows: Sequence[ComparedFabric]) -> tuple[str, ...]:
-    """Return a sentence of the fabrics that cost less and are as fast within the error; nothing where none is."""
-    tied = [pair for pair in _ranked(rows) if _pays(*pair)]
-    tied.sort(key=lambda pair: -_net_usd(pair[0]))
-    return (f"As fast within the error, for less money: {_said(rows, tied)}.",) if tied else ()
+def timed(outcome: Outcome, share: float | None = None) -> str:
+    """Return an iteration time with the interval that 80% of measured runs are in, if its error is known."""
+    time_s = outcome.iteration_time_s
+    return format_time(time_s) + (f" ({interval_words(time_s, share)})" if share else "")
+
+
+def _time_s(row: ComparedFabric) -> float:
+    return row.outcome.iteration_time_s
+
+
+def _offer(rows: Sequence[ComparedFabric], row: ComparedFabric) -> str:
+    """Return a network with its price, the range of that, and how sure it is cheaper than the first."""
+    span = price_range(row)
+    words = f"{name_apart(rows)(row)} for {usd(row.cost_usd)}"
+    words += f" ({span} in 80% of price draws)" if span else ""
+    share = standings_of([rows[0], row])[1].cheaper_share if row is not rows[0] else None
+    if share is not None and share >= SURE:
+        words += f", cheaper than {name_apart(rows)(rows[0])} in {share_words(share)} of them"
+    return words
+
+
+def _priced(
+    rows: Sequence[ComparedFabric],
+    chosen: Sequence[ComparedFabric],
+    time: Callable[[Outcome], str] | None = None,
+) -> str:
+    """Return networks with their prices, those of one price together, the cheapest first."""
+    groups: dict[str, list[str]] = {}
+    for row in sorted(chosen, key=lambda row: (row.cost_usd is None, row.cost_usd or 0.0)):
+        price = usd(row.cost_usd) if row.cost_usd is not None else "price unknown"
+        words = f"{price}, {time(row.outcome)}" if time else price
+        groups.setdefault(words, []).append(name_apart(rows)(row))
+    return listed([f"{' and '.join(names)} ({words})" for words, names in groups.items()])
 
 
 def _ranked(rows: Sequence[ComparedFabric]) -> list[tuple[ComparedFabric, Standing]]:
@@ -200,24 +261,13 @@ def _net_usd(row: ComparedFabric) -> float:
     return (row.ownership.net_usd or 0.0) if row.ownership else 0.0
 
 
-def _said(rows: Sequence[ComparedFabric], chosen: Sequence[tuple[ComparedFabric, Standing]]) -> str:
-    """Return time and price of fabrics, and how sure it is that they are cheaper."""
-    name = name_apart(rows)
-    return "; ".join(
-        f"{name(row)}, {format_time(row.outcome.iteration_time_s)} for {usd(row.cost_usd)} (cheaper in "
-        f"{share_words(its.cheaper_share)} of price draws)"
-        for row, its in chosen
-        if its.cheaper_share is not None
-    )
-
-
 def standing(rows: Sequence[ComparedFabric]) -> Callable[[ComparedFabric], str | None]:
-    """Return the verdict about each of these rows: better than the first one, as fast for less, or on the front."""
-    places = dict(zip(map(id, rows), standings_of(rows), strict=True))
+    """Return the verdict about each row: recommended, better than the first, as fast for less, or on the front."""
+    places, best = dict(zip(map(id, rows), standings_of(rows), strict=True)), recommended(rows)
 
     def words(row: ComparedFabric) -> str | None:
-        if row.cost_usd is None:
-            return None
+        if row.cost_usd is None or row is best:
+            return None if row.cost_usd is None else RECOMMENDED
         its = places[id(row)]
         return BEATS if its.beats else TIES if _pays(row, its) else ON_FRONT if its.on_front else ""
 

@@ -5,23 +5,23 @@ from pathlib import Path
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.base.units import format_bandwidth, format_bytes, format_time, interval_words
+from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.clusters import ClusterResult, result_from_mapping
 from topoopt.jobs import TransformerWork
 from topoopt.pages.answer_page import page_of
 from topoopt.pages.chart import BarChart, LineChart, Series
 from topoopt.pages.cost_tables import owned_rows, ownership_sections, ownership_tiles
 from topoopt.pages.fabric_tables import (
-    beaten_by,
+    advice,
     cost_against_time,
     fabric_notes,
     fabric_table,
     figure_table,
     outcome_figures,
     price_notes,
-    tied_by,
     time_by_fabric,
     time_tiles,
+    timed,
 )
 from topoopt.pages.operators_page import bill_blocks
 from topoopt.pages.page import Page, Section, Tile
@@ -48,6 +48,7 @@ from topoopt.plans import (
     compared_fabrics,
     comparison_from_mapping,
     plan_from_mapping,
+    recommended,
 )
 from topoopt.schema.files import read_json
 from topoopt.search import caveats, simulated
@@ -224,38 +225,18 @@ def _section(key: str, title: str, caption: str, entries: Entries, remark: str =
 
 
 def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
-    """Return the answer: time, price, who beats it in both, how much better it could be, and the nearest rival."""
-    outcome, cost = plan.outcome, plan.price.get("cost_usd")
-    network = f" on a network of {usd(cost)}" if cost is not None else ""
+    """Return the advice, then time and price of the plan's own network, and how much better it could be."""
+    outcome, cost, work = plan.outcome, plan.price.get("cost_usd"), plan.job.work
+    share = work.interval_share if isinstance(work, TransformerWork) else None
     ports = f"{plan.job.cluster.degree} × {format_bandwidth(plan.job.cluster.link_bandwidth_bps)}"
     reach = f"the least that any network with {ports} per server could reach"
     best = f"at most {plan.gap:.1%} above {reach}" if plan.gap > 0.0005 else reach
-    work = plan.job.work
-    time = format_time(outcome.iteration_time_s)
-    if isinstance(work, TransformerWork) and work.interval_share:
-        time += f" ({interval_words(outcome.iteration_time_s, work.interval_share)})"
-    strategy, beaten = work.strategy_word, beaten_by(rows)
-    sentences = [f"One iteration takes {time}{network}: {best} with this {strategy}."]
-    if beaten:
-        sentences = [f"One iteration takes {time}{network}{beaten}.", f"It is {best} with this {strategy}."]
-    tied = tied_by(rows)
-    sentences[1:1] = tied
-    others = [
-        row for row in rows[1:] if cost is not None and row.cost_usd is not None and row.cost_usd <= cost
-    ]
-    if others and not beaten and not tied:
-        rival = min(others, key=lambda row: row.outcome.iteration_time_s)
-        ratio = rival.outcome.iteration_time_s / outcome.iteration_time_s
-        longer = "just as long" if abs(ratio - 1) < 0.005 else f"{ratio:.2f} × as long"
-        sentences.append(
-            f"The fastest baseline that costs no more, {rival.name} for {usd(rival.cost_usd)}, takes "
-            f"{format_time(rival.outcome.iteration_time_s)}, {longer}."
-        )
-    ideal = next((row for row in rows[1:] if row.fabric == "ideal-switch"), None)
-    if ideal is not None:
-        price = f" for {usd(ideal.cost_usd)}" if ideal.cost_usd is not None else ""
-        sentences.append(f"An ideal switch{price} would take {format_time(ideal.outcome.iteration_time_s)}.")
-    return " ".join(sentences)
+    network = f" on a network of {usd(cost)}" if cost is not None else ""
+    sentences = advice(rows, share)
+    if sentences and recommended(rows) is rows[0]:
+        return " ".join((sentences[0], f"That is {best} with this {work.strategy_word}.", *sentences[1:]))
+    own = f"One iteration on {rows[0].label} takes {timed(outcome, share)}{network}: {best}"
+    return " ".join((*sentences, f"{own} with this {work.strategy_word}."))
 
 
 def tiles(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:

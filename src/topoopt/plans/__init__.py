@@ -9,6 +9,7 @@ from topoopt.plans.comparison import comparison_from_mapping as comparison_from_
 from topoopt.plans.comparison import comparison_schema as comparison_schema
 from topoopt.plans.comparison import front_of_fabrics as front_of_fabrics
 from topoopt.plans.comparison import iterations_by_fabric as iterations_by_fabric
+from topoopt.plans.comparison import recommended as recommended
 from topoopt.plans.comparison import standings_of as standings_of
 from topoopt.plans.comparison import with_ownership as with_ownership
 from topoopt.plans.plan import Baseline as Baseline

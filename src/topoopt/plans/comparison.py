@@ -12,7 +12,7 @@ from topoopt.catalog import NetworkRow, Skipped
 from topoopt.jobs import Job
 from topoopt.plans.file_model import OutcomePart, ProvenancePart
 from topoopt.plans.plan import Baseline, Outcome, Plan
-from topoopt.plans.verdict import Standing, front, standings
+from topoopt.plans.verdict import SURE, Standing, faster_share, front, standings
 from topoopt.pricing import Iteration, NetworkPrice, Ownership, OwnershipTerms, beside, in_samples, ownership
 from topoopt.schema.files import Amount, Positive, Strict, noun_from, validated
 
@@ -161,6 +161,32 @@ def front_of_fabrics(rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ..
 def standings_of(rows: Sequence[ComparedFabric]) -> list[Standing]:
     """Return where each row stands in price and time, and against the first of them."""
     return standings(rows, _time_s)
+
+
+def recommended(rows: Sequence[ComparedFabric]) -> ComparedFabric | None:
+    """Return the network to buy; None where the first one has no price or there is no other.
+
+    It is the first network, unless others are cheaper or faster with a probability of at least 90% and their servers
+    and network together cost no more for the same work. Of those it is the one that costs least. A slower network is
+    compared by its ownership; without ownership only networks that are as fast within the error can replace the first.
+    The ideal switch gives way to a network that is no dearer and as fast within the error.
+    """
+    if len(rows) < 2 or rows[0].cost_usd is None:
+        return None
+    found = [(0.0, 0, rows[0])]
+    for place, (row, its) in enumerate(zip(rows, standings_of(rows), strict=True)):
+        owned = row.ownership.net_usd if row.ownership else None
+        differs = max(its.cheaper_share or 0.0, its.faster_share or 0.0) >= SURE
+        if differs and (its.beats or its.ties_for_less or owned is not None):
+            found.append((owned or 0.0, -place, row))
+    saved_usd, _, best = max(found[1:], default=found[0], key=lambda one: one[:2])
+    if saved_usd < 0:
+        return rows[0]
+    if best.fabric == "ideal-switch":
+        others = [row for row in rows if row.cost_usd is not None and row.cost_usd <= (best.cost_usd or 0.0)]
+        alike = [row for row in others if 1 - SURE < faster_share(_time_s(row), _time_s(best)) < SURE]
+        best = min((row for row in alike if row is not best), key=_time_s, default=best)
+    return best
 
 
 def _time_s(row: ComparedFabric) -> float:
