@@ -107,7 +107,13 @@ def run_course(
         If a job cannot be planned, or its links cannot be divided among panels.
     """
     check_fits(trace, settings.logical.servers)
-    plans = _plans(trace, fabric, settings, on_progress)
+    most = settings.logical.servers
+    shapes = dict.fromkeys(shape_of(job, size) for job in trace.jobs for size in job.sizes if size <= most)
+    plans: dict[JobShape, JobPlan] = {}
+    for shape in shapes:
+        stage = f"planning {shape.model} on {shape.servers} servers for {fabric.fabric}"
+        on_progress(stage, len(plans), len(shapes))
+        plans[shape] = fabric.plan(shape)
     prepared = _prepared(trace, plans, settings)
     servers = settings.logical.servers
     wired = _planes(fabric, plans.values(), settings)
@@ -124,20 +130,6 @@ def run_course(
         parts=settings.logical_servers,
     )
     return Course(run, shards.wirings)
-
-
-def _plans(
-    trace: Trace, fabric: CourseFabric, settings: ClusterSettings, on_progress: Progress
-) -> dict[JobShape, JobPlan]:
-    """Plan every shape that a job may have."""
-    most = settings.logical.servers
-    shapes = dict.fromkeys(shape_of(job, size) for job in trace.jobs for size in job.sizes if size <= most)
-    plans: dict[JobShape, JobPlan] = {}
-    for shape in shapes:
-        stage = f"planning {shape.model} on {shape.servers} servers for {fabric.fabric}"
-        on_progress(stage, len(plans), len(shapes))
-        plans[shape] = fabric.plan(shape)
-    return plans
 
 
 def _prepared(
@@ -187,7 +179,11 @@ def go_on(state: ClusterState, pace: Pace, backfill: bool) -> bool:
         return False
     state.now_s = max(min(times_s), state.now_s)
     before = _running(state)
-    _end(state)
+    for job in [job for job in state.active if job.running and job.end_s <= state.now_s]:
+        job.end(state.now_s)
+        state.pause(job)
+        state.active.remove(job)
+        state.ended.append(job)
     while state.pending and _arrival_s(state) <= state.now_s:
         state.arrive(state.pending.pop())
     start_waiting(state, backfill)
@@ -196,7 +192,11 @@ def go_on(state: ClusterState, pace: Pace, backfill: bool) -> bool:
         grow(state)
         _begin(state)
     if _running(state) != before:
-        _retime(state, pace)
+        # iteration times change with the jobs that run and their servers
+        running = sorted((job for job in state.active if job.running), key=lambda job: job.index)
+        for job, times in zip(running, pace([job.placed for job in running]), strict=True):
+            job.retime(times, state.now_s)
+        state.changes.append((state.now_s, len(running), sum(len(job.servers) for job in running)))
     return True
 
 
@@ -209,27 +209,11 @@ def _running(state: ClusterState) -> list[tuple[int, tuple[int, ...]]]:
     return sorted((job.index, job.servers) for job in state.active if job.running)
 
 
-def _end(state: ClusterState) -> None:
-    for job in [job for job in state.active if job.running and job.end_s <= state.now_s]:
-        job.end(state.now_s)
-        state.pause(job)
-        state.active.remove(job)
-        state.ended.append(job)
-
-
 def _begin(state: ClusterState) -> None:
     for job in state.active:
         if not job.running and job.ready_s <= state.now_s:
             state.shards.activate(job.job.job, state.now_s)
             job.begin(state.now_s)
-
-
-def _retime(state: ClusterState, pace: Pace) -> None:
-    """Ask for iteration times, for other jobs run, or on other servers, than before."""
-    running = sorted((job for job in state.active if job.running), key=lambda job: job.index)
-    for job, times in zip(running, pace([job.placed for job in running]), strict=True):
-        job.retime(times, state.now_s)
-    state.changes.append((state.now_s, len(running), sum(len(job.servers) for job in running)))
 
 
 def start_waiting(state: ClusterState, backfill: bool) -> None:
@@ -247,7 +231,11 @@ def start_waiting(state: ClusterState, backfill: bool) -> None:
                 continue
             state.give_up_wirings()
         if waiting.shard:
-            _place_or_promise(state, waiting, promised)
+            shard = waiting.shard[0]
+            if state.shards.idle.issuperset(shard.servers):
+                state.place(waiting, shard)
+            else:
+                promised.update(dict.fromkeys(shard.servers, max(waiting.free_s, shard.wired_s)))
         elif _start_now(state, waiting, promised, backfill) or _wire_ahead(state, waiting, promised):
             continue
         elif not backfill or state.shards.look_ahead:
@@ -265,14 +253,6 @@ def _wired_ahead(state: ClusterState) -> Promised:
         for shard in waiting.shard
         for server in shard.servers
     }
-
-
-def _place_or_promise(state: ClusterState, waiting: WaitingJob, promised: Promised) -> None:
-    shard = waiting.shard[0]
-    if state.shards.idle.issuperset(shard.servers):
-        state.place(waiting, shard)
-    else:
-        promised.update(dict.fromkeys(shard.servers, max(waiting.free_s, shard.wired_s)))
 
 
 def _start_now(

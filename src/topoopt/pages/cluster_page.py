@@ -58,6 +58,8 @@ def cluster_page(result: ClusterResult) -> Page:
             ),
         )
     tables = tuple(map(job_table, result.fabrics))
+    caption = "Servers from top to bottom, time from left to right; every block is a job on its servers."
+    charts = [occupancy(number, run, result.servers) for number, run in enumerate(result.fabrics, 1)]
     return Page(
         "cluster",
         result.trace,
@@ -67,7 +69,7 @@ def cluster_page(result: ClusterResult) -> Page:
             Section("cluster", "The cluster", "", cluster_blocks(result)),
             _iterations(result),
             _waiting(result),
-            _occupancy(result),
+            Section("occupancy", "Occupancy over time", caption, (servers_busy(result), *charts)),
             Section("jobs", "Every job", "Times of every job on each fabric, in order of arrival.", tables),
             _trust(result),
         ),
@@ -153,12 +155,6 @@ def _waiting(result: ClusterResult) -> Section:
         "How long jobs take from arrival to end, and how much of that they wait for servers and for wiring.",
         (completion_times(result), queueing_times(result), waiting_shares(result), utilization(result)),
     )
-
-
-def _occupancy(result: ClusterResult) -> Section:
-    caption = "Servers from top to bottom, time from left to right; every block is a job on its servers."
-    charts = [occupancy(number, run, result.servers) for number, run in enumerate(result.fabrics, 1)]
-    return Section("occupancy", "Occupancy over time", caption, (servers_busy(result), *charts))
 
 
 def _trust(result: ClusterResult) -> Section:

@@ -19,7 +19,6 @@ from topoopt.pages.cost_tables import (
 from topoopt.pages.fabric_tables import LOWER_IN, price_range, share_words, skipped_notes
 from topoopt.pages.page import Block, Notes, Page, Section, Table, Tile
 from topoopt.pages.tables import (
-    Entries,
     Source,
     bars,
     counted,
@@ -215,7 +214,17 @@ def technology_section(costs: CostComparison) -> Section:
         number("a circuit for", lambda row: _from(row.break_even_bytes, format_bytes)),
         number("price", "cost_usd"),
     )
-    blocks = (cost_technologies_table, facts(_entries(costs)))
+    entries = {
+        "within overhead": f"changes so far apart leave {1 - costs.overhead:.0%} of the time for traffic",
+        "beats forwarding": "rewiring at changes so far apart carries more than forwarding over the wiring above",
+        "a circuit for": "messages of this size gain by waiting for a circuit of their own",
+        "suits": "too small: not enough ports; too dim: loses more light than a transceiver can spare",
+    }
+    if costs.network.largest_pair_bytes is not None:
+        largest = format_bytes(costs.network.largest_pair_bytes)
+        quick = ", ".join(costs.worth_a_circuit_of) or "none of them"
+        entries["this plan"] = f"at most {largest} from one server to another in an iteration: {quick}"
+    blocks = (cost_technologies_table, facts(entries))
     interval_s, network = costs.change_interval_s, costs.network
     often = "traffic stays the same"
     if not isinf(interval_s):
@@ -244,21 +253,6 @@ def ratio_section(costs: CostComparison) -> Section:
     )
     remark = f"published {PUBLISHED_OCS_OVER_PANEL:g} and {PUBLISHED_IDEAL_OVER_TOPOOPT:g}; nearest first"
     return Section("ratios", "The published ratios under every way of counting", "", (rows,), remark)
-
-
-def _entries(costs: CostComparison) -> Entries:
-    """Return what the columns mean, and what of the plan would gain by a circuit of its own."""
-    entries = {
-        "within overhead": f"changes so far apart leave {1 - costs.overhead:.0%} of the time for traffic",
-        "beats forwarding": "rewiring at changes so far apart carries more than forwarding over the wiring above",
-        "a circuit for": "messages of this size gain by waiting for a circuit of their own",
-        "suits": "too small: not enough ports; too dim: loses more light than a transceiver can spare",
-    }
-    if costs.network.largest_pair_bytes is not None:
-        largest = format_bytes(costs.network.largest_pair_bytes)
-        quick = ", ".join(costs.worth_a_circuit_of) or "none of them"
-        entries["this plan"] = f"at most {largest} from one server to another in an iteration: {quick}"
-    return entries
 
 
 def _suits(row: TechnologyRow) -> str:

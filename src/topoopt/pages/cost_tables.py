@@ -31,7 +31,6 @@ from topoopt.pricing import (
     OwnershipTerms,
     Plane,
     Realization,
-    ServerPrice,
 )
 from topoopt.transformers import OwnedCluster
 
@@ -105,9 +104,13 @@ def ownership_sections(
         "with": ", ".join(form.format(value) for form, value in said.items() if value is not None),
         "left out": f"{out}, whose prices were not given" if out else "",
     }
+    price = "price unknown" if terms.server.usd is None else f"{usd(terms.server.usd)} each"
+    if terms.server.low_usd is not None and terms.server.low_usd != terms.server.high_usd:
+        price += f" ({usd(terms.server.low_usd)} to {usd(terms.server.high_usd)})"
+    draws = "watts unknown" if terms.server.power_w is None else f"{terms.server.power_w / 1e3:.3g} kW"
     entries: Entries = {
         "network": network,
-        "servers": _servers(terms.server, servers),
+        "servers": f"{counted(servers, 'server')}, {price}, {draws} each; {terms.server.basis}",
         "electricity": f"${running.electricity_usd_per_kwh:g} a kWh, power usage effectiveness "
         f"{running.power_usage_effectiveness:g}",
         "over": f"{counted_years(running.years)}, training {running.utilization:.0%} of the hours",
@@ -151,14 +154,6 @@ def cluster_sections(cluster: OwnedCluster | None, owned: Ownership | None) -> l
 def counted_years(years: float) -> str:
     """Return ``1 year`` or ``4.5 years``."""
     return "1 year" if years == 1 else f"{years:g} years"
-
-
-def _servers(server: ServerPrice, servers: int) -> str:
-    price = "price unknown" if server.usd is None else f"{usd(server.usd)} each"
-    if server.low_usd is not None and server.low_usd != server.high_usd:
-        price += f" ({usd(server.low_usd)} to {usd(server.high_usd)})"
-    draws = "watts unknown" if server.power_w is None else f"{server.power_w / 1e3:.3g} kW"
-    return f"{counted(servers, 'server')}, {price}, {draws} each; {server.basis}"
 
 
 def _range(owned: Ownership) -> str:

@@ -71,9 +71,18 @@ def network_facts(plan: Plan) -> Entries:
         wiring = [_joined(plan)]
     else:
         wiring = [_joined(plan), f"{chosen.over_strides:.2%} faster than the best strides"]
+    # groups of equal size whose rings have equal strides share a line
+    alike = Counter(
+        (len(members), tuple(ring.stride for ring in rings)) for members, rings in plan.fabric.rings.items()
+    )
+    lines = [
+        f"{counted(count, 'group')} of {size} servers, {counted(len(strides), 'ring')}"
+        f"{': strides ' + ', '.join(map(str, strides)) if all(strides) else ''}"
+        for (size, strides), count in sorted(alike.items(), key=lambda item: -item[0][0])
+    ]
     return {
         "wiring": wiring,
-        "rings": _ring_lines(plan),
+        "rings": [*lines[:6], *([f"and {len(lines) - 6} more kinds of group"] if len(lines) > 6 else [])],
         "distance": f"diameter {metrics.diameter}, {metrics.average_hops:.3f} hops on average",
         "ports": f"{topology.ports.sum()} of {plan.job.cluster.servers * plan.job.cluster.degree} in use",
         "routing": plan.fabric.routes.method,
@@ -89,19 +98,6 @@ def _joined(plan: Plan) -> str:
     cables = {offset: int(topology.ports[topology.link_id(0, offset)]) for offset in topology.offsets}
     offsets = [offset for offset, count in cables.items() for _ in range(count)]
     return wiring_words(topology.servers, offsets, plan.job.cluster.links)
-
-
-def _ring_lines(plan: Plan) -> list[str]:
-    """Groups of equal size whose rings have equal strides share a line."""
-    alike = Counter(
-        (len(members), tuple(ring.stride for ring in rings)) for members, rings in plan.fabric.rings.items()
-    )
-    lines = [
-        f"{counted(count, 'group')} of {size} servers, {counted(len(strides), 'ring')}"
-        f"{': strides ' + ', '.join(map(str, strides)) if all(strides) else ''}"
-        for (size, strides), count in sorted(alike.items(), key=lambda item: -item[0][0])
-    ]
-    return [*lines[:6], *([f"and {len(lines) - 6} more kinds of group"] if len(lines) > 6 else [])]
 
 
 def time_facts(plan: Plan) -> Entries:

@@ -10,7 +10,7 @@ from topoopt.base.answers import Frame, Provenance, frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NetworkRow, Skipped
 from topoopt.jobs import Job
-from topoopt.plans.file_model import OutcomePart, ProvenancePart
+from topoopt.plans.file_model import OnFabricPart, PricedPart, ProvenancePart
 from topoopt.plans.plan import Baseline, Outcome, Plan
 from topoopt.plans.verdict import SURE, Standing, faster_share, front, standings
 from topoopt.pricing import Iteration, NetworkPrice, Ownership, OwnershipTerms, beside, in_samples, ownership
@@ -276,33 +276,15 @@ def ownerships(plan: Plan, fabrics: Sequence[PricedTime]) -> tuple[Ownership | N
     return (own, *(beside(own, first_s, other, s) for other, s in zip(others, times_s, strict=True)))
 
 
-class FabricModel(OutcomePart):
+class FabricModel(PricedPart, OnFabricPart):
     """One fabric."""
 
-    fabric: str
-    description: str
-    server_bandwidth_bps: Positive
-    relative_time: Positive
-    algorithms: dict[str, int] = Field(default={})
-    cost_usd: Amount | None
-    proposals: int
-    power_w: Amount | None = None
     configuration: str = ""
     configuration_times_s: dict[str, Positive] = Field(default={})
     iteration_times_s: dict[str, Positive] = Field(default={})
     difference: float | None = None
     tasks: tuple[TaskDifference, ...] = ()
     routes: str = ""
-    ownership: Ownership | None = None
-    variant: str = ""
-    label: str = ""
-    on_front: bool | None = None
-    dominated_by: tuple[str, ...] = ()
-    cost_parts_usd: dict[str, tuple[Amount, Amount, Amount]] = Field(default={})
-    cost_low_usd: Amount | None = None
-    cost_high_usd: Amount | None = None
-    cheaper_share: Amount | None = None
-    faster_share: Amount | None = None
 
 
 class ComparisonModel(Strict):

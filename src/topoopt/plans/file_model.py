@@ -14,9 +14,9 @@ from pydantic import Field
 
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import JobSettings
-from topoopt.plans.plan import Bounds, GapParts, GradientChoice, ServedFigures
+from topoopt.plans.plan import Bounds, ChosenWiring, GapParts, GradientChoice, Outcome, ServedFigures
 from topoopt.pricing import Ownership, OwnershipTerms
-from topoopt.schema.files import Amount, Count, EveryKey, Name, Number, Positive, Strict
+from topoopt.schema.files import Amount, Count, EveryKey, Number, Positive, Strict
 from topoopt.workloads import DeviceProfileModel, OperatorGraph, ProfileTable
 from topoopt.workloads.pipelined_step import Chunk, Exchange, Synchronization
 from topoopt.workloads.transformer import TransformerModel
@@ -181,8 +181,8 @@ class OutcomePart(Strict):
     algorithms: dict[str, Count] = _ALGORITHMS
 
 
-class BaselinePart(OutcomePart):
-    """The same job on another fabric."""
+class OnFabricPart(OutcomePart):
+    """A job on a fabric."""
 
     fabric: str
     description: str
@@ -190,6 +190,11 @@ class BaselinePart(OutcomePart):
     relative_time: Positive = Field(description="iteration time over the plan's")
     cost_usd: Amount | None
     proposals: Count
+
+
+class SearchedPart(OnFabricPart):
+    """What was searched for a fabric."""
+
     strategy: list[tuple[Number, Count, Number, ChannelDim]] = Field(
         description="batch degree, start, channel degree, channel dim of each operator"
     )
@@ -203,6 +208,11 @@ class BaselinePart(OutcomePart):
         default=None, description="of gradient buckets, where chosen for this fabric; null: as the job has it"
     )
     routes: str = Field(default="", description="routing method by which the job goes there")
+
+
+class PricedPart(Strict):
+    """What a fabric costs, and where it stands among others in price and time."""
+
     power_w: Amount | None = Field(default=None, description="of the network; null where a part's is unknown")
     cost_parts_usd: dict[str, tuple[Amount, Amount, Amount]] = _PARTS
     ownership: Ownership | None = Field(
@@ -216,6 +226,10 @@ class BaselinePart(OutcomePart):
     cost_high_usd: Amount | None = _HIGH
     cheaper_share: Amount | None = _CHEAPER
     faster_share: Amount | None = _FASTER
+
+
+class BaselinePart(PricedPart, SearchedPart):
+    """The same job on another fabric."""
 
 
 class SearchPart(Strict):
@@ -280,20 +294,6 @@ class MemoryPart(Strict):
     tight: bool = Field(default=False, description="fits, but leaves less than 5% free")
 
 
-class WiringPart(Strict):
-    """How all servers are wired, and what that gains over strides."""
-
-    family: Name
-    group: Number = Field(default=1, description="so often every link is repeated, turned by servers/group")
-    recipe: dict[str, Any] = Field(default={}, description="strides, orbits and voltages, …")
-    strides_time_s: Positive | None = Field(
-        default=None, description="least iteration time on strides that the same search has found"
-    )
-    over_strides: float | None = Field(
-        default=None, description="that over the plan's iteration time, minus 1"
-    )
-
-
 class ProvenancePart(Strict):
     """What made the plan, or the comparison."""
 
@@ -313,7 +313,7 @@ class PlanFile(Strict):
     bandwidth_bps: float
     strategy: list[SplitPart]
     strides: list[int]
-    wiring: WiringPart | None = None
+    wiring: ChosenWiring | None = None
     rings: list[RingPart]
     groups: list[list[Count]]
     diameter: Count
@@ -324,7 +324,7 @@ class PlanFile(Strict):
     exposed_communication_s: float
     simulator: str
     algorithms: dict[str, Count] = _ALGORITHMS
-    data_parallel: OutcomePart
+    data_parallel: Outcome
     allreduce_bytes: Count
     mp_bytes: Count
     link_bytes_max: Amount

@@ -12,7 +12,7 @@ from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.jobs import Job, job_traffic
 from topoopt.pricing import OwnershipTerms
 from topoopt.routing import Fabric
-from topoopt.schema.files import Amount, Count
+from topoopt.schema.files import Amount, Count, Name, Number, Positive
 from topoopt.workloads import ParallelStrategy, Traffic
 
 
@@ -123,10 +123,10 @@ class ChosenWiring:
         That over the plan's, minus 1.
     """
 
-    family: str
-    group: int = 1
+    family: Name
+    group: Number = 1
     recipe: Mapping[str, Any] = field(default_factory=dict)
-    strides_time_s: float | None = None
+    strides_time_s: Positive | None = None
     over_strides: float | None = None
 
     @property
@@ -201,12 +201,12 @@ class Outcome:
     """
 
     simulator: str
-    iteration_time_s: float
-    compute_time_s: float
+    iteration_time_s: Positive
+    compute_time_s: Amount
     exposed_communication_s: float
-    link_bytes_max: float
-    bandwidth_tax: float
-    algorithms: Mapping[str, int] = field(default_factory=dict)
+    link_bytes_max: Amount
+    bandwidth_tax: Amount
+    algorithms: Mapping[str, Count] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures, without algorithms where none was asked for."""

@@ -15,7 +15,7 @@ from topoopt.finder import STRIDES, FinderRules
 from topoopt.jobs import Job, Work
 from topoopt.plans import file_model as model
 from topoopt.plans.comparison import compared_fabrics, standings_of
-from topoopt.plans.plan import Baseline, ChosenWiring, Outcome, Plan, RoutingGap, SearchRecord
+from topoopt.plans.plan import Baseline, Outcome, Plan, RoutingGap, SearchRecord
 from topoopt.plans.work_parts import (
     operators_from_file,
     operators_to_mapping,
@@ -188,13 +188,13 @@ def _plan(file: model.PlanFile) -> Plan:
         noun_from(RoutingGap, file.routing),
         noun_from(SearchRecord, file.search, proposals=file.proposals, stopped_because=file.stopped_because),
         noun_from(Provenance, file.provenance),
-        noun_from(Outcome, file.data_parallel),
+        file.data_parallel,
         file.search.options,
         tuple(_baseline(row, job) for row in file.baselines),
         file.price.model_dump(exclude_unset=True),
         file.skipped_fabrics,
         _finder_rules(file.search.options if file.search.rules is None else file.search.rules),
-        wiring=None if file.wiring is None else noun_from(ChosenWiring, file.wiring),
+        wiring=file.wiring,
         gap_parts=file.gap_parts,
         gradients=file.gradients,
         terms=file.terms,

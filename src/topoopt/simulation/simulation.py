@@ -128,6 +128,11 @@ class Simulation:
         """Return all figures: the same keys from every simulator, None where one has no meaning."""
         result, iterations, plan = self.result, self.iterations, self.jobs[0].plan
         hops, options = range(1, len(result.hop_pairs)), result.options
+        packet = result.packet
+        counts: dict[str, Any] = {name: getattr(packet, name) if packet else None for name in _PACKET_COUNTS}
+        for name in ("packet_hops", "events"):
+            counts[f"{name}_per_cpu_s"] = counts[name] / self.cpu_s if packet and self.cpu_s > 0 else None
+        counts["engine_memory_bytes"] = packet.peak_memory_bytes if packet else None
         return {
             "model": self.name,
             "servers": sum(job.graph.servers for job in self.jobs),
@@ -150,7 +155,7 @@ class Simulation:
             "jobs": self._jobs(),
             "tasks": len(result.graph),
             "flows": result.packet.connections if result.packet else len(flow_table(result, self.fabric)),
-            **self._counts(),
+            **counts,
             **fields_of(self, "cpu_s", "peak_memory_bytes"),
             "demanded_bytes": result.demanded_bytes / iterations,
             "flow_completion": self.completion_times(),
@@ -185,14 +190,6 @@ class Simulation:
         """Return which algorithm the collectives of each group and size took, where not all took the ring."""
         rows = self.result.algorithms
         return {"collective_algorithms": [asdict(row) for row in rows]} if rows else {}
-
-    def _counts(self) -> dict[str, Any]:
-        packet = self.result.packet
-        counts: dict[str, Any] = {name: getattr(packet, name) if packet else None for name in _PACKET_COUNTS}
-        for name in ("packet_hops", "events"):
-            counts[f"{name}_per_cpu_s"] = counts[name] / self.cpu_s if packet and self.cpu_s > 0 else None
-        counts["engine_memory_bytes"] = packet.peak_memory_bytes if packet else None
-        return counts
 
     def _jobs(self) -> list[dict[str, Any]] | None:
         together = self.together

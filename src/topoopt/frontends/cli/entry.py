@@ -19,7 +19,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if arguments is None:  # a command of its own, not a call from another program
             gc.set_threshold(LIVING, 20, 50)
             interrupt_when_safe()
-            _print_anything()
+            # an escape where the encoding of the terminal lacks a character; no warnings of libraries
+            for stream in (sys.stdout, sys.stderr):
+                if isinstance(stream, io.TextIOWrapper):
+                    stream.reconfigure(errors="backslashreplace")
+            if not sys.warnoptions:
+                warnings.simplefilter("ignore")
         code = run(arguments)
     except KeyboardInterrupt:
         print("interrupted: nothing was written", file=sys.stderr)
@@ -28,12 +33,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ""
     )  # takes back CPython's note of an interrupt inside a dataclass, by which the process would end as if killed
     return code
-
-
-def _print_anything() -> None:
-    """Print what the terminal's encoding lacks as an escape, and no warning of a library beside our own words."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")

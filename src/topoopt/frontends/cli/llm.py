@@ -186,23 +186,19 @@ def calibrate(
     """
     out = files.get("out")
     check_writable(out, "--out", runs_file)
-    settings: dict[str, Any] = {**words, "weight": _weights(words.get("weight", ()))}
-    with progress("fitting"):
-        fit = topoopt.llm.calibrate(runs_file, **settings)
-    if out is not None:
-        topoopt.llm.write_calibration(out, fit.calibration)
-    show(fit, as_json, written=(out,))
-
-
-def _weights(pairs: Sequence[str]) -> dict[str, float]:
     weights = {}
-    for pair in pairs:
+    for pair in words.get("weight", ()):
         name, _, number = pair.partition("=")
         try:
             weights[name] = float(number)
         except ValueError:
             raise InvalidInput(f'--weight: expected DATASET=X with a positive number, got "{pair}"') from None
-    return weights
+    settings: dict[str, Any] = {**words, "weight": weights}
+    with progress("fitting"):
+        fit = topoopt.llm.calibrate(runs_file, **settings)
+    if out is not None:
+        topoopt.llm.write_calibration(out, fit.calibration)
+    show(fit, as_json, written=(out,))
 
 
 LLM_VERBS = lines_of(estimate, traffic, search, calibrate)

@@ -54,7 +54,11 @@ def serving(
     request. Of several servers every fabric gets the deployment that is best on it, with its wiring, and who sends keys
     and values to whom.
     """
-    asked = _given(context, words)
+    # words of a job or a preset stand above defaults
+    sources = {word: context.get_parameter_source(word) for word in words}
+    asked: Mapping[str, Any] = {
+        word: value for word, value in words.items() if getattr(sources[word], "name", "") != "DEFAULT"
+    }
     if files.keys() - {"out"}:
         given = ["MODEL"] if model is not None else []
         given += [f"--{word.replace('_', '-')}" for word in asked]
@@ -85,12 +89,6 @@ def _write_plan(out: str | None, answer: topoopt.ServingAnswer) -> Infeasible | 
     except Infeasible as nothing:
         return nothing
     return None
-
-
-def _given(context: Context, words: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the words that the command line says: a job's or a preset's stand above the usual values of others."""
-    sources = {word: context.get_parameter_source(word) for word in words}
-    return {word: value for word, value in words.items() if getattr(sources[word], "name", "") != "DEFAULT"}
 
 
 def _measured_runs(files: Mapping[str, Any], given: list[str], as_json: bool) -> None:

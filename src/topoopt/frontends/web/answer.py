@@ -151,6 +151,11 @@ def answer_question(question: Question) -> StudioAnswer:
     terms = terms_of(question, cluster)
     worth = Worth(cluster, pricing, terms, known.samples, known.tokens)
     times = known.times(rules)
+    servers, degree = cluster.servers, cluster.degree
+    try:
+        strides = select_permutations(servers, degree, links=cluster.links)
+    except InvalidInput:  # one duplex port: pairs
+        strides = ()
     answer = StudioAnswer(
         question,
         known.kind,
@@ -164,7 +169,7 @@ def answer_question(question: Question) -> StudioAnswer:
         pricing.name,
         terms_words(terms),
         tuple(worth.of(_row(rule, times[rule.key]), rule) for rule in rules),
-        _sketch(cluster),
+        Sketch(servers, degree, strides, moore_average_hops(servers, degree)),
         skipped=skipped,
         interval_share=known.interval_share,
     )
@@ -226,15 +231,6 @@ def _pricing(question: Question) -> Pricing:
     return pricing_of(
         question.prices or DEFAULT_PRICES, link_technology=question.link_technology or DEFAULT_TECHNOLOGY
     )
-
-
-def _sketch(cluster: ClusterSpec) -> Sketch:
-    servers, degree = cluster.servers, cluster.degree
-    try:
-        strides = select_permutations(servers, degree, links=cluster.links)
-    except InvalidInput:  # one duplex port: pairs
-        strides = ()
-    return Sketch(servers, degree, strides, moore_average_hops(servers, degree))
 
 
 def terms_of(question: Question, cluster: ClusterSpec) -> OwnershipTerms:

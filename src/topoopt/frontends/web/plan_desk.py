@@ -143,7 +143,10 @@ class PlanDesk:
             self._states[key] = state
             self._queue.append(key)
             self._seen_s[key] = time.monotonic()
-            self._forget_oldest()
+            over = [key for key, state in self._states.items() if state.is_over]
+            for key in over[: max(len(self._states) - MOST_KEPT, 0)]:
+                del self._states[key], self._seen_s[key]
+                shutil.rmtree(self._folder / key, ignore_errors=True)
         self._awake.set()
         return state
 
@@ -298,12 +301,6 @@ class PlanDesk:
 
     def _put(self, state: PlanState) -> None:
         self._states[state.key] = replace(state, version=self._states[state.key].version + 1)
-
-    def _forget_oldest(self) -> None:
-        over = [key for key, state in self._states.items() if state.is_over]
-        for key in over[: max(len(self._states) - MOST_KEPT, 0)]:
-            del self._states[key], self._seen_s[key]
-            shutil.rmtree(self._folder / key, ignore_errors=True)
 
 
 def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any], folder: str) -> None:

@@ -107,21 +107,14 @@ def make_flows(graph: TaskGraph, fabric: Fabric, options: SimulationOptions) -> 
     NoRoute, InvalidInput
         If a pair cannot be reached or a ring uses a link that is not there.
     """
-    pairs, columns, demands = _all_pair_flows(graph, fabric, options)
-    rings, ring_columns = _ring_flows(graph, fabric, options, len(pairs.part), demands)
-    return _assemble(len(graph), pairs, rings, columns, ring_columns)
-
-
-def _all_pair_flows(
-    graph: TaskGraph, fabric: Fabric, options: SimulationOptions
-) -> tuple[PairClasses, dict[str, Any], int]:
-    """Return the classes of all pairs, the columns of their flows, and how many demands there are."""
     task, src, dst, size = pair_demands(graph)
     key, pair = numbered(src * fabric.topology.servers + dst, fabric.topology.servers**2)
     del src, dst
     pairs = pair_classes(fabric, key, options.split)
     pair_flows = _drawn_flows if options.split == "one" else _pair_flows
-    return pairs, pair_flows(pairs, task, pair, size, options.seed)._asdict(), len(task)
+    columns = pair_flows(pairs, task, pair, size, options.seed)._asdict()
+    rings, ring_columns = _ring_flows(graph, fabric, options, len(pairs.part), len(task))
+    return _assemble(len(graph), pairs, rings, columns, ring_columns)
 
 
 def no_flows(tasks: int) -> Flows:

@@ -81,24 +81,17 @@ def run_until(
             return state, False
         if why == layout.Stop.SLICE_OVER:
             if on_progress is not None:
-                on_progress(_share_done(state))
+                # packets, not tasks: the largest AllReduces of a job are few, and come last
+                stream = state.stream
+                packets = stream[:, layout.Stream.EDGES] * stream[:, layout.Stream.PACKETS]
+                total = float((packets * stream[:, layout.Stream.ROUNDS]).sum())
+                on_progress(float((packets * stream[:, layout.Stream.ROUND]).sum()) / total if total else 0.0)
         elif why == layout.Stop.STUCK:
             raise _deadlock(state) if _paused(state) else _stuck(state, edges)
         elif why == layout.Stop.DRAINED:
             raise _deadlock(state)
         else:
             state = grown(state, why, options)
-
-
-def _share_done(state: State) -> float:
-    """Return the part of all packets that belongs to rounds that are done.
-
-    Tasks would mislead: the largest AllReduces of a job are few, and come last.
-    """
-    stream = state.stream
-    packets = stream[:, layout.Stream.EDGES] * stream[:, layout.Stream.PACKETS]
-    total = float((packets * stream[:, layout.Stream.ROUNDS]).sum())
-    return float((packets * stream[:, layout.Stream.ROUND]).sum()) / total if total else 0.0
 
 
 def _stuck(state: State, edges: Edges) -> Infeasible:
@@ -206,7 +199,12 @@ def run_on_circuits(
     state = state._replace(circuit=np.zeros((servers * servers, 3), np.int64))
     state.count[layout.Count.HOPWISE] = 1
     state = _connected(state, fabric, options.packet)
-    _hold_what_is_dark(state)
+    # links with circuits send, the others hold
+    lit = state.circuit[:, 0] > 0
+    state.link[lit, layout.Link.SERIAL] = state.circuit[lit, 0]
+    state.link[lit, layout.Link.SERIAL_OPEN] = state.circuit[lit, 1]
+    state.link[lit, layout.Link.SERIAL_ACK] = state.circuit[lit, 2]
+    state.link[:, layout.Link.STATE] = np.where(lit, layout.UP, layout.PAUSED)
     change_s, circuits = rule.first_change_s, None
     while True:
         state, done = run_until(
@@ -260,15 +258,6 @@ def _connected(state: State, fabric: Fabric, options: PacketOptions) -> State:
     state.circuit[place] = serial_columns(topology.bandwidth_bps, options.compat)
     first, link = _ways(fabric)
     return state._replace(hop_first=first, hop_link=link)
-
-
-def _hold_what_is_dark(state: State) -> None:
-    """Set the links of the start: those with circuits send, the others hold."""
-    lit = state.circuit[:, 0] > 0
-    state.link[lit, layout.Link.SERIAL] = state.circuit[lit, 0]
-    state.link[lit, layout.Link.SERIAL_OPEN] = state.circuit[lit, 1]
-    state.link[lit, layout.Link.SERIAL_ACK] = state.circuit[lit, 2]
-    state.link[:, layout.Link.STATE] = np.where(lit, layout.UP, layout.PAUSED)
 
 
 def _ways(fabric: Fabric) -> tuple[Ints, Ints]:

@@ -288,23 +288,14 @@ def make_accounts(graph: TaskGraph, streams: Streams, edges: Edges, options: Pac
     rows[:, layout.Account.COUNTER] = layout.ACCOUNTS + layout.KEPT_FIELDS * counter
     if options.totals == "given":
         packets = (streams.packets * streams.rounds)[of_edge]
-        rows[:, layout.Account.TOTAL] = _packets_an_iteration(graph, task, counter[pair], packets, pairs)
+        iterations = np.zeros(int(graph.job.max()) + 1, np.int64)
+        np.maximum.at(iterations, graph.job, graph.iteration + 1)
+        an_iteration = packets / iterations[graph.job[task]]
+        rows[:, layout.Account.TOTAL] = np.bincount(counter[pair], an_iteration, minlength=pairs)
         silence_s = _silence_s(graph, task, counter[pair], pairs)
         gap_ps = silence_s * TRANSPORTS[options.transport].gap_share * PS
         rows[:, layout.Account.GAP] = np.where(silence_s > 0, gap_ps, layout.NEVER)  # else nothing would tell
     return rows
-
-
-def _packets_an_iteration(
-    graph: TaskGraph, task: Ints, counter: Ints, packets: Ints, counters: int
-) -> Floats:
-    """Return what each counter's connections send in an iteration of their job, shape (counters,)."""
-    iterations = np.zeros(int(graph.job.max()) + 1, np.int64)
-    np.maximum.at(iterations, graph.job, graph.iteration + 1)
-    total: Floats = np.bincount(counter, packets / iterations[graph.job[task]], minlength=counters).astype(
-        np.float64
-    )
-    return total
 
 
 def _silence_s(graph: TaskGraph, task: Ints, counter: Ints, counters: int) -> Floats:
