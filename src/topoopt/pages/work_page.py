@@ -64,13 +64,13 @@ class WorkPage:
     compute : function
         Returns the iteration with free communication, by cause.
     waits : function
-        The seconds of that with a strategy in which nothing is computed, by cause.
+        Returns waits, by cause.
     timeline : function
-        What happens when in an iteration that was simulated.
+        Returns the timeline of a simulated iteration.
     free : str
-        What that time is, as the first of the lower bounds.
+        Label of the time with free communication, the first of the lower bounds.
     compared : str
-        What the fabrics of a comparison were given.
+        Work given to the fabrics of a comparison.
     plain : str
         The unsearched strategy, as the subject of a sentence.
     """
