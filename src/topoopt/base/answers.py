@@ -30,7 +30,7 @@ T = TypeVar("T")
 if TYPE_CHECKING:
     from pandas import DataFrame
 Frame: TypeAlias = "DataFrame"
-"""What :func:`frame` returns; pandas is imported when it is called."""
+"""Type of the result of :func:`frame`; pandas is imported only when it is called."""
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> Frame:

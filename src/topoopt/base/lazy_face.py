@@ -1,6 +1,6 @@
 """A face that imports a name when it is first used: for packages that import many others, and for the front door.
 
-What the face hands on stands once, under ``if TYPE_CHECKING``, as in any other face; it is read from there.
+The names are listed once, under ``if TYPE_CHECKING``, as in any other ``__init__.py``, and read from there.
 """
 
 import re

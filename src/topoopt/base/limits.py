@@ -21,7 +21,7 @@ LARGEST: Final = 2**53
 LARGEST_NUMBER: Final = 1e30
 """No amount of bytes, operations, seconds or money is larger; a few of them multiplied are still finite."""
 SMALLEST_NUMBER: Final = 1e-30
-"""What is smaller and not 0 would be infinite where something is divided by it."""
+"""Smallest nonzero number that is accepted: dividing by a smaller one would overflow to infinity."""
 MOST: Mapping[str, int] = {
     "servers": 1_000_000,
     "degree": 1000,
@@ -60,7 +60,7 @@ MOST: Mapping[str, int] = {
     "buffer": 1_000_000_000,
     "limit": LARGEST,
 }
-"""By the word of the Python door; the flag of the command line has hyphens."""
+"""Upper limits by keyword of the Python API; the flags of the command line have hyphens."""
 MOST_OF_ANYTHING: Final = 1_000_000_000_000
 """The limit of a count that is not in :data:`MOST`, such as a hidden size or samples of a batch."""
 LONGEST_DIGITS: Final = 20

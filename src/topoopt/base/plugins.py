@@ -53,15 +53,15 @@ class PluginVerb:
     Attributes
     ----------
     text : str
-        Its line in the list of verbs.
+        Description in the list of verbs.
     command : str
-        Its command or group of commands, as ``module:name``.
+        Command or command group, as ``module:name``.
     module : str
         The module that holds ``names``.
     names : tuple of str
         Names that ``import topoopt`` offers in addition: the verb as a function, its answers.
     after : str
-        The verb below which it is listed; the last one if empty.
+        Verb below which this one is listed; the last one if empty.
     """
 
     text: str

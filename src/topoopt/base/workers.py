@@ -23,7 +23,7 @@ from threading import Event, Thread
 from typing import TypeVar
 
 PARTS = ("chain", "rings")
-"""What is compiled ahead, in this order: the kernel of the search, and those of rings and routes on any graph."""
+"""Kernels that are compiled ahead of time, in this order: search; rings and routes on any graph."""
 LONGEST_WAIT_S = 60.0
 _WORKER = "from topoopt.search.compile_ahead import compile_ahead; compile_ahead()"
 T = TypeVar("T")

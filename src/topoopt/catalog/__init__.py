@@ -1,4 +1,4 @@
-"""What can be bought: the catalogue of accelerators, NICs, optics and switches, and the cluster specification."""
+"""Hardware catalogue (accelerators, NICs, optics, switches) and the cluster specification."""
 
 from typing import TYPE_CHECKING
 

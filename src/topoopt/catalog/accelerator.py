@@ -30,7 +30,7 @@ EFFICIENCY_KINDS = ("matmul", "conv", "attention", "embedding", "elementwise", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accelerator:
-    """One accelerator, with what its maker promises.
+    """An accelerator with its data-sheet figures.
 
     Attributes
     ----------
@@ -47,13 +47,13 @@ class Accelerator:
     scale_up_bandwidth_bps : float or None
         Bits per second in one direction to the other accelerators of its scale-up domain (NVLink, …).
     scale_up_domain : str
-        How many accelerators that link joins.
+        Accelerators that the scale-up link joins.
     nic_bandwidth_bps : float or None
         Network bandwidth per accelerator in the reference system.
     tdp_w : float or None
         Thermal design power.
     quality, source, note : str
-        Where the row comes from, and how sure it is.
+        Source of the row and how certain it is.
     """
 
     name: str
@@ -114,11 +114,11 @@ class AcceleratorServer:
     accelerator : str
         Name in the catalogue of accelerators.
     accelerators : int
-        How many are in it.
+        Accelerators per server.
     low_usd, typical_usd, high_usd : float or None
-        Its price, without the network between servers; None where no public figure is known.
+        Price without the network between servers; None where no public figure is known.
     rated_w : float or None
-        What its maker says that it draws at most.
+        Maximum power by the maker's data sheet.
     date : str
         Month of the prices.
     """
@@ -248,7 +248,7 @@ def roofline_efficiency(precision: str, operator_kind: str, accelerator: str = "
     Parameters
     ----------
     precision
-        One of :data:`~topoopt.catalog.PRECISIONS`.
+        A name in :data:`~topoopt.catalog.PRECISIONS`.
     operator_kind
         A kind of :data:`EFFICIENCY_KINDS` or of an operator graph (see :func:`efficiency_kind`). Kinds that
         do little arithmetic have no compute row of their own and take that of ``matmul``: bytes bind them.

@@ -59,9 +59,9 @@ def catalogue(name: str) -> tuple[CatalogueRow, ...]:
 @shows_itself
 @dataclass(frozen=True, slots=True)
 class HardwareTables:
-    """One table of the catalogue, or all; ``named`` says which.
+    """One table of the catalogue, or all of them; ``named`` says which.
 
-    ``ports_usd`` are the low, listed and high price of a port by technology of an optical switch.
+    ``ports_usd`` maps the technology of an optical switch to the low, listed and high price of a port.
     """
 
     tables: Mapping[str, tuple[CatalogueRow, ...]]

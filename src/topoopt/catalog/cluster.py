@@ -1,4 +1,4 @@
-"""The noun ClusterSpec: the budget of servers, interfaces and bandwidth that a plan may spend."""
+"""ClusterSpec: the budget of servers, interfaces and bandwidth that a plan may spend."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -31,11 +31,11 @@ class ClusterSpec:
     accelerator : str
         A name or alias of the catalogue.
     intra_server_bandwidth_bps : float
-        What each accelerator reaches the others of its server with; 200 Gb/s as in the authors' simulations.
+        Bandwidth of each accelerator to the others of its server; 200 Gb/s as in the authors' simulations.
     link_latency_s : float
         Latency of one hop.
     links : str
-        One of :data:`LINK_MODES`.
+        A name in :data:`LINK_MODES`.
 
     Raises
     ------

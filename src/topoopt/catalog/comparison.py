@@ -29,7 +29,7 @@ class NetworkRow:
     server_bandwidth_bps : float
         All links of a server together, each way.
     variant : str
-        The words that distinguish it from others of its fabric, such as ``priced``.
+        Label that distinguishes the network from others of its fabric, such as ``priced``.
     cost_usd, power_w : float or None
         Price and watts of the network; None where those of a part are unknown.
     cost_parts_usd : mapping from a kind of part to three numbers

@@ -40,9 +40,9 @@ class Sizing:
         The fabric and where its bandwidth comes from.
     interfaces : function of (ClusterSpec, Pricing) to (ports per server, bandwidth of one in bits per second)
     variant : str
-        The words that distinguish one sizing of a fabric from another.
+        Label that distinguishes one sizing of a fabric from another.
     suffix : str
-        The same in :attr:`key`; empty for the first sizing of a fabric.
+        Suffix of :attr:`key`; empty for the first sizing of a fabric.
     published : bool
         Whether a paper's figure sizes it, for which no server with a NIC for each accelerator can be bought.
     shared_evenly : function as ``interfaces``, optional
@@ -81,7 +81,7 @@ def labeled(fabric: str, variant: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Network:
-    """One fabric: how it is built, priced, drawn and compared.
+    """A fabric: how it is built, priced, drawn and compared.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Network:
     oversubscription : float
         Bandwidth into the first switch over bandwidth out of it.
     sizes : tuple of Sizing
-        Its sizes beside a plan; by default one with every port of the cluster.
+        Sizings that a plan is compared with; by default one with every port of the cluster.
     compared : bool
         Whether verbs that accept the fabric compare it by default.
     panels : bool
@@ -175,7 +175,7 @@ class Network:
 
     @property
     def sizings(self) -> tuple[Sizing, ...]:
-        """Its sizes beside a plan."""
+        """Sizings that a plan is compared with."""
         return self.sizes or (Sizing(self.name, self.description),)
 
     @property
@@ -228,7 +228,7 @@ NETWORKS = Networks()
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which networks a verb accepts, and which of those that are compared by default it compares."""
+    """Networks that a verb accepts, and which of the networks compared by default it compares."""
 
     accepts: Callable[[Network], bool]
     compares: Callable[[Network], bool] = lambda one: True
@@ -255,7 +255,7 @@ RULES: Mapping[str, Rule] = {
         lambda one: not one.own_ports,
     ),
 }
-"""By verb."""
+"""Rules by verb."""
 
 
 def networks_of(verb: str) -> tuple[str, ...]:

@@ -97,7 +97,7 @@ class PacketSwitch:
 
 @dataclass(frozen=True, slots=True)
 class CopperCable:
-    """How far copper reaches at a speed: without electronics, and with a chip that restores the signal at each end."""
+    """Reach of copper at a speed: passive, and with a retimer chip at each end."""
 
     name: str
     bandwidth_bps: float
@@ -110,7 +110,7 @@ class CopperCable:
 
 @dataclass(frozen=True, slots=True)
 class OpticalSwitch:
-    """One optical switching technology, or a product of one.
+    """An optical switching technology, or a product that uses it.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class OpticalSwitch:
 
 @dataclass(frozen=True, slots=True)
 class OpticalChoice:
-    """How one technology fares for a job.
+    """Suitability of one technology for a job.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ def choose_optics(servers: int, change_interval_s: float, overhead: float = 0.1)
     servers
         Ports needed on each of the d optical switches.
     change_interval_s
-        How long the job's traffic stays the same: its whole duration for fixed traffic, or infinity.
+        Seconds for which the job's traffic stays the same: its whole duration for fixed traffic, or infinity.
     overhead
         The fraction of time that may go into rewiring.
 
@@ -318,7 +318,7 @@ def read_nouns(noun: type[NounT], name: str, **others: Callable[[Row], object]) 
     Parameters
     ----------
     **others
-        What makes a field of a row where no column is called like it.
+        Functions of a row, by field, for fields without a column of the same name.
     """
     kinds = {field: kind for field, kind in get_type_hints(noun).items() if field not in others}
     return tuple(

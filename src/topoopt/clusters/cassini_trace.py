@@ -18,12 +18,13 @@ WORKERS = (2, 12)
 """Fewest and most servers of a job: the paper has 1 to 12, of which one alone sends nothing."""
 ITERATIONS = (200, 1000)
 SNAPSHOT_WORKERS = 3
-"""Of each job: VGG16's published profile has 114 ms at 45 Gb/s, which is between the rings of 2 and of 3 workers."""
+"""Workers of each job in the snapshots: VGG16's published profile takes 114 ms at 45 Gb/s, between the rings of 2
+and of 3."""
 SNAPSHOT_ITERATIONS = 500.0
 BUSY_SERVERS = 2 / 3
-"""Of the cluster, that have jobs when those of the dynamic trace come; ours."""
+"""Share of the cluster's servers that have jobs when those of the dynamic trace arrive; our choice."""
 CHANGE_S = 60.0
-"""When these come; ours."""
+"""Arrival of these jobs; our choice."""
 
 BATCHES = 4
 """Different batches of a model, evenly over the published range: so jobs are often alike, and planned once."""
@@ -36,7 +37,7 @@ Dedicated = Callable[[TraceJob], float]
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedModel:
-    """A model of the evaluation.
+    """A model used in the paper's evaluation.
 
     Attributes
     ----------
@@ -47,9 +48,9 @@ class EvaluatedModel:
     parallel : str
         ``data`` or ``model``.
     published_mb : str
-        Its size, in the paper's MB.
+        Size in the paper's MB.
     training : str
-        Of a transformer, as :class:`TraceJob` has it.
+        Training options of a transformer, as in :class:`TraceJob`.
     """
 
     model: str
@@ -63,16 +64,16 @@ class EvaluatedModel:
 
 @dataclass(frozen=True, slots=True)
 class CassiniTraceSettings:
-    """What to draw.
+    """Settings of a generated trace.
 
     Attributes
     ----------
     kind : str
         Name in :data:`CASSINI_TRACES`.
     load : float
-        Of ``poisson``: servers asked for over servers of the cluster, averaged over time; the paper has 0.8 to 1.
+        For ``poisson``: servers requested over servers of the cluster, averaged over time; the paper has 0.8 to 1.
     horizon_s : float
-        Of ``poisson``: until when jobs come.
+        For ``poisson``: time until which jobs arrive.
 
     Raises
     ------

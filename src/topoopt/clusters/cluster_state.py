@@ -43,7 +43,7 @@ class Prepared:
     work : float
         Iterations to do, on as many servers as the trace asks for.
     plans : mapping from number of servers to JobPlan
-        Of every size that it may have on this cluster.
+        Plans for every size that the job may have on this cluster.
     """
 
     job: TraceJob
@@ -65,15 +65,15 @@ class ActiveJob(CountedJob):
     Attributes
     ----------
     servers : tuple of int
-        At present, in the order of the job's own.
+        Present servers, in the order of the job's own.
     ready_s : float
-        When its wiring is (or was) ready.
+        Time at which its wiring is (or was) ready.
     running : bool
         Whether it iterates.
     sends : WatchedSends
-        Of a served model.
+        Sends of a served model.
     stretch : float
-        Of a served model: the longest that its sends took of a cycle's time, at least 1.
+        For a served model, the longest time of its sends relative to the cycle, at least 1.
     """
 
     def __init__(self, index: int, prepared: Prepared, shard: Shard, now_s: float, ready_s: float) -> None:
@@ -93,7 +93,7 @@ class ActiveJob(CountedJob):
 
     @property
     def placed(self) -> PlacedJob:
-        """What the pace of a fabric wants to know."""
+        """Job and placement, for the pace of a fabric."""
         return PlacedJob(self.job.job, self.plan.graph, self.servers, spread=bool(self.job.serving))
 
     def expected_end_s(self, now_s: float) -> float:
@@ -171,9 +171,9 @@ class WaitingJob:
     Attributes
     ----------
     shard : tuple of Shard
-        With look-ahead the one that is wired for it, if any.
+        With look-ahead, the shard that is wired for it, if any.
     free_s : float
-        When the servers of that shard were expected to be free.
+        Time at which the servers of that shard were expected to be free.
     """
 
     index: int
@@ -190,7 +190,7 @@ class ClusterState:
     pending : list of WaitingJob
         Jobs that have not come yet, the next one last.
     changes : list of (float, int, int)
-        At each change of the running jobs: the time, how many run, on how many servers.
+        Changes of the running jobs: time, number of running jobs, and their servers.
     """
 
     def __init__(self, jobs: tuple[Prepared, ...], servers: int, shards: Shards) -> None:
@@ -273,7 +273,7 @@ def sharing_plan(
     Parameters
     ----------
     interfaces, bandwidth_bps : int, float
-        Of a server, and of one interface.
+        Interfaces per server, and bandwidth per interface.
     """
     if shape.serving:
         return sharing_serving(shape, fabric, interfaces * bandwidth_bps, planning)

@@ -30,14 +30,14 @@ DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
 
 @dataclass(frozen=True, eq=False)
 class CourseFabric(NetworkRow):
-    """What the course of a cluster asks of a fabric.
+    """Planning and pace of a fabric, as the simulation of a cluster uses it.
 
     Attributes
     ----------
     plan : function of JobShape to JobPlan
-        How a job is planned for this fabric.
+        Plans a job for this fabric.
     pace : Pace
-        How long iterations take beside each other.
+        Returns iteration times of jobs that run side by side.
     switching : tuple of Switching
         One where jobs have links of their own, none where they share those that are there.
     rule : str
@@ -58,11 +58,11 @@ class FabricSnapshot(NetworkRow):
     ----------
     jobs : tuple of TraceJob
     times : tuple of IterationTimes
-        Of each job.
+        Iteration times per job.
     iteration_time_s : Distribution
         Each job counts the same, and so does each simulated iteration of one job.
     rule : str
-        By which the fabric is dimensioned, a key of :class:`topoopt.catalog.Sizing`; empty for links of one's own.
+        Rule by which the fabric is dimensioned, a key of :class:`topoopt.catalog.Sizing`; empty for dedicated links.
     """
 
     jobs: tuple[TraceJob, ...]
@@ -241,7 +241,7 @@ def network_price_of(
     Parameters
     ----------
     interfaces, bandwidth_bps : int, float
-        Of a server, and of one interface.
+        Interfaces per server, and bandwidth per interface.
     """
     return known_price(fabric, settings.cluster.servers, interfaces, bandwidth_bps, prices_of(settings))
 

@@ -1,4 +1,4 @@
-"""The noun JobShape: what decides how a job is planned."""
+"""JobShape: the properties that determine the plan of a job."""
 
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -14,7 +14,7 @@ from topoopt.workloads import load_model
 
 @dataclass(frozen=True, slots=True)
 class JobShape:
-    """What decides how a job is planned; jobs of one shape share a plan.
+    """Properties that determine the plan of a job; jobs with equal shapes share a plan.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ def transformer_job(shape: JobShape, cluster: ClusterSpec, scale_up_bps: float, 
     Parameters
     ----------
     scale_up_bps
-        Of an accelerator to the others of its server; 0 for what the catalogue gives.
+        Bandwidth of an accelerator to the others of its server; 0 for that of the catalogue.
     **more
         Further words of its training.
     """

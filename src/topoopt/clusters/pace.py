@@ -1,4 +1,4 @@
-"""How fast jobs run beside each other: the one question that the course of a cluster asks of a fabric."""
+"""Iteration times of jobs that run side by side, the interface between a fabric and the simulation of a cluster."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class PlacedJob:
     Attributes
     ----------
     job : str
-        Its id in the trace.
+        Id in the trace.
     graph : TaskGraph
         One iteration on the job's own servers 0..k-1.
     servers : tuple of int
@@ -34,14 +34,14 @@ class PlacedJob:
 
 @dataclass(frozen=True, slots=True)
 class SendTimes:
-    """How long what a job sends is under way, from first to last byte.
+    """Transfer times of a job's sends, from first to last byte.
 
     Attributes
     ----------
     mean_s : float
         Over all that it sent; 0 where it sent nothing.
     samples_s : tuple of float
-        Of the first of them.
+        Transfer times of the first sends.
     """
 
     mean_s: float = 0.0
@@ -50,12 +50,12 @@ class SendTimes:
 
 @dataclass(frozen=True, slots=True)
 class ServedSends:
-    """What a job sends by kind.
+    """Transfer times by kind of send.
 
     Attributes
     ----------
     requests : SendTimes
-        Of a served model: keys and values of single requests.
+        For a served model, keys and values of single requests.
     steady : SendTimes
         All else.
     """
@@ -75,7 +75,7 @@ class IterationTimes:
     samples_s : tuple of float
         Single iterations that were simulated, at least one; percentiles are taken over them.
     sends : ServedSends
-        Where they are watched: on shared links, and of served models.
+        Watched sends: on shared links, and of served models.
     alone_s : float
         Mean on the same servers of the same fabric with nobody else; 0 where nobody else can disturb it.
     sends_alone : ServedSends
@@ -106,11 +106,11 @@ class JobPlan:
     graph : TaskGraph
         One iteration, on the job's own servers; of a served model a cycle.
     alone : IterationTimes
-        With the fabric to itself.
+        Iteration times with the fabric to itself.
     topology : Topology
         Links between its own servers; on a fabric that jobs share, those of that fabric for a job of this size.
     service : Service or None
-        Of a served model: what says how long answers take.
+        For a served model, the service from which its latencies follow.
     interval_share : float or None
         See :class:`topoopt.jobs.TransformerWork`.
     """

@@ -1,4 +1,4 @@
-"""What became of the jobs of a trace on each fabric."""
+"""Results of the jobs of a trace on each fabric."""
 
 import json
 from collections.abc import Mapping
@@ -50,15 +50,15 @@ class AnswerTime:
 
 @dataclass(frozen=True, slots=True)
 class ServedAnswers:
-    """How long the answers of a served model took.
+    """Latencies of a served model.
 
     Attributes
     ----------
     ttft_s, tpot_s : AnswerTime
-        To the first token and for each further one, beside the jobs that ran at the same time; the second is None for
-        answers of one token.
+        Time to first token and time per further token, beside the jobs that ran at the same time; the second is
+        None for answers of one token.
     ttft_alone_s, tpot_alone_s : AnswerTime
-        With nobody else on the same servers.
+        The same with the servers to itself.
     in_time, in_time_alone : float or None
         Share of the requests that meet both objectives; None where none are said.
     overloaded : bool
@@ -76,18 +76,18 @@ class ServedAnswers:
 
 @dataclass(frozen=True, slots=True)
 class ServedRecord:
-    """How long what a served model sends was under way, from first to last byte, in seconds.
+    """Transfer times of a served model's sends, from first to last byte, in seconds.
 
     Attributes
     ----------
     send_time_s : IterationTime
         Beside the jobs that ran at the same time.
     send_time_alone_s : IterationTime
-        With a fabric of the job's own size to itself.
+        Transfer time with a fabric of the job's own size to itself.
     load : float
-        What the links had to carry of its load at the fullest, over what they could; 1 where they kept up.
+        Load of the fullest links over their capacity; 1 if they kept up.
     answers : ServedAnswers or None
-        How long answers took; None where a scheduler gives out single workers.
+        Latencies; None where a scheduler allocates single workers.
     """
 
     send_time_s: IterationTime
@@ -114,7 +114,7 @@ class JobRecord:
     Attributes
     ----------
     job : str
-        Its id in the trace.
+        Id in the trace.
     model : str
         A model or variant of the zoo.
     servers : tuple of int
@@ -126,17 +126,17 @@ class JobRecord:
     rewiring_s : float
         Wait for the wiring on servers that it had, resizes included.
     completion_time_s : float
-        From arrival to end.
+        Time from arrival to end.
     iterations : float
         Done on the servers that the trace asks for; an iteration of an elastic job on half of them counts half.
     moves : int
         Fibers plugged in for it.
     resizes : tuple of (float, int)
-        When an elastic job went on with another number of servers, and how many.
+        Resizes of an elastic job: time and new number of servers.
     served : ServedRecord or None
-        Of a served model. Its iterations are cycles of its load, as long as they are whatever the fabric.
+        Record of a served model. Its iterations are cycles of its load, whose length does not depend on the fabric.
     undisturbed_iteration_time_s : float or None
-        Of training: mean over its iterations as they would have been on the same servers with nobody else.
+        Mean iteration time of a training job on the same servers without other jobs.
     interval_share : float or None
         Share of its iteration times that 80 % of measured runs are off at most; None where no calibration says it.
     """
@@ -171,7 +171,7 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledJob:
-    """What is known of a job besides where a scheduler gives out single workers.
+    """Additional figures of a job where a scheduler allocates single workers.
 
     Attributes
     ----------
@@ -187,16 +187,16 @@ class ScheduledJob:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How a scheduler gave out single workers.
+    """Allocation of single workers by a scheduler.
 
     Attributes
     ----------
     scheduler : str
-        With what it is joined with: ``themis+cassini``.
+        Scheduler and the module combined with it: ``themis+cassini``.
     ecn_marks_per_iteration : float
-        Of all jobs, weighed as iteration times are.
+        ECN marks of all jobs, weighted as iteration times are.
     decisions : int
-        How often workers were given out.
+        Number of allocations.
     compatibility : float or None
         With CASSINI, the mean score of links with several jobs, over decisions.
     jobs : tuple of ScheduledJob
@@ -225,10 +225,10 @@ class FabricRun(NetworkRow):
     jobs : tuple of JobRecord
         In order of arrival.
     running : tuple of (float, int, float)
-        At each change: the time, how many jobs iterate, on how many servers. With logical servers, a part of a
-        server counts as that part.
+        Changes: time, number of iterating jobs, and their servers. With logical servers, a part of a server counts
+        as that part.
     schedule : Schedule or None
-        Where a scheduler gives out single workers. ``rewiring_s`` is then what restarts take, and ``moves`` counts
+        Allocation of single workers by a scheduler. ``rewiring_s`` is then the time of restarts, and ``moves`` counts
         workers that go on on another server.
     on_front : bool or None
         Whether no other fabric of the result beats it in price and mean iteration time; None where it has no price.
@@ -275,7 +275,7 @@ class ClusterResult:
     trace : str
         Name of the file, or how it was generated.
     servers, degree, bandwidth_bps : int, int, float
-        Of the cluster: servers, interfaces of one, bandwidth of an interface.
+        Servers of the cluster, interfaces per server, bandwidth per interface.
     settings : mapping
         Operation: queue, placement, switching, weighting, search.
     skipped : tuple of (str, str)

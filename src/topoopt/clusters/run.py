@@ -37,7 +37,7 @@ Promised = dict[int, float]
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What happened on one fabric.
+    """Course of a trace on one fabric.
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ def run_cluster(
     Parameters
     ----------
     fabrics : names of ``topoopt.catalog.networks_of("cluster")``, optional
-        Those that are compared by default where it is None. What cannot be built where something else can is left
-        out, and the result says why.
+        Fabrics; None for those compared by default. A fabric that cannot be built is skipped, and the result gives
+        the reason; if no fabric can be built, an error is raised.
     inputs : digests by input, for the provenance
 
     Raises
@@ -285,7 +285,7 @@ def _start_at(
 
 
 def _wire_ahead(state: ClusterState, waiting: WaitingJob, promised: Promised) -> bool:
-    """With look-ahead, wire a job on the other plane of the servers that are free first."""
+    """Wire a job ahead on the other plane of the servers that are free first, if look-ahead is on."""
     if not state.shards.look_ahead:
         return False
     size = waiting.prepared.wish

@@ -1,4 +1,4 @@
-"""What became of a served model: how long its sends and its answers took beside others, and alone."""
+"""Results of a served model: transfer times of its sends and latencies, beside others and alone."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from topoopt.workloads import Traffic, Transfers
 
 KEPT = 256
 _SEED = 0
-"""Of arrivals: the same requests come to a served model on every fabric."""
+"""Random seed of arrivals: a served model gets the same requests on every fabric."""
 Weights = defaultdict[float, float]
 """Seconds, and in how many cycles a send took so many; one cycle is one, whatever is sent in it."""
 
@@ -38,7 +38,7 @@ class WatchedSends:
     requests, requests_alone : mapping from seconds to cycles
         Keys and values of single requests.
     steady, steady_alone : mapping from seconds to cycles
-        What experts, stages and split layers exchange.
+        Exchanges of experts, stages and split layers.
     """
 
     def __init__(self) -> None:
@@ -57,17 +57,17 @@ class WatchedSends:
 
     @property
     def beside(self) -> Weights:
-        """Of both kinds, beside the others that ran."""
+        """Sends of both kinds, beside the other jobs."""
         return _both(self.requests, self.steady)
 
     @property
     def alone(self) -> Weights:
-        """Of both kinds, with nobody else."""
+        """Sends of both kinds, alone."""
         return _both(self.requests_alone, self.steady_alone)
 
 
 NO_LIMIT_S = 1e15
-"""Of an objective that nobody has said."""
+"""Stands in for an objective that was not given."""
 
 
 def served_record(

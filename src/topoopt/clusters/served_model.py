@@ -1,10 +1,10 @@
-"""From the words of a cell to the pools of a served model on servers of the cluster, and what these send.
+"""Pools of a served model on servers of the cluster, and their sends, from the options in a cell.
 
-What a served model sends in a while, as tasks: requests that come at random, each followed by its keys and values.
+Sends are tasks: requests that arrive at random, each followed by its keys and values.
 
-Serving has no iteration. A *cycle* of some dozen requests stands for its load, over and over: it lasts as long whatever
-the network does, and what is sent in it begins when requests come, not when others are done. Sharing links therefore
-never shortens or rotates it; what changes is how long its sends are under way.
+Serving has no iteration. A *cycle* of some dozen requests represents its load, repeated: its length does not
+depend on the network, and its sends begin when requests arrive, not when others are done. Sharing links therefore
+never shortens or rotates it; only the transfer times of its sends change.
 """
 
 import shlex
@@ -82,7 +82,7 @@ class ServingPart(Strict):
 
 
 REQUESTS = 48
-"""Of a cycle: enough for bursts of several at once."""
+"""Requests per cycle: enough for bursts of several at once."""
 SHORTEST_S, LONGEST_S = 1.0, 120.0
 """A cycle with very many, or very few requests."""
 QUIET = 0.05
@@ -95,13 +95,13 @@ STEADY_PARTS = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ServedLoad:
-    """What requests need of the network.
+    """Network load of requests.
 
     Attributes
     ----------
     rate_per_s : float
     kv_bytes : array (requests,) of float
-        Keys and values on the wire, of requests as they come; none where one pool does all.
+        Keys and values on the wire per request, in order of arrival; none where one pool does everything.
     """
 
     rate_per_s: float
@@ -109,7 +109,7 @@ class ServedLoad:
 
     @property
     def cycle_s(self) -> float:
-        """How long the requests take to come."""
+        """Time in which the requests of a cycle arrive."""
         return float(np.clip(REQUESTS / self.rate_per_s, SHORTEST_S, LONGEST_S))
 
 
@@ -138,7 +138,7 @@ class ServedModel:
 
     @property
     def load(self) -> RequestLoad:
-        """Its requests on the average."""
+        """Average load of its requests."""
         return RequestLoad(self.words.rate, self.words.isl, self.words.osl)
 
 
@@ -222,7 +222,7 @@ def _kv_bytes(shape: TransformerModel, words: ServingPart, deployment: Deploymen
 def cycle_graph(
     placement: Placement, load: ServedLoad, steady: ServingTraffic, servers: int, seed: int
 ) -> TaskGraph:
-    """Return a cycle: one computation as long as it, and sends that begin when requests come.
+    """Return a cycle: one computation of its length, and sends that begin when requests arrive.
 
     Prompts take turns on the replicas that read them, and any replica may answer; each server of a replica sends its
     share to every server of the other one.
@@ -230,9 +230,9 @@ def cycle_graph(
     Parameters
     ----------
     steady
-        What a second moves inside replicas; its keys and values are left out.
+        Traffic per second inside replicas, without keys and values.
     servers
-        Of the job.
+        Servers of the job.
     """
     cycle_s = load.cycle_s
     rows = [TaskRows(COMPUTE, 1, server=0, duration_s=cycle_s)]

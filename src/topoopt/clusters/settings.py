@@ -1,4 +1,4 @@
-"""How a cluster is run: its servers, its queue, its optical switches, and how its jobs are planned."""
+"""Settings of a cluster: its servers, queue and optical switches, and the planning of its jobs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -40,9 +40,10 @@ PLACEMENTS_OVER_TIME: Mapping[str, Choose] = {
 }
 """Ways to choose among free servers, by name; as :data:`topoopt.simulation.PLACEMENTS`, for jobs that come and go."""
 CONNECTIONS = ("group", "collective")
-"""What opens connections. ``group``: each edge of its ring once, for all its collectives, as communication libraries
-do; a link is shared equally by the edges on it. ``collective``: every collective anew, as in the flow simulator, so
-that a job with many AllReduces under way gets as many shares; here they still take one path."""
+"""Unit that opens connections. ``group``: each edge of its ring once, for all its collectives, as communication
+libraries do; a link is shared equally by the edges on it. ``collective``: every collective anew, as in the flow
+simulator, so that a job with many concurrent AllReduces gets as many shares; here they still take one path.
+"""
 
 
 HASHED, SPREAD = PATHS = ("hashed", "spread")
@@ -142,7 +143,7 @@ class PanelSettings:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """What the plan of a job depends on besides its shape: the cluster as jobs see it, and how they are planned."""
+    """Inputs of a job's plan besides its shape: the cluster as jobs see it, and planning options."""
 
     cluster: ClusterSpec
     costs: JobSettings
@@ -153,7 +154,7 @@ class Planning:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """How a cluster is run.
+    """Settings of a cluster.
 
     Attributes
     ----------
@@ -170,16 +171,16 @@ class ClusterSettings:
     ocs : str
         Optical circuit switch of the fabric ``topoopt-ocs``, as in ``topoopt hardware optical-switches``.
     search, costs : SearchOptions, JobSettings
-        How each distinct job is planned. The search's seed is that of all chance.
+        Planning of each distinct job. The search's seed is used for everything random.
     simulator : str
         Fidelity of jobs on links of their own, a name in :data:`topoopt.simulation.SIMULATORS`; where jobs share links,
         flows do.
     prices, accounting : str
         Price table for the fabrics that are dimensioned by it, and what is counted.
     sharing : SharingOptions
-        How jobs that share links are simulated; its seed is the search's.
+        Simulation of jobs that share links; its seed is the search's.
     scale_up_bps : float
-        Of an accelerator of a transformer to the others of its server; 0 for what the catalogue gives. Models of
+        Bandwidth of a transformer's accelerator to the others of its server; 0 for that of the catalogue. Models of
         operators have that of the cluster.
     """
 
@@ -230,7 +231,7 @@ class ClusterSettings:
 
     @property
     def planning(self) -> Planning:
-        """What plans of its jobs depend on."""
+        """Inputs of its jobs' plans."""
         return Planning(self.logical, self.costs, self.search, self.simulator, self.scale_up_bps)
 
     @property

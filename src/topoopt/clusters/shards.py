@@ -24,21 +24,21 @@ PANEL = "patch-panel"
 
 @dataclass(frozen=True, slots=True)
 class Switching:
-    """How the links of a dedicated fabric are made.
+    """Switching technology of a dedicated fabric's links.
 
     Attributes
     ----------
     technology : str
-        Of the panels or switches, as in ``topoopt hardware optical-switches``.
+        Technology of the panels or switches, as in ``topoopt hardware optical-switches``.
     planes : int
         Sets of panels or switches: 2 with look-ahead, where each port of a server is behind a 1×2 switch.
     move_s : float
         Time in which one pair of hands moves one fiber; wirings are made one after another. 0: all at once, whoever
         else is rewired.
     hands : int
-        Of each plane, at each set of panels.
+        Hands (people or robots) per plane, at each set of panels.
     change_s : float
-        What a job waits for in any case: a change of 1×2 switches, or of optical circuit switches.
+        Fixed wait of a job: a change of 1×2 switches, or of optical circuit switches.
     elastic : bool
         Whether jobs may change their size while they run.
     """
@@ -63,14 +63,14 @@ class Switching:
 
 @dataclass(frozen=True, slots=True)
 class HeldWiring:
-    """The ports and links of a job, from when its wiring is begun until it leaves them.
+    """Ports and links of a job, from the start of its wiring until it leaves them.
 
     Attributes
     ----------
     patches : tuple of Patch
-        Its links, all of them between its servers.
+        Links of the job, all of them between its servers.
     from_s, active_s, to_s : float
-        When its ports became its own, when its servers were switched to them, when it left; -1 for not yet.
+        Times at which its ports were reserved, its servers were switched to them, and it left; -1 for not yet.
     """
 
     job: str
@@ -182,7 +182,7 @@ class Shard:
     servers : tuple of int
         In the order of the job's own.
     wired_s : float
-        When the last fiber is in place; the servers still have to be switched to it.
+        Time at which the last fiber is in place; the servers still have to be switched to it.
     moves : int
         Fibers plugged in.
     """
@@ -221,7 +221,7 @@ class Shards:
 
     @property
     def change_s(self) -> float:
-        """What a job waits for in any case after its servers are wired."""
+        """Fixed wait of a job after its servers are wired."""
         return self._rules.change_s
 
     @property
@@ -334,14 +334,14 @@ def ocs_switching(settings: ClusterSettings) -> Switching:
 
 
 def servers_of_panels(technology: str, servers: int, largest: int, interfaces_per_panel: int = 1) -> int:
-    """Return how many servers share a set of panels or switches: all, or of a larger cluster an even part of it.
+    """Return how many servers share a set of panels or switches: all, or in a larger cluster an equal part.
 
     Sets of panels are joined by nothing, so that the servers of a job are those of one.
 
     Parameters
     ----------
     servers, largest : int
-        Of the cluster, and of the largest job.
+        Servers of the cluster, and of the largest job.
 
     Raises
     ------

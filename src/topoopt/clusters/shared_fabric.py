@@ -96,12 +96,12 @@ class SharedPace:
 
 
 def shared_pace(fabric: Fabric, options: SharingOptions = DEFAULT_SHARING) -> SharedPace:
-    """Return what says how long iterations take on a fabric while a set of jobs runs.
+    """Return a function for the iteration times on a fabric while a set of jobs runs.
 
     Parameters
     ----------
     fabric : Fabric
-        Of fixed links; see :func:`shared_fabric`. Groups that it has rings for use those.
+        Fabric with fixed links; see :func:`shared_fabric`. Its rings are used for the groups that have any.
 
     Raises
     ------

@@ -36,7 +36,7 @@ class Lockstep:
     before, after : int64 arrays, shape (edges,)
         Step ``after[i]`` waits for ``before[i]``; every pair once, sorted.
     free_finish_s : float64 array, shape (steps,)
-        When a step is done if communication is free.
+        End of each step if communication is free.
     """
 
     step: Ints
@@ -68,7 +68,7 @@ Usage = tuple[Ints, Floats]
 
 @dataclass(frozen=True, slots=True)
 class MostUse:
-    """How full a job alone can make links.
+    """Highest share of links that a job alone can use.
 
     Attributes
     ----------
@@ -85,12 +85,12 @@ class MostUse:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happens at once in an iteration: a computation, a wait, or bytes sent on links.
+    """Simultaneous work in an iteration: a computation, a wait, or bytes sent on links.
 
     Attributes
     ----------
     device : int
-        Where a computation queues, -1 for all else.
+        Device at which a computation queues, -1 for everything else.
     lead_s : float
         Length of a computation or wait; of what sends, the time until its first byte.
     tail_s : float
@@ -135,7 +135,7 @@ class SharedJob:
 
     @cached_property
     def most(self) -> MostUse:
-        """What the job can put on links, whatever it sends at the same time.
+        """Upper bound on the job's share of each link.
 
         A usage alone cannot fill its own busiest link more than once, so the sum over usages of their parts relative
         to it is a bound. If all usages take one link, then the largest part relative to this one is a bound too.
@@ -169,9 +169,9 @@ def shared_job(
     graph : TaskGraph
         An iteration, on servers of the fabric.
     same : Lockstep
-        Its steps.
+        Steps of the job.
     fabric : Fabric
-        With the connections of the job, see :func:`topoopt.clusters.shared_fabric.connect`.
+        Fabric with the connections of the job, see :func:`topoopt.clusters.shared_fabric.connect`.
     options : SharingOptions
         With connections of groups, small steps go with a large one that waits for the same, on the same connections,
         and leads to the same: with fewer steps that carry the same bytes.
@@ -224,7 +224,7 @@ def _sends(
 ) -> Iterable[tuple[int, Step]]:
     """Yield the steps that send, with their numbers; new usages are added.
 
-    What a step sends over one connection of a group is one flow, else it is as many as there are.
+    With group connections, the sends of a step over one connection are one flow, otherwise as many as there are.
     """
     step = same.step[np.repeat(np.arange(len(same.step)), np.diff(flows.task_flow))]
     order = np.argsort(step, kind="stable")

@@ -47,7 +47,7 @@ class SharedLinks:
     Attributes
     ----------
     ceiling_bytes_per_s : float64 array, shape (classes,)
-        What the busiest link of a class leaves it.
+        Rate that the busiest link of a class leaves it.
     class_first, class_link, coefficient : arrays, shapes (classes+1,), (entries,), (entries,)
         Links of each class, numbered anew, and the part of the link that it takes for each byte/s.
     links : int
@@ -63,7 +63,7 @@ class SharedLinks:
 REPEATS = 16
 """Times that a scaled job repeats, at least, within an iteration of the longest."""
 NEAREST = 4
-"""The same of the shortest job that is not scaled with it, so that two of different lengths stay so."""
+"""Repetitions of the shortest job that is not scaled with it, so that two of different lengths stay so."""
 MOST_SAMPLES = 256
 """Iterations of a job that are kept one by one; the mean is over all of them."""
 MOST_SENDS = 4096
@@ -87,7 +87,7 @@ def run_together(
     Parameters
     ----------
     alone : sequence of IterationTimes
-        What :func:`run_alone` says of each; a job without length disturbs nobody.
+        Results of :func:`run_alone`; a job without length slows no other.
 
     Raises
     ------

@@ -109,7 +109,7 @@ class BackToBack(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What decides when a run ends, and how much a class weighs.
+    """Rules for the end of a run, and weights of classes.
 
     ``iterations`` are what each job does while all of them run, after ``settled``, the s when the last one began.
     """

@@ -13,16 +13,16 @@ from topoopt.clusters.trace import TraceJob
 
 
 class CountedJob:
-    """A job's progress from arrival to end, whether it has servers of its own or single workers.
+    """A job's progress from arrival to end, on its own servers or on single workers.
 
     Attributes
     ----------
     index : int
         In order of arrival.
     end_s : float
-        When it ends if iterations go on to take as long as now; infinite until that is known.
+        End if iterations go on at the present pace; infinite until that is known.
     weights : mapping from seconds to iterations
-        How many iterations took how long.
+        Number of iterations by duration.
     run_s, alone_s : float
         All iterations, and what they would have taken on the same servers with nobody else.
     done : float
@@ -89,7 +89,7 @@ def fabric_run(
     Parameters
     ----------
     servers, parts : int
-        Of the cluster, and logical ones in each.
+        Servers of the cluster, and logical servers in each.
     weighting : str
         Name in :data:`topoopt.clusters.WEIGHTINGS`.
     """

@@ -1,4 +1,4 @@
-"""The nouns of a trace and its CSV file: which jobs come to a cluster, when, and how much they have to do."""
+"""Trace of a cluster and its CSV file: jobs with their arrivals and work."""
 
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -18,34 +18,34 @@ LEAST_WHOLE = 2
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
-    """One job that comes to the cluster: training, or a model that is served.
+    """A job that arrives at the cluster: training, or a served model.
 
     Attributes
     ----------
     job : str
-        Its id.
+        Id of the job.
     model : str
         A model of the zoo or one of its variants, of which a plain name means the variant for its number of servers;
         or a transformer.
     servers : int
         Servers that it asks for, at least 2.
     arrival_s : float
-        When it comes.
+        Arrival time.
     iterations : float
         Training steps to do on ``servers`` servers; 0 where ``duration_s`` says it.
     duration_s : float
-        How long these steps would take with an ideal switch to itself, data parallel; 0 where ``iterations`` says
-        it. The number of steps that follows is the same on every fabric.
+        Time of these steps with an ideal switch to itself, data parallel; 0 where ``iterations`` is given. The
+        resulting number of steps is the same on every fabric.
     min_servers, max_servers : int
         An elastic job may run on fewer or more servers, see :attr:`sizes`; 0 for no other than ``servers``.
     batch_per_accelerator : int
         0 for the model's own. It stays as it is when an elastic job changes its size. Of a transformer sequences.
     training : str
-        How a transformer is trained, as :func:`topoopt.jobs.text_of_training` writes it: what of batch, sequence,
-        degrees, adapters ... is not to be as usual.
+        Training options of a transformer, as written by :func:`topoopt.jobs.text_of_training`: batch, sequence,
+        degrees, adapters … that differ from the defaults.
     serving : str
-        Of a model that is served: its load and its split, as the guide of clusters says them. It runs
-        for ``duration_s`` whatever the fabric, and has no iterations. Empty for training.
+        Load and split of a served model, as described in the guide on clusters. It runs for ``duration_s``
+        whatever the fabric, and has no iterations. Empty for training.
 
     Raises
     ------

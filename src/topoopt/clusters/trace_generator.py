@@ -48,12 +48,12 @@ DURATIONS: Mapping[str, Callable[[np.random.Generator, float, int], Floats]] = {
 
 @dataclass(frozen=True, slots=True)
 class GeneratorSettings:
-    """What to draw.
+    """Settings of a generated trace.
 
     Attributes
     ----------
     jobs : int
-        How many; 0 for as many as come within the horizon.
+        Number of jobs; 0 for all that arrive within the horizon.
     load : float
         Servers asked for over servers of the cluster, on average over time: arrivals a second times servers of a
         job times mean duration, over the servers of the cluster. 0 lets all jobs come at once.
@@ -66,7 +66,7 @@ class GeneratorSettings:
     durations : str
         Name in :data:`DURATIONS`.
     mean_duration_s : float
-        With an ideal switch to itself, see :class:`topoopt.clusters.TraceJob`.
+        Mean duration with an ideal switch to itself, see :class:`topoopt.clusters.TraceJob`.
 
     Raises
     ------
@@ -215,27 +215,27 @@ def poisson_arrivals_s(rate_per_s: float, jobs: int, horizon_s: float, rng: np.r
 MIXED = "mixed"
 """Name of the trace."""
 LARGEST_PART = 1 / 4
-"""Of the cluster, that one job may have."""
+"""Largest part of the cluster that one job may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """Jobs that are alike.
+    """A kind of similar jobs.
 
     Attributes
     ----------
     kind : str
-        What people call them, such as ``fine-tuning``.
+        Name of the kind, such as ``fine-tuning``.
     model, training : str
-        What is trained and how, as in :class:`TraceJob`.
+        Model and training options, as in :class:`TraceJob`.
     share : float
-        Of the jobs, over the sum of all shares.
+        Weight of the kind: its share of the jobs over the sum of all shares.
     servers_low, servers_high : int
         Powers of two from one to the other are drawn, each as often.
     mean_duration_s : float
-        With an ideal switch to itself; the distribution has a long tail.
+        Mean duration with an ideal switch to itself; the distribution has a long tail.
     source : str
-        Where these numbers are from.
+        Source of these figures.
     """
 
     kind: str
@@ -261,7 +261,7 @@ class JobKind:
 
 @dataclass(frozen=True, slots=True)
 class MixedTraceSettings:
-    """What to draw.
+    """Settings of a generated trace of several kinds of jobs.
 
     Attributes
     ----------
@@ -270,7 +270,7 @@ class MixedTraceSettings:
     horizon_s : float
         Until when jobs come, where their number is not given.
     jobs : int
-        How many; 0 for as many as come within the horizon.
+        Number of jobs; 0 for all that arrive within the horizon.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How a collective is run as steps of transfers, and the law of one transfer."""
+"""Collectives as steps of transfers, and the cost model of one transfer."""
 
 from typing import TYPE_CHECKING
 

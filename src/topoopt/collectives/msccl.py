@@ -28,7 +28,7 @@ from topoopt.collectives.schedule import Transfers
 from topoopt.workloads import ring_rounds
 
 MOST_STEPS = 256
-"""Of a thread block; what is more goes on in another one, on the next channel."""
+"""Steps per thread block; further steps go to another one, on the next channel."""
 MOST_COUNT = 71
 """Chunks that one step moves."""
 MOST_CHANNELS = 32
@@ -114,7 +114,7 @@ def msccl_xml(transfers: Transfers, name: str, sizes: tuple[int, int]) -> str:
     Parameters
     ----------
     name
-        What NCCL's log calls it.
+        Name shown in NCCL's log.
     sizes
         Least and most bytes of a call that takes it.
 
@@ -242,7 +242,7 @@ def rings_xml(orders: Sequence[Sequence[int]], name: str) -> str:
     orders
         The ranks ``0 .. n-1`` in the order of each ring.
     name
-        What NCCL's log calls it.
+        Name shown in NCCL's log.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The nouns Schedule and Transfers: a collective as steps, each step saying who sends which chunk to whom."""
+"""Schedule and Transfers: a collective as steps; each step lists sender, receiver and chunk."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -33,9 +33,9 @@ class Schedule:
     name : str
         Name in :data:`topoopt.collectives.ALGORITHMS`.
     collective : str
-        What holds afterwards: ``allreduce`` (everyone has the sum of every chunk), ``reduce-scatter`` (rank
-        r has the sum of the r-th part of the chunks), ``all-gather`` (everyone has the r-th part of every rank r) or
-        ``all-to-all`` (rank d has chunk s·ranks + d of every rank s).
+        Result: ``allreduce`` (everyone has the sum of every chunk), ``reduce-scatter`` (rank r has the sum of the r-th
+        part of the chunks), ``all-gather`` (everyone has the r-th part of every rank r) or ``all-to-all`` (rank d has
+        chunk s·ranks + d of every rank s).
     chunks : int
         Equal pieces. Of an all-to-all, a rank's buffer holds ``ranks`` of them; of the others, all.
     """
@@ -66,12 +66,12 @@ class MakeSchedule(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Algorithm:
-    """A way of doing one collective; its name is that of its file in ``collectives/algorithms``, with hyphens.
+    """An algorithm for one collective; its name is that of its file in ``collectives/algorithms``, with hyphens.
 
     Attributes
     ----------
     collective : str
-        What :attr:`Schedule.collective` says.
+        As in :attr:`Schedule.collective`.
     schedules : tuple of function of ranks to Schedule
         Between any ranks: one schedule or, cut into more or fewer chunks, several.
     on_links : function of (Topology, members) to tuple of Moves, optional
@@ -160,7 +160,7 @@ class Transfers:
     Attributes
     ----------
     name, collective, ranks, chunks
-        As in :class:`~topoopt.collectives.Schedule`. Of an all-gather and a reduce-scatter, chunk c is of rank
+        As in :class:`~topoopt.collectives.Schedule`. In an all-gather and a reduce-scatter, chunk c belongs to rank
         ``c // (chunks / ranks)``.
     step, src, dst, first, count : int64 arrays, shape (rows,)
         Steps count from 0. A row is chunks ``first : first + count``.
@@ -184,7 +184,7 @@ class Transfers:
 
     @property
     def steps(self) -> int:
-        """How many steps there are."""
+        """Number of steps."""
         return int(self.step.max()) + 1
 
     def in_order(self) -> "Transfers":
@@ -254,7 +254,7 @@ def transfers_of(schedule: Schedule) -> Transfers:
 def along_orders(transfers: Transfers, orders: Sequence[Sequence[int]]) -> Transfers:
     """Return the schedule along several orders of the servers at once, an equal part of the message along each.
 
-    Of an all-gather and a reduce-scatter, part i of a server's shard is chunk i of it.
+    In an all-gather and a reduce-scatter, part i of a server's shard is its chunk i.
 
     Raises
     ------

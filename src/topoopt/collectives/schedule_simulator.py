@@ -24,7 +24,7 @@ from topoopt.collectives.schedule import Transfers
 
 @dataclass(frozen=True, eq=False)
 class Buffers:
-    """What every rank holds of every chunk, and whether it holds it; shape (ranks, chunks)."""
+    """Contents of every chunk on every rank, and whether the rank has it; shape (ranks, chunks)."""
 
     value: Words
     held: Flags
@@ -50,7 +50,7 @@ class Buffers:
 
 @dataclass(frozen=True, slots=True)
 class PlayedSchedule:
-    """What came out when a schedule was played.
+    """Result of playing a schedule.
 
     Attributes
     ----------
@@ -164,16 +164,16 @@ _OURS = {theirs: ours for ours, theirs in COLLECTIVES.items()}
 
 @dataclass(frozen=True, slots=True)
 class MscclRun:
-    """What came out.
+    """Result of a run of MSCCL programs.
 
     Attributes
     ----------
     missing : int
         Chunks that did not arrive, or arrived wrong.
     steps : int
-        Of the longest thread block.
+        Steps of the longest thread block.
     thread_blocks : int
-        Of the accelerator that has most.
+        Thread blocks of the accelerator that has most.
     messages : int
         Sent in all.
     """

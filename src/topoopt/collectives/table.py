@@ -19,12 +19,12 @@ _OWN = {module.__name__.rpartition(".")[2].replace("_", "-"): module.ALGORITHM f
 _FOUND, _ERRORS = with_added(_OWN, COLLECTIVES, Algorithm)
 _SORTED = sorted(_FOUND.items(), key=lambda item: (item[1].order, item[0]))
 ALGORITHMS = {name: one for name, one in _SORTED if one.schedules}
-"""Those between any ranks."""
+"""Algorithms that work for any number of ranks."""
 ON_WIRINGS = {name: one.on_links for name, one in _SORTED if one.on_links is not None}
 """AllReduces that are made for the links among a group of servers; see :attr:`Algorithm.on_links`."""
 COLLECTIVE_ALIASES = {alias: name for name, one in _SORTED for alias in one.aliases}
 RING = "ring"
-"""What every simulator knows as a whole, and what a collective runs as where nothing is said."""
+"""Algorithm that every simulator models as a whole, and the default of a collective."""
 QUICKEST = "auto"
 """Name under which the choice by closed form stands beside the algorithms that it chooses from."""
 COLLECTIVE_NAMES = (*RING_MODELS, *ALGORITHMS, *ON_WIRINGS, QUICKEST)

@@ -1,4 +1,4 @@
-"""The noun FabricRequest, and the split of a server's interfaces between AllReduce rings and other traffic."""
+"""FabricRequest, and the split of a server's interfaces between AllReduce rings and other traffic."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -31,19 +31,19 @@ class FabricShape:
     leaf_ports : int, optional
         Ports of a switch of a rail.
     strides : tuple of int
-        Of the circulant that is called ``topoopt``.
+        Strides of the circulant ``topoopt``.
     wiring : str
-        In place of strides, of what is called ``topoopt``: a family of wirings or a wiring file.
+        Family of wirings or wiring file, in place of strides, for ``topoopt``.
     twisted : bool
-        For a torus.
+        Twisted wrap-around links; for a torus.
     delay_s : float, optional
-        How long a change of circuits takes; for reconfigurable fabrics.
+        Duration of a change of circuits; for reconfigurable fabrics.
     host_forwarding : bool, optional
         Whether servers relay between changes of circuits; for reconfigurable fabrics.
     electrical_ports, region_servers : int, optional
         Ports of a server on the electrical fabric, and servers that circuits can join; for regional circuits.
     circuits, hiding : str, optional
-        How regional circuits are chosen, and how much of a change is waited for; see
+        Choice of regional circuits, and the part of a change that is waited for; see
         :class:`topoopt.routing.RegionalReconfiguration`.
     """
 
@@ -87,7 +87,7 @@ AS_USUAL = FabricShape()
 
 @dataclass(frozen=True, slots=True)
 class FabricRequest:
-    """What every builder of a fabric takes.
+    """Arguments common to all fabric builders.
 
     Attributes
     ----------
@@ -97,12 +97,12 @@ class FabricRequest:
     groups : sequence of tuple of int
         Members of each AllReduce group, as :attr:`topoopt.simulation.TaskGraph.groups` gives them: they get rings.
     latency_s : float
-        Of one link.
+        Latency per link.
     server_bandwidth_bps : float, optional
         All interfaces of a server together, in place of what the fabric has by default.
     seed : int
     shape : FabricShape
-        What only some fabrics can be told.
+        Settings that only some fabrics accept.
     """
 
     servers: int

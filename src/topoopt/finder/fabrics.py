@@ -131,7 +131,7 @@ def cluster_of_wiring(name: str, degree: int | None = None, links: str | None = 
     Parameters
     ----------
     degree, links
-        What is asked for beside it; for files that do not say them.
+        Requested degree and links, for files that do not give them.
 
     Returns
     -------

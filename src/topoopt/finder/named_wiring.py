@@ -88,7 +88,7 @@ class RingNetwork:
 
 
 STRIDES = "strides"
-"""What TopologyFinder takes in the paper: rings along strides, chosen by a rule of their own."""
+"""Wiring of TopologyFinder in the paper: rings along strides, chosen by a separate rule."""
 WIRING_NAMES = (STRIDES, *FAMILY_NAMES)
 """Names of wirings; a family's may have an objective behind a colon, as in ``lifted:balanced``."""
 BALANCED = OBJECTIVES[1]

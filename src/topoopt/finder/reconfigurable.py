@@ -35,7 +35,7 @@ def circuit_fabric(
     Parameters
     ----------
     delay_s : float
-        How long a change takes by default.
+        Default duration of a change of circuits.
     duplex, host_forwarding : bool
         See :class:`topoopt.routing.Reconfiguration`; forwarding is a default, too.
 

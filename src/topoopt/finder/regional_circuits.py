@@ -85,7 +85,7 @@ def regional_circuits(demand_bytes: Demand, ports: int, saturated: str = "break"
 def exchange_time_s(
     demand_bytes: Demand, circuits: Circuits, circuit_bps: float, electrical_bps: float
 ) -> float:
-    """Return how long an all-to-all takes on circuits and, for pairs without one, on the electrical fabric.
+    """Return the time of an all-to-all on circuits and, for pairs without one, on the electrical fabric.
 
     A pair with circuits sends over them alone, at the rate of all its circuits. Those without share what their
     servers have on the electrical fabric, whose inside has room for all: it takes as long as the server needs that
@@ -94,9 +94,9 @@ def exchange_time_s(
     Parameters
     ----------
     circuit_bps : float
-        Of one circuit, each way.
+        Bandwidth of one circuit per direction.
     electrical_bps : float
-        Of all electrical ports of a server, each way; 0 where there is none.
+        Bandwidth of all electrical ports of a server per direction; 0 where there is none.
 
     Returns
     -------

@@ -26,11 +26,11 @@ _MOST_TIES = 64
 _LARGEST_TABLE = 1 << 26  # entries of the hop table: above, members are visited in order
 _LARGEST_TWO_OPT = 1024  # members: improving a tour is quadratic a pass
 _Loads = Counter[tuple[int, int]]
-"""How often each link has been walked by the rings laid so far."""
+"""Number of walks of the rings laid so far over each link."""
 _Way = tuple[float, Callable[[], tuple[Ring, ...]]]
-"""The least busiest share that a way to lay rings can reach, and the way."""
+"""Lower bound on the busiest link's share of a layout method, and the method."""
 _WIRED_FOR_STRIDES = ("circulant", "direct")
-"""What TopologyFinder wires. Its links that belong to no ring of the group are there for other traffic."""
+"""Topologies wired by TopologyFinder; links that belong to no ring of the group are there for other traffic."""
 
 
 def lay_rings(
@@ -235,9 +235,10 @@ def is_regular(topology: Topology, members: Ints) -> bool:
 def coin_patterns(servers: int, offsets: tuple[int, ...], size: int, limit: int) -> tuple[Pattern, ...]:
     """Return how the rings of a sub-group of ``size`` are laid, most balanced first.
 
-    Of all strides those of fewest hops are kept, with all their shortest coin multisets. Picks are made one by one,
-    each with its negation (the same path walked backwards) where all of its coins can be negated, such that the offsets
-    are loaded as equally as possible; picks that would load some offset more than fewer rings do are left out.
+    Among all strides, those with the fewest hops are kept, with all their shortest coin multisets. Picks are made one
+    by one, each with its negation (the same path walked backwards) where all of its coins can be negated, such that
+    the offsets are loaded as equally as possible; picks that would load some offset more than fewer rings do are left
+    out.
 
     References
     ----------

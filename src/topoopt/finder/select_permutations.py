@@ -130,7 +130,7 @@ _Best = tuple[_Strides, int, int]  # strides, diameter, total hops from one serv
 
 
 class _Search:
-    """What one search shares: the graph's constants and the work that is left."""
+    """Shared state of one search: constants of the graph and the remaining budget of work."""
 
     def __init__(self, size: int, links: str, also: tuple[int, ...], candidates: Ints32, count: int) -> None:
         self.size, self.links, self.candidates, self.count = size, links, candidates, count

@@ -39,19 +39,19 @@ class FinderRules:
     Attributes
     ----------
     degree_split : str
-        How many interfaces go to AllReduce rings.
+        Rule for the interfaces given to AllReduce rings.
     strides : str
-        Which rings these are.
+        Rule for the strides of these rings.
     wiring : str
-        How the interfaces of the group of all servers are wired: along strides, as a family of wirings (see
-        ``WIRING_NAMES``), or as a wiring file says. Coin-change routes are for strides and other circulants.
+        Wiring of the group of all servers: along strides, a family of wirings (see ``WIRING_NAMES``), or a wiring
+        file. Coin-change routes apply to strides and other circulants.
     damping : str
-        By how much a link lowers the demand of its pair for another one.
+        Factor by which a link reduces the demand of its pair for another link.
     routing : str
         Coin-change routes exist on circulants; where model-parallel links make it something else, k-shortest is used.
     group_rings : str
-        How the groups of :data:`GROUPS_BY_FAMILY` are wired: ``lifted``, as unions of Hamiltonian cycles, or along
-        ``strides`` of the group, as those of all other degree splits are.
+        Wiring of the groups of :data:`GROUPS_BY_FAMILY`: ``lifted`` (unions of Hamiltonian cycles) or along the
+        ``strides`` of the group, as with all other degree splits.
     """
 
     degree_split: str = "proportional"
@@ -89,7 +89,7 @@ _COOLS = 1e-3
 _EVEN = 0.25
 """Standard deviation over mean up to which the demand of all pairs counts as uniform."""
 _WORTH = 0.01
-"""Of bytes × hops, what a placement gains at least: each one costs a wiring its symmetry."""
+"""Minimum gain of a placement in bytes × hops, as a fraction: each placement costs a wiring its symmetry."""
 _LARGEST_MATRIX = 8192  # servers: 512 MB of bytes per pair
 _LARGEST_FOR_WAYS = 1024  # servers: 4,096 along strides are 32 hops apart, 100 links a pair on four ways
 _LARGEST_FOR_ALL_PAIRS = (
@@ -113,15 +113,16 @@ def find_topology(
     Parameters
     ----------
     traffic : Traffic
-        What one iteration moves; it also says how many servers there are.
+        Traffic of one iteration; it also gives the number of servers.
     degree : int
         Interfaces of a server; none has more links than that, in or out.
     bandwidth_bps, latency_s : float
-        Of one link.
+        Bandwidth and latency of one link.
     links : str
         A name in ``LINK_MODELS``.
     rules : FinderRules
-        Where the links do not come out connected, the degree split ``proportional`` is taken in place of its own.
+        Rules of the finder. If the links do not connect all servers, the degree split ``proportional`` is used
+        instead.
 
     Raises
     ------

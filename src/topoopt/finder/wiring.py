@@ -117,7 +117,7 @@ class Wiring:
     free : int64 array, shape (servers,)
         Interfaces left. With directed links, fibers out and fibers in: always as many of each.
     rings : dict
-        By members, of groups that are not wired along strides.
+        Rings by members, for groups that are not wired along strides.
     """
 
     def __init__(self, servers: int, degree: int, links: str) -> None:
@@ -183,7 +183,7 @@ class Wiring:
 
 LIFTED = "lifted"
 GROUP_RINGS = (LIFTED, "strides")
-"""How groups may be wired that share no server."""
+"""Wirings for groups that share no server."""
 _SEARCH_S = 0.05
 """Seconds of search for few hops inside a group. Most of its bytes are AllReduced, which no hops make slower."""
 

@@ -1,4 +1,4 @@
-"""The nouns Parallelism, Pool and Deployment: how a served model is split, and which accelerators do what."""
+"""Parallelism, Pool and Deployment: the split of a served model, and the work of each accelerator."""
 
 import re
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ _WHOLE = ("max_batch", "token_budget")
 
 @dataclass(frozen=True, slots=True)
 class DeploymentFigure:
-    """What the owner of a deployment has published of it.
+    """Figures of a deployment as published by its operator.
 
     Attributes
     ----------
     name : str
     tokens_per_s : float
-        Of one server.
+        Output rate per server.
     servers : int
-        Of the pool that it is of.
+        Servers of the pool to which the rate applies.
     prompt_tokens : float
     batch : float
         Requests of an accelerator that answers; 0 where it is not said.
@@ -50,7 +50,7 @@ the decodes of a step. ``disaggregated``: prompts are read by one pool and answe
 
 @dataclass(frozen=True, slots=True)
 class Parallelism:
-    """How one replica of a model is split over accelerators.
+    """Split of one replica of a model over accelerators.
 
     Attention is split ``tensor`` ways and copied ``attention_data`` times, each copy with requests of its own; the
     experts of a layer are spread over ``expert`` accelerators out of ``tensor * attention_data``, and each of them is
@@ -166,7 +166,7 @@ def _release(version: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """What a serving engine is told, beside how the model is split.
+    """Settings of a serving engine, besides the split of the model.
 
     Attributes
     ----------
@@ -224,9 +224,9 @@ class Deployment:
     mode : str
         One of :data:`MODES`.
     decode : Pool
-        Those that answer; in the modes of one pool they read prompts, too.
+        Pool that decodes; in the modes of one pool, it prefills, too.
     prefill : Pool or None
-        Those that read prompts; ``None`` in the modes of one pool.
+        Pool that prefills; ``None`` in the modes of one pool.
     settings : EngineSettings
     """
 

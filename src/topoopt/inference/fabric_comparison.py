@@ -40,7 +40,7 @@ class ServedFabric(NetworkRow):
     deployment : Deployment
     on : OnFabric
     worth : NetworkWorth
-        How much the network matters.
+        Effect of the network.
     served : Served
     laws : PoolLaws
     usd_per_hour : float or None
@@ -74,7 +74,7 @@ def usd_per_million(usd_per_hour: float | None, tokens_per_s: float) -> float | 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Priced:
-    """How networks and servers are priced."""
+    """Pricing of networks and servers."""
 
     pricing: Pricing
     terms: OwnershipTerms
@@ -88,7 +88,7 @@ class Tried:
     ----------
     row : ServedFabric
     promised_per_s : float
-        What it could do without a network, by the share that is left of it here.
+        Rate without a network, scaled to the share that remains on this fabric.
     """
 
     row: ServedFabric
@@ -96,12 +96,12 @@ class Tried:
 
 
 class Trying:
-    """Deployments that are tried on fabrics: each is made ready once for all of them.
+    """Deployments that are tried on fabrics: each is prepared once for all of them.
 
     Parameters
     ----------
     candidates
-        With what they could do on a network that takes no time, the largest first.
+        Deployments with their rates on an ideal network, the largest first.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class ServingComparison:
     fabrics : tuple of ServedFabric
     skipped : tuple of (fabric, reason)
     deployments : int
-        That were looked at; 1 where it was given.
+        Number of deployments considered; 1 where it was given.
     """
 
     fabrics: tuple[ServedFabric, ...]
@@ -227,7 +227,7 @@ def compare_serving(
     Parameters
     ----------
     deployments
-        Those that are tried; or, where they are searched, the requests that a copy of attention answers at once.
+        Deployments to try; or, where they are searched, the concurrent requests per attention copy.
 
     Raises
     ------

@@ -22,20 +22,20 @@ MOST_STAGES = 4
 
 @dataclass(frozen=True, slots=True)
 class SplitRates:
-    """One replica of a split without a network: times, and the requests a second that it takes in time, at most.
+    """One replica of a split without a network: times, and the maximum request rate within the objectives.
 
     Attributes
     ----------
     decode_per_s : float
         0 where not even one request is in time.
     shared_per_s : float
-        The same of a replica that reads prompts, too, however long these wait.
+        The same for a replica that also prefills, however long prompts wait.
     prompt_s, token_s : float
-        Of a request that has the replica alone.
+        Times of a request that has the replica to itself.
     stage_s : float
         After which the next prompt is taken; as many as copies of attention at a time.
     slack : float
-        What a prompt may wait, in units of ``stage_s``.
+        Time that a prompt may wait, in units of ``stage_s``.
     max_batch : int
         Requests that it answers at once, at most.
     """
@@ -63,9 +63,9 @@ def contenders(
 ) -> tuple[list[Contender], int]:
     """Return the best deployments, the largest bound first, and how many were looked at.
 
-    Of a pair of splits all numbers of prefill replicas are looked at, with as many decode replicas as then fit; and
-    each split as one pool that does both. Of equal bounds that with fewer accelerators a replica comes first: it
-    leaves the network less to do.
+    For a pair of splits, all numbers of prefill replicas are considered, with as many decode replicas as then fit;
+    and each split as one pool that does both. Among equal bounds, the one with fewer accelerators per replica
+    comes first: it depends less on the network.
     """
     size = np.array([one.parallelism.accelerators for one in rates])
     copies = np.array([one.parallelism.attention_data for one in rates])

@@ -33,13 +33,13 @@ from topoopt.workloads.transformer import TransformerModel
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ServingStack:
-    """Whose software serves.
+    """Serving software.
 
     Attributes
     ----------
     sent : SentBy
     transfer : TransferLaw
-        Of keys and values from pool to pool.
+        Transfer of keys and values between pools.
     by_layer : bool
         Whether keys and values move while later layers are still computed, and not after the prompt.
     """
@@ -55,16 +55,16 @@ _ALIKE = 5e-3
 
 @dataclass(frozen=True, slots=True)
 class FabricQuestion:
-    """What a deployment is asked on every fabric.
+    """Load and objectives of a deployment on every fabric.
 
     Attributes
     ----------
     load : RequestLoad
-        With a rate of 0 the largest rate in time is looked for, and figures are those at it.
+        Requests. With a rate of 0, the largest rate within the objectives is searched, and figures are those at it.
     ttft_s, tpot_s : float
-        Objectives: of nine of ten first tokens, and of the mean token.
+        Objectives: 90th percentile of the time to first token, and mean time per output token.
     pairings : tuple of str
-        Names in ``PAIRINGS`` that the router knows.
+        Names in ``PAIRINGS`` that the router supports.
     """
 
     cluster: ClusterSpec
@@ -87,15 +87,15 @@ class OnFabric:
     Attributes
     ----------
     way : str
-        How bytes go over cables, see :data:`topoopt.inference.network.serving_fabrics.WAYS`.
+        Routing over cables, see :data:`topoopt.inference.network.serving_fabrics.WAYS`.
     per_request : ServingTraffic
-        What one request a second sends.
+        Traffic at one request per second.
     largest_rate_per_s : float
         Requests a second that are answered in time, on the mean.
     binds : str
-        What keeps it from growing.
+        Resource that limits the rate.
     expected : Expected
-        At the rate asked for; without one, at the largest.
+        Latencies at the requested rate; without one, at the largest.
     """
 
     fabric: Fabric
@@ -115,7 +115,7 @@ class OnFabric:
 
     @property
     def idle_s(self) -> float:
-        """What the network adds to a request when there is no other."""
+        """Latency that the network adds to a request when there is no other."""
         kv_s = float((self.reach.kv_s * self.reach.shares).sum())
         return kv_s + self.load.answer_tokens * self.expected.token_network_s
 

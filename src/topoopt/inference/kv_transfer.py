@@ -1,4 +1,4 @@
-"""How long the keys and values of a prompt take from prefill to decode: a start, and bytes over a share of the route.
+"""Transfer time of a prompt's KV cache from prefill to decode: a setup time, and bytes over a share of the route.
 
 Both numbers are fitted to Mooncake's published transfers between two servers, ``inference/data/kv_transfers.csv``, once
 for each engine, by least squares of relative errors.
@@ -14,7 +14,7 @@ from topoopt.base.errors import check_known
 from topoopt.schema.files import packaged_rows
 
 DEFAULT_ENGINE = "sglang"
-"""Of the engines with published transfers the one with most of them."""
+"""The engine with the most published transfers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def exposed_s(transfer_s: float, prefill_s: float, layers: int, by_layer: bool, 
     Parameters
     ----------
     transfer_s
-        With its start.
+        Transfer time, including its setup.
     start_s
         The start alone.
     """

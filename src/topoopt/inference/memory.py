@@ -26,9 +26,9 @@ class AdapterShape:
     whole, split : int
         Outside of experts: what each accelerator of a tensor parallel group holds, and what they split.
     one_expert_whole, one_expert_split : float
-        The same of one routed expert.
+        The same for one routed expert.
     experts : int
-        Of one layer; 0 for none.
+        Experts per layer; 0 for none.
     """
 
     whole: int
@@ -45,8 +45,8 @@ class WeightFormat:
     Attributes
     ----------
     expert_bytes, attention_bytes, other_bytes : float
-        Of one weight: in routed experts; in attention of a model with experts; in everything else that is quantized,
-        attention of dense models included. Scales of blocks are counted.
+        Bytes per weight: in routed experts; in attention of a model with experts; in everything else that is
+        quantized, attention of dense models included. Scales of blocks are counted.
     compute : str
         The precision whose rate its products have, where the accelerator has it; else that of bf16.
     """
@@ -81,7 +81,8 @@ class WeightShape:
     Attributes
     ----------
     attention_split, attention_whole : int
-        Of attention and recurrences: what tensor parallelism splits, and what each of its accelerators holds whole.
+        Parameters of attention and recurrences: those split by tensor parallelism, and those held whole by each
+        accelerator.
     mlp : int
         Dense feed-forward parts and shared experts.
     whole : int
@@ -89,7 +90,7 @@ class WeightShape:
     one_expert : int
         One routed expert, over all layers that have experts.
     experts, experts_per_token : int
-        Of one layer; 0 for none.
+        Experts per layer; 0 for none.
     embedding, output : int
     """
 
@@ -110,7 +111,7 @@ STATE_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class CacheShape:
-    """What a request leaves in the caches of a model, by layers of each kind; all of them together.
+    """Cache size of a request, by layers of each kind; all of them together.
 
     Attributes
     ----------
@@ -209,7 +210,7 @@ def cache_copies(model: TransformerModel, tensor: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class CacheCapacity:
-    """What is left for caches, of all copies of attention of one replica together.
+    """Memory left for caches, over all attention copies of one replica.
 
     Attributes
     ----------

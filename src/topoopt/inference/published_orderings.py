@@ -1,4 +1,4 @@
-"""What others have published of networks for serving, asked of this program: orderings, gains, a known deployment."""
+"""Published findings on networks for serving, compared with this program: orderings, gains, a known deployment."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ class PublishedOrdering:
         Ours, and the ends of what is published.
     origin : str
     explanation : str
-        Why they differ, where they do.
+        Reason for a difference, if any.
     """
 
     what: str
@@ -79,7 +79,7 @@ ANSWER_SHARE = 168 / 608
 _SWITCHLESS = 20.6, 56.2
 """Percent of cost-effectiveness that arXiv 2605.00254 gives."""
 _REQUESTS = 3000
-"""That are played for a router."""
+"""Requests simulated for a router."""
 
 
 def published_orderings() -> tuple[PublishedOrdering, ...]:

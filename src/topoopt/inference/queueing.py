@@ -20,7 +20,7 @@ from topoopt.inference.step.replica import Replica
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """What clients of a replica see: columns (n,).
+    """Steady state of a replica with a closed loop of clients: columns (n,).
 
     Attributes
     ----------
@@ -63,9 +63,9 @@ def prompt_wait_s(rate_per_s: float, service_s: float, stages: int = 1, readers:
     Parameters
     ----------
     rate_per_s
-        Of requests that come to all of them, as a Poisson process.
+        Rate of requests to all of them, as a Poisson process.
     service_s
-        Of a prompt, through all stages.
+        Time of a prompt through all stages.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The noun StepTable: how long one step of a replica takes, as numbers that a loop can look up."""
+"""StepTable: step times of a replica as lookup tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def overlapped_s(layers: Floats | int, works: Floats | float, sends: Floats | fl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepTable:
-    """The law of a step, tabulated for one model, accelerator, split and engine.
+    """Step times, tabulated for one model, accelerator, split and engine.
 
     A step that takes ``T`` tokens, ``R`` of which ask for a next token, lasts
     ``base_s(T) + head_s(R) + decode_s_per_token * C + prefill_s_per_pair * P``, where ``C`` is the number of tokens
@@ -48,7 +48,7 @@ class StepTable:
     base_s : array (points,) of float
         Seconds of all layers without attention's caches: weights, communication, what the engine adds.
     prefill_base_s : array (points,) of float
-        The same for a step that reads prompts only, which engines run without captured graphs.
+        The same for a step that only prefills, which engines run without captured graphs.
     head_s : array (points,) of float
         Seconds of the output layer by how many rows are sampled, at the same points.
     decode_s_per_token : float
@@ -77,7 +77,7 @@ class StepTable:
         Parameters
         ----------
         network_s
-            Of what the table does not have: bytes on links between servers.
+            Additional time that the table does not include: bytes on links between servers.
         """
         caches_s = self.decode_s_per_token * cached_tokens
         alone = self.at(batch, self.base_s) + caches_s + network_s

@@ -1,4 +1,4 @@
-"""What kind of file this is, whoever wrote it, and which verb takes it: the one place that knows all kinds."""
+"""Detection of the kind of a file, whoever wrote it, and the verbs that accept it. All kinds are listed here."""
 
 import os
 import re
@@ -64,9 +64,9 @@ class FileKind:
     Attributes
     ----------
     words : str
-        What it is, with its article.
+        Description with its article.
     taken : str
-        Who takes it, as a clause.
+        Verbs that accept it, as a clause.
     """
 
     words: str
@@ -116,7 +116,7 @@ KINDS: Mapping[str, FileKind] = {
     "execution-trace": FileKind("an execution trace of PyTorch", _MODELS),
     "page": FileKind("a page for browsers", "the plan that it shows was written by topoopt plan as out=FILE"),
 }
-"""By name, in the order of the way of the data."""
+"""Kinds by name, in the order of the data flow."""
 
 
 def file_kind(path: str) -> str | None:

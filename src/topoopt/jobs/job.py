@@ -1,6 +1,6 @@
-"""The noun Job: some work on one cluster, and how its costs are counted.
+"""Job: some work on one cluster, and how its costs are counted.
 
-The protocol Work: what a job does in an iteration, and what everyone may ask of it, whatever it is.
+The protocol Work: an iteration of a job, and the properties that every kind of work has.
 
 The work of operators and of transformers is in ``work.py``. Higher packages keep what they add to a kind of work (its
 task graph, its search, its part of a plan file, its words on a page) in tables of their own, keyed by ``kind``.
@@ -29,11 +29,11 @@ class TrafficWork:
     demand : Traffic
         Without all-to-all groups: they are transfers here.
     origin : str
-        What was read, in words: a matrix where nothing is said.
+        Description of the source; by default a matrix.
     compute_s : float
-        What an iteration takes on every server beside the network; 0 where nothing says so.
+        Time of an iteration on every server without the network; 0 if unknown.
     hidden_share : float
-        Of all bytes: as much may move during that time, the others after it.
+        Share of all bytes that may move during that time; the others follow it.
     """
 
     kind: ClassVar[str] = "traffic"
@@ -46,7 +46,7 @@ class TrafficWork:
 
     @property
     def plain_words(self) -> str:
-        """That there is none."""
+        """States that there is no model."""
         return f"none: {self.origin}"
 
     def samples(self, cluster: ClusterSpec) -> int:
@@ -90,7 +90,7 @@ class Work(Protocol):
 
     @property
     def strategy_word(self) -> str:
-        """What people call a strategy of it: ``strategy``, or ``configuration``."""
+        """Term for its strategy: ``strategy`` or ``configuration``."""
 
     @property
     def plain_words(self) -> str:
@@ -159,7 +159,7 @@ def refuse_too_many_servers(cluster: ClusterSpec) -> None:
 
 
 _BYTES_OF_A_PAIR = 48
-"""What traffic, routes and loads take of each ordered pair of servers while a job is planned, measured."""
+"""Measured memory per ordered pair of servers for traffic, routes and loads while a job is planned."""
 
 
 def make_job(

@@ -69,11 +69,11 @@ WORDS: Mapping[str, str] = {
     "operators": "operators",
     "config": "config",
 }
-"""The word of a request that names a file, by its kind."""
+"""Option of a request for a file, by kind of file."""
 _FILES = ("trace", "deployment", "prices")
 """Words that may name files, which lie beside the job."""
 _KINDS: Mapping[str, Any] = {"trace": str, "deployment": str | dict[str, Any], "fabrics": list[str]}
-"""Of words whose values are written otherwise in a file than in Python."""
+"""Types of options whose values differ between files and Python."""
 if TYPE_CHECKING:
 
     class ServingPart(Strict):

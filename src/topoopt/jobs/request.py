@@ -1,6 +1,6 @@
-"""The noun JobRequest: what the words of a job ask for, also read from a job file.
+"""JobRequest: the options of a job, also read from a job file.
 
-Only what was written is in a request. Several of them may be laid over each other (a file, then words) before
+A request holds only the options that were given. Several may be layered (a file, then arguments) before
 :func:`topoopt.jobs.requested_job` fills in the defaults.
 """
 
@@ -28,9 +28,9 @@ from topoopt.workloads.transformer import TransformerModel
 DEFAULT_CLUSTER: Mapping[str, Any] = {"servers": 128, "degree": 4, "link_bandwidth_bps": 100e9}
 """The cluster of the TopoOpt authors' dedicated jobs."""
 TRAINING_FILES = ("calibration", "loads")
-"""What of the training may be the name of a file."""
+"""Training options that may be file names."""
 WORK_FILES = ("config", "operators", "program", "profile", "traffic")
-"""What a job may be made of instead of a model's name, or beside it: names of files."""
+"""File options that define a job in place of, or in addition to, the name of a model."""
 _PLAIN = ("model", "variant", *WORK_FILES, "batch_per_accelerator")
 _MERGED = ("training", "hyperparameters", "cluster", "settings", "search")
 Described = OperatorGraph | Traffic | TransformerModel | Recording
@@ -38,7 +38,7 @@ Described = OperatorGraph | Traffic | TransformerModel | Recording
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What was asked for; empty where nothing was said.
+    """Options of a job; empty where not given.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class JobRequest:
     files : tuple of str
         The files read so far.
     places : mapping
-        Where each word that a file says stands in it, such as ``job.yaml: training.tp``.
+        Place of each option in its file, such as ``job.yaml: training.tp``.
     described : OperatorGraph, Traffic, TransformerModel or Recording, optional
         A model that is no file and has no name in the zoo: made in Python; or what the files of a run say.
     """
@@ -275,14 +275,14 @@ def _beside(training: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def training_of_text(text: str, place: str) -> dict[str, Any]:
-    """Return the words of a training that a text says, each with its value.
+    """Return the training options in a text, with their values.
 
     Parameters
     ----------
     text
         Words of :class:`TrainingPart` with their values, blanks between them.
     place
-        What stands in front of a message.
+        Prefix of error messages.
 
     Raises
     ------

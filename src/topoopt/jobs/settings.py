@@ -1,4 +1,4 @@
-"""The noun JobSettings: how the costs of a job's operators are counted."""
+"""JobSettings: cost model of a job's operators."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -13,7 +13,7 @@ from topoopt.schema.files import Count, quantity
 from topoopt.workloads import COMPUTE_MODES, OPTIMIZER_BYTES_PER_PARAMETER_BYTE
 
 TIGHT = 0.95
-"""Of the memory: what needs more may not run, since estimates of memory are good to some GiB."""
+"""Share of the memory above which a job may not run, since estimates of memory are good to some GiB."""
 AUTO_BUCKET: Final = -1
 """A plan chooses the size; whatever is not planned has :data:`DDP_BUCKET_BYTES`."""
 NO_BUCKETS: Final = 0
@@ -21,7 +21,7 @@ NO_BUCKETS: Final = 0
 DDP_BUCKET_BYTES: Final = 25 * 1024 * 1024
 """The default of PyTorch's DistributedDataParallel, ``bucket_cap_mb=25``."""
 BUCKET_SIZES: Final = (NO_BUCKETS, 1024 * 1024, 5 * 1024 * 1024, DDP_BUCKET_BYTES, 100 * 1024 * 1024)
-"""What a plan tries. 100 MiB is what is proposed in place of DDP's default for large models (PyTorch issue 118421)."""
+"""Bucket sizes that a plan tries. PyTorch issue 118421 proposes 100 MiB over DDP's default for large models."""
 NAMES: Final = {"auto": AUTO_BUCKET, "none": NO_BUCKETS}
 
 
@@ -56,7 +56,7 @@ MEMORY_CHECKS = ("enforce", "warn", "off")
 
 @dataclass(frozen=True, slots=True)
 class JobSettings:
-    """How a job's costs are counted.
+    """Cost model of a job.
 
     Attributes
     ----------
@@ -74,8 +74,8 @@ class JobSettings:
         Gradients are joined into AllReduces of at least so many bytes; 0: one for every weight tensor;
         :data:`~topoopt.jobs.AUTO_BUCKET`: as many as a plan finds best.
     collective : str
-        How collectives run, a name in :data:`topoopt.collectives.COLLECTIVE_NAMES`. A plan is searched with rings,
-        and of ``auto`` makes rings again where the algorithms chosen by message are not a percent faster.
+        Algorithm of collectives, a name in :data:`topoopt.collectives.COLLECTIVE_NAMES`. A plan is searched with
+        rings, and ``auto`` falls back to rings where the algorithms chosen per message are not a percent faster.
     """
 
     compute: str = "profile"

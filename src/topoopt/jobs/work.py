@@ -108,18 +108,18 @@ Words = Mapping[str, int | float | str | bool]
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """One way of training a transformer: how it is split, which rank sits where, and the iteration that follows.
+    """A training configuration of a transformer: its split, the placement of ranks, and the resulting iteration.
 
     Attributes
     ----------
     configuration : mapping
         Degrees, micro-batch, recomputation …, by the fields of :class:`topoopt.transformers.Configuration`.
     order : str
-        Which neighbors ranks have: ``tp-cp-ep-dp-pp`` puts the ranks of a tensor group next to each other.
+        Order of ranks: ``tp-cp-ep-dp-pp`` puts the ranks of a tensor group next to each other.
     estimated_s : float
         Iteration time in closed form, before anything is wired.
     memory_bytes : mapping
-        What the fullest accelerator holds, by cause.
+        Memory of the fullest accelerator, by cause.
     step : PipelinedStep
     """
 
@@ -135,7 +135,7 @@ class Layout:
 
     @property
     def total_memory_bytes(self) -> float:
-        """What the fullest accelerator holds."""
+        """Memory of the fullest accelerator."""
         return float(sum(self.memory_bytes.values()))
 
     @property
@@ -154,34 +154,35 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class PublishedLayout:
-    """A published way of training, with the replicas that a job has accelerators for, and its time there.
+    """A published training configuration, scaled to the replicas that a job has accelerators for, and its time
+    there.
 
     Attributes
     ----------
     source : str
-        Who published it.
+        Publication.
     model, accelerator : str
-        What it was published for.
+        Model and accelerator that it was published for.
     accelerators : int
-        How many it was published for.
+        Accelerators that it was published for.
     precision : str
-        Of its matrix products, as published; here they are in that of the job.
+        Published precision of matrix products; here, the job's precision is used.
     configuration : mapping
-        As used here, by the fields of :class:`topoopt.transformers.Configuration`; those as usual are left out.
+        Configuration as used here, by the fields of :class:`topoopt.transformers.Configuration`, without defaults.
     estimated_s : float
         Iteration time in closed form.
     best_s : float
-        That of the fastest configuration that fits.
+        Time of the fastest configuration that fits.
     memory_bytes : float
-        On the fullest accelerator.
+        Memory of the fullest accelerator.
     fits : bool
     rank : int
         Place among the configurations that fit, the fastest first; that which it would have if it does not fit.
     compared : int
-        Those configurations.
+        Number of those configurations.
     faster_with : mapping
-        Of one that is not among the first: what the fastest does otherwise, one after the other, and the share of the
-        time that each saves.
+        Changes that lead from this configuration to the fastest one, in sequence, with the share of the time that each
+        saves; only if this one is not among the fastest.
     """
 
     source: str
@@ -205,7 +206,7 @@ class PublishedLayout:
 
     @property
     def over_best(self) -> float:
-        """By what share it takes longer than the fastest; below 0 where it varies what the search does not."""
+        """Relative slowdown against the fastest; negative where it varies an option that the search does not."""
         return self.estimated_s / self.best_s - 1
 
     def to_mapping(self) -> Mapping[str, object]:
@@ -231,9 +232,9 @@ class TransformerWork:
     global_batch, sequence : int
         Sequences of an iteration, and tokens of each.
     model_flops : float
-        Of one iteration, forward and backward, without recomputation.
+        FLOPs of one iteration, forward and backward, without recomputation.
     calibration : str
-        What the times of the layouts rest on.
+        Basis of the estimated times.
     considered : int
         Configurations that were ranked.
     parameters : int

@@ -62,7 +62,7 @@ class MeasuredCollective:
     Attributes
     ----------
     size_bytes : float
-        As nccl-tests counts: of an all-gather what is there after it, of a reduce-scatter what is there before.
+        Size as nccl-tests counts it: of the result of an all-gather, and of the input of a reduce-scatter.
     """
 
     row: TableRow
@@ -205,9 +205,9 @@ class CollectiveTime:
     Attributes
     ----------
     servers : int
-        That the ranks fill, the last one perhaps in part.
+        Servers that the ranks fill, the last one perhaps partly.
     measured_s : float or None
-        Where it was measured.
+        Measured time, if any.
     """
 
     name: str
@@ -221,7 +221,7 @@ class CollectiveTime:
 
     @property
     def error_percent(self) -> float | None:
-        """By how much the prediction is off."""
+        """Relative error of the prediction, percent."""
         return None if self.measured_s is None else percent_off(self.time_s, self.measured_s)
 
     def to_json(self) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Error:
 
 
 Errors = Mapping[str, Error]
-"""By group: a data set, an engine, a quantity."""
+"""Errors by group: a data set, an engine, a quantity."""
 EVERYTHING = "all"
 """The group of all runs."""
 LawT = TypeVar("LawT")
@@ -109,7 +109,7 @@ def fit_constants(
     Parameters
     ----------
     misses
-        From values to the misses of runs, over their spread.
+        Returns the misses of runs, over their spread, for given values.
     strength
         Weight that holds constants to their start; 1 is the spread of their bounds.
     """
@@ -169,7 +169,7 @@ def held_out(parts: Ints, fit: Callable[[Ints], LawT], predict: Callable[[LawT, 
 @shows_itself
 @dataclass(frozen=True, eq=False)
 class CalibrationFit(Generic[CalibrationT]):
-    """A calibration that was fitted to a table of runs, and how far it is off.
+    """A calibration fitted to a table of runs, and its errors.
 
     Attributes
     ----------

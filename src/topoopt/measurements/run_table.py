@@ -23,7 +23,7 @@ REMARK_BEHIND = re.compile(r"(.*?\d\S*)\s*[(\[].*")
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?")
 SIZED = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg])i?", re.IGNORECASE)
 SIZES = {"k": 2**10, "m": 2**20, "g": 2**30}
-"""Of counts: a sequence of 8k has 8,192 tokens, and a batch of 4M about so many as 512 of them."""
+"""Suffixes of counts: a sequence of 8k has 8,192 tokens, and a batch of 4M about as many as 512 of them."""
 EMPTY_WORDS = ("nan", "na", "n/a", "null", "-", "–", "—", "?", "unknown", "unspecified", "not stated")
 """Cells that say no more than an empty one."""
 RunT = TypeVar("RunT")
@@ -108,7 +108,7 @@ class TableRow:
     Attributes
     ----------
     cells : mapping
-        As written, by heading, and by column where the heading is known.
+        Cells as written, by heading, and by column where the heading is known.
     """
 
     place: int
@@ -124,7 +124,7 @@ class RunTable:
     Attributes
     ----------
     headings : tuple of str
-        As written.
+        Headings as written.
     unknown_columns : tuple of str
         Headings that nothing is read from.
     """

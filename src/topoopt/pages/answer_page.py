@@ -50,7 +50,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "WrittenReport": "report_files.written_report_page",
     }
 )
-"""By the name of every kind of answer: the file in this folder and the function in it that return its page."""
+"""File in this folder and function in it that return the page of every kind of answer, by the answer's class."""
 
 
 def page_of(answer: Any) -> Page:

@@ -1,4 +1,4 @@
-"""What can be bought, as a page: tables, and where each row comes from."""
+"""Hardware and model catalogues as a page: tables with the source of each row."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

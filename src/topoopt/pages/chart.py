@@ -1,4 +1,4 @@
-"""The nouns of a chart: what is drawn, not how; every renderer reads the same ones.
+"""Charts as data: every renderer reads the same ones.
 
 A chart holds numbers and words only. One renderer draws it for the screen, another for paper.
 """
@@ -14,9 +14,9 @@ class StageBox:
     Attributes
     ----------
     lines : tuple of str
-        What it holds, computes and sits on.
+        Contents, computation and placement of the stage.
     busy_s : float
-        What it computes for one micro-batch; the boxes show it beside that of the slowest stage.
+        Computing time per micro-batch; the boxes show it beside that of the slowest stage.
     """
 
     name: str
@@ -33,9 +33,9 @@ class StagesChart:
     name : str
         Stem of the file that it is drawn to.
     sends_bytes : tuple of float
-        From each stage to the next, for one micro-batch.
+        Bytes from each stage to the next, per micro-batch.
     back : str
-        What is said of the way from the last stage to the first; empty where there is none.
+        Label of the arrow from the last stage to the first; empty where there is none.
     """
 
     name: str
@@ -77,11 +77,11 @@ class PolarChart:
     name : str
         Stem of the file that it is drawn to.
     kinds : tuple of str
-        Of all arcs, and of those that there might be, so that charts beside each other have the same colors.
+        Kinds of all arcs, including possible ones, so that charts beside each other have the same colors.
     circles : tuple of (radius, name)
         Thin lines all around.
     ticks : tuple of (degrees, text)
-        What stands around it.
+        Labels around the circle.
     """
 
     name: str
@@ -121,7 +121,7 @@ class Series:
     marked : bool
         Whether points of a line have marks; a line that only guides the eye has none.
     labels : tuple of str
-        What to say of each point when asked; empty for nothing.
+        Tooltip of each point; empty for none.
     """
 
     name: str
@@ -160,11 +160,11 @@ class LineChart:
     name : str
         Stem of the file that it is drawn to.
     x_label, y_label : str
-        With the unit of the data in parentheses or after a comma; ticks have it with the prefix that suits them.
+        Labels with the unit of the data in parentheses or after a comma; ticks use a suitable prefix.
     x_from_zero, y_from_zero : bool
         Whether an axis that is not logarithmic begins at zero, though the data do not.
     limits : tuple of Limit
-        On the y axis.
+        Limits on the y axis.
     """
 
     name: str
@@ -181,7 +181,7 @@ class LineChart:
 
     @property
     def words(self) -> list[str]:
-        """What stands below an axis of words, empty for numbers."""
+        """Categories below the x axis, empty for numbers."""
         has_words = any(isinstance(x, str) for one in self.series for x in one.x)
         return categories(self.series) if has_words else []
 
@@ -208,7 +208,7 @@ class BarChart:
 
     @property
     def beside(self) -> int:
-        """How many bars stand beside each other in a category."""
+        """Number of bars beside each other in a category."""
         return 1 if self.stacked else max(len(self.series), 1)
 
 
@@ -221,7 +221,7 @@ class HeatmapChart:
     values : tuple of rows
         ``values[y][x]``.
     value_label : str
-        What a color means, with its unit.
+        Quantity shown by the colors, with its unit.
     """
 
     name: str
@@ -245,7 +245,7 @@ class Bar:
     kind : str
         Bars of a kind have one color.
     lanes : int
-        How many rows it is high.
+        Height in rows.
     """
 
     lane: int
@@ -275,7 +275,7 @@ class TimelineChart:
 
     @property
     def height(self) -> int:
-        """How many lanes there are."""
+        """Number of lanes."""
         return len(self.lanes) or max((bar.lane + bar.lanes for bar in self.bars), default=1)
 
     @property
@@ -288,7 +288,7 @@ class TimelineChart:
 
     @property
     def end_s(self) -> float:
-        """When the last bar ends."""
+        """End of the last bar."""
         return max((bar.finish_s for bar in self.bars), default=1.0)
 
 
@@ -302,7 +302,7 @@ class RingLine:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where the bytes of an ordered pair go: ``(weight, nodes)`` of each path, the weights sum to 1."""
+    """Paths of an ordered pair: ``(weight, nodes)`` of each path, the weights sum to 1."""
 
     src: int
     dst: int
@@ -320,7 +320,7 @@ class CircleChart:
     rings : tuple of RingLine
         Rings of the AllReduce groups, the widest group first.
     routes : tuple of Route
-        Of the pairs that can be asked for.
+        Routes of the pairs that can be selected.
     turned : bool
         Whether the routes are those of server 0, and those of the others the same, turned around the circle.
     """

@@ -1,4 +1,4 @@
-"""What an axis is of, and from where to where it goes: where the data are, in SI units whose prefix suits.
+"""Axes of charts: quantity and range, with a suitable SI prefix.
 
 Colors, markers and dashes of the series of a chart, the same for every renderer.
 
@@ -24,7 +24,7 @@ from topoopt.pages.chart import BarChart, CircleChart, LineChart, Series, Value
 from topoopt.pages.tables import short_number
 
 LIGHT: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676", "#8C510A")
-"""On white."""
+"""Colors on white."""
 DARK: Final = ("#5BB0E8", "#FF8A3D", "#35CFA0", "#E79CC8", "#F5BE41", "#9AD4F7", "#B0B0B0", "#D09A5B")
 """The same hues, lighter, on a dark page."""
 MARKS: Final = {
@@ -37,7 +37,7 @@ MARKS: Final = {
     "x": "X",
     "star": "*",
 }
-"""By their names for plotly.js, what matplotlib calls them."""
+"""Marker names of plotly.js, and those of matplotlib."""
 DASHES: Final[dict[str, Any]] = {
     "solid": (0, ()),
     "dash": (0, (5, 2)),
@@ -46,7 +46,8 @@ DASHES: Final[dict[str, Any]] = {
     "longdash": (0, (9, 2.5)),
     "longdashdot": (0, (9, 2.5, 1.2, 2.5)),
 }
-"""As marks. Only the first of six lines is solid, to show through the others where they take the same course."""
+"""Dashes, with their matplotlib patterns. Only the first of six lines is solid, to show through where lines
+coincide."""
 KNOWN_COLORS: Final = {
     "half-the-ports": 1,
     "pareto-front": 6,
@@ -71,7 +72,7 @@ KNOWN_COLORS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How one series looks; ``index`` counts the different styles of a chart."""
+    """Look of one series; ``index`` counts the different styles of a chart."""
 
     index: int
     color: str
@@ -104,13 +105,13 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "kW": ("W", 1e3),
     "GiB": ("GiB", 1.0),
 }
-"""By what ends a label, in parentheses or after a comma: the unit of the ticks, and how much of it one is."""
+"""Units at the end of a label, in parentheses or after a comma: the unit of the ticks, and its factor."""
 LONG: Final = (("h", 3600.0), ("min", 60.0))
-"""From two of them on, times are written in these, but for powers of ten."""
+"""Long units of time, used from two of them on, except for powers of ten."""
 SMALL: Final = (("m", 1e-3), ("µ", 1e-6), ("n", 1e-9), ("p", 1e-12))
 LARGE: Final = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 ROOM: Final = 0.04
-"""Of the range of the data, left free at its ends."""
+"""Fraction of the range of the data left free at each end."""
 NEAR_ZERO: Final = 0.25
 """Data that come this near to zero, as a share of the largest, are shown from there."""
 _IN_UNIT = re.compile(r"^(.*?)(?:\s*\(([^()]*)\)|,\s*(\S+))$")
@@ -123,13 +124,13 @@ class Axis:
     Attributes
     ----------
     words : str
-        What it is of, without a unit that its ticks bear.
+        Quantity, without a unit that is shown at the ticks.
     unit : str
-        In which ticks are written, with a prefix that suits them; empty for plain numbers.
+        Unit of the ticks, shown with a suitable prefix; empty for plain numbers.
     scale : float
-        How much of that unit a 1 of the data is.
+        Value of 1 in the data, in that unit.
     low, high : float
-        From where to where, as the data are.
+        Range in the data's unit.
     """
 
     words: str
@@ -162,7 +163,7 @@ class Axis:
 
     @property
     def round_in(self) -> float:
-        """How much a tick should be a round number of, as the data are: a minute or an hour of long times."""
+        """Size, in the data's unit, of which ticks should be round multiples: a minute or an hour for long times."""
         most = self.scale * max(abs(self.low), abs(self.high))
         prefix, scale = prefix_of(most, self.unit) if self.unit else ("", 1.0)
         return scale / self.scale if prefix in dict(LONG) else 1.0

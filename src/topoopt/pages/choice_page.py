@@ -1,4 +1,4 @@
-"""What to buy as a page: a sentence with its reason, the front, what would change it, and all that was looked at."""
+"""Page of a choice: one sentence with its reason, the front, its sensitivity, and all networks considered."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ PARTS = {
     "ocs_port": "circuit-switch ports",
     "fiber_m": "fiber",
 }
-"""What parts are called in a sentence; all others by their names."""
+"""Names of parts in a sentence; all others are used as they are."""
 MOST_REASONS = 6
 """Reasons for which networks are left out that are shown; all of them are in JSON and in the table."""
 MOST_TURNS = 8

@@ -26,7 +26,7 @@ OVERLOADED = (
     "give more servers, or see topoopt serving for a split that does"
 )
 MOST_ROWS = 24
-"""Of training; all of it is in JSON."""
+"""Most rows of training jobs; JSON has all of them."""
 ROTATED = "serving has no iterations: it counts in none of the iteration times, and nothing shifts it"
 
 
@@ -39,7 +39,7 @@ class _Row:
 
     @property
     def served(self) -> ServedRecord:
-        """What became of it."""
+        """Result of the served model."""
         assert self.job.served is not None
         return self.job.served
 

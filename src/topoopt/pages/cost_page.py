@@ -1,4 +1,4 @@
-"""What a network costs on every fabric, as a page."""
+"""Page of a cost comparison: the cost of a network on every fabric."""
 
 from collections.abc import Callable, Sequence
 from math import isinf

@@ -1,4 +1,5 @@
-"""What it costs to own a cluster and to train on it, as a section: an hour, a run, what a network saves and loses."""
+"""Section on the cost of owning a cluster and training on it: per hour, per run, and savings and losses of a
+network."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,10 +56,10 @@ ITEMS = {
     "fiber_m": "fiber",
 }
 PORTS_OF = {"co_packaged_port": "optics of a port"}
-"""The same of a switch that is named; all others are ports."""
+"""Names of the ports of a named switch; all others are ports."""
 MILLION = 1e6
 SAMPLES = ((1.0, "1 sample"), (1e3, "1 k samples"), (1e6, "1 M samples"), (1e9, "1 G samples"))
-"""How many samples are priced together, and how that is written."""
+"""Numbers of samples priced together, and their labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def ownership_sections(
     rows
         Fabrics, one's own first.
     network
-        What the network is, where there are no fabrics to name.
+        Description of the network, where there are no fabrics to name.
     """
     if terms is None or not rows:
         return []

@@ -32,8 +32,8 @@ def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, 
     Parameters
     ----------
     waits
-        Of each fabric: seconds by cause in which nothing is computed, though communication is free. Without them
-        the bars of a transformer cannot tell these from computation, and say so.
+        Seconds without computation by cause, despite free communication, for each fabric. Without them the bars of
+        a transformer cannot separate these from computation, and say so.
     """
     causes = dict.fromkeys(cause for each in waits for cause, wait_s in each.items() if wait_s > 0)
     known = [{cause: each.get(cause, 0.0) for cause in causes} for each in waits or [{}] * len(rows)]
@@ -142,7 +142,7 @@ def price_notes(price: Mapping[str, Any]) -> tuple[Notes, ...]:
 
 
 PLUGGABLE = "pluggable"
-"""What links are made of if nothing else is said."""
+"""Default link technology."""
 
 
 def fabric_notes(

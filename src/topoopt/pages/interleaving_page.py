@@ -14,12 +14,12 @@ from topoopt.pages.page import Block, Page, Section, Tile
 from topoopt.pages.tables import counted, facts, number, table, text
 
 MOST_ANGLES = 720
-"""Of more angles several are one, with the highest rate of them."""
+"""Most angles drawn; beyond, several are drawn as one, with their highest rate."""
 JOBS_FROM, JOBS_TO = 0.22, 0.66
 TOGETHER_FROM, TOGETHER_TO = 0.70, 1.0
 """Radii between which jobs are drawn, and what they send together."""
 FILLED = 0.88
-"""Of the width of a ring; the rest keeps it apart from the next."""
+"""Filled fraction of a ring's width; the rest separates it from the next."""
 TICKS = 8
 TOGETHER, EXCESS = "together", "excess"
 

@@ -23,7 +23,7 @@ from topoopt.transformers import (
 )
 
 SPENT = ("compute", "bubble", "tp", "cp", "ep", "pp", "dp")
-"""Where the time goes."""
+"""Parts of the iteration time."""
 HEADINGS = {"micro_batch": "mb"}
 Row = Mapping[str, Any]
 PART_WORDS = {

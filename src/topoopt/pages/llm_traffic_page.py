@@ -1,4 +1,4 @@
-"""What ranks and servers send each other in a transformer's training: a page of tables, and of heat maps."""
+"""Page of the traffic of a transformer's training, between ranks and between servers: tables and heat maps."""
 
 import os
 from collections.abc import Sequence

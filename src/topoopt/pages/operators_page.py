@@ -1,4 +1,4 @@
-"""What the page of a plan says of a job of operators: its size, how each operator is split, how that was searched."""
+"""Parts of a plan's page for a job of operators: its size, the split of each operator, and the search."""
 
 from collections import Counter
 from dataclasses import asdict

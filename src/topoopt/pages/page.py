@@ -1,4 +1,4 @@
-"""The nouns of a page: what an answer says, in which order; how it looks is not in them.
+"""Pages as data: the contents of an answer and their order, independent of the layout.
 
 The terminal and the browser show the same page. What only a browser has room for is marked as ``detail``; charts and
 folded tables are left out of a terminal, too.
@@ -76,7 +76,7 @@ class Notes:
     Attributes
     ----------
     warn : bool
-        What the reader should know first.
+        Whether the note is a warning to be read first.
     apart : bool
         A paragraph of its own, below a blank line.
     """
@@ -89,7 +89,7 @@ class Notes:
 
 Block = Chart | Table | Facts | Notes
 Lines = Table | Facts | Notes
-"""What is made of words."""
+"""Blocks of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Section:
     Attributes
     ----------
     key : str
-        Where links to it lead.
+        Anchor of links to the section.
     caption : str
         One or two sentences that say what one sees, for a browser.
     remark : str
@@ -117,7 +117,7 @@ class Section:
 
     @property
     def shown(self) -> tuple[Lines, ...]:
-        """What there is room for in a terminal and in a notebook: no charts, no details, nothing folded."""
+        """Blocks for a terminal and a notebook: no charts, no details, nothing folded."""
         return tuple(block for block in self.blocks if isinstance(block, Lines) and not block.is_detail)
 
 
@@ -128,15 +128,15 @@ class Page:
     Attributes
     ----------
     kind : str
-        Which answer it is, such as ``plan``, ``comparison`` or ``cluster``.
+        Kind of answer, such as ``plan``, ``comparison`` or ``cluster``.
     headline : str
         The answer in a sentence or two; the first one says the most.
     warnings : tuple of str
-        What the reader should know before he believes the numbers.
+        Caveats about the figures.
     key_numbers : mapping
-        What the tiles say, as numbers; keys end in their unit.
+        Values of the tiles as numbers; keys end in their unit.
     remark : str
-        What stands beside the title.
+        Note beside the title.
     next_steps : tuple of str
         Commands to go on with.
     answer_first : bool

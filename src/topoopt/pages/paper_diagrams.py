@@ -1,4 +1,4 @@
-"""What matplotlib draws of a topology: a circle, or of many servers who is linked with whom."""
+"""Topologies drawn by matplotlib: a circle, or an adjacency matrix for many servers."""
 
 import itertools
 import math

@@ -41,9 +41,9 @@ LEAST_SHARE = 0.03
 MOST_PAIRS = 16_384
 """Ordered pairs whose routes are written on the page: all up to 128 servers."""
 MOST_NODES = 240_000
-"""On all paths that are written: a page stays below a megabyte."""
+"""Most nodes on all paths that are written, so that a page stays below a megabyte."""
 NODES_A_LINK = 4
-"""How many nodes of paths a link takes the room of."""
+"""Nodes of paths that take as much space as a link."""
 LEAST_NODES = 20_000
 WORK_PAGES: Mapping[str, WorkPage] = {
     "operators": OPERATORS_PAGE,

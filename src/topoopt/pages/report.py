@@ -1,4 +1,4 @@
-"""What a report is about: a plan, a comparison or a cluster, told apart by the content of the file."""
+"""Report of a plan, a comparison or a cluster, told apart by the content of the file."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -41,7 +41,7 @@ class WrittenReport:
     Attributes
     ----------
     file : str or None
-        What was read; None where an answer was handed over.
+        File that was read; None for an answer passed in memory.
     figures : tuple of str
         Files of the figures for papers.
     """

@@ -13,7 +13,7 @@ from topoopt.pages.tables import dollars, facts, listed, number, runs, table, te
 from topoopt.pages.work_page import heatmap
 
 WORDS = {"any": "anywhere", "network-aware": "where links are free", "neighbors": "to neighbors"}
-"""Who sends keys and values to whom."""
+"""Routes of keys and values between pools."""
 SERVED_COLUMNS = (
     text("fabric", "fabric"),
     number("goodput/s", "goodput_per_s", ".3g"),
@@ -23,7 +23,7 @@ SERVED_COLUMNS = (
     number("TPOT p50", "tpot_p50_s"),
     number("p90", "tpot_p90_s"),
 )
-"""What users meet on a fabric."""
+"""Columns of serving figures per fabric."""
 PARTS = ("mean", "p50", "p90", "p99")
 
 

@@ -19,7 +19,7 @@ SAMPLE = 24
 """Requests of the timeline, those in the middle of the run."""
 
 POINTS = 200
-"""Of a distribution."""
+"""Points of a distribution."""
 
 
 def serving_page(answer: ServingAnswer) -> Page:

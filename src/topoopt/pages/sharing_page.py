@@ -17,7 +17,7 @@ from topoopt.pages.tables import counted, facts, joined, number, short_number, t
 MOST_SHOWN = 12
 """Iterations that a terminal shows one by one."""
 MLTCP_OVER = "mltcp-"
-"""What names of MLTCP's transports begin with."""
+"""Prefix of the names of MLTCP's transports."""
 
 
 def sharing_page(answer: SharingComparison) -> Page:

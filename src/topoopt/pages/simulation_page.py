@@ -15,7 +15,7 @@ LEAST_SHOWN = 1e-3
 _RANKS = ((50, "median"), (99, "99%"), (100, "slowest"))
 
 DIGITS = 6
-"""Of a time, so that runs can be compared: ``210.418 ms``."""
+"""Digits of a time, so that runs can be compared: ``210.418 ms``."""
 
 Entries = dict[str, str]
 

@@ -11,7 +11,7 @@ from topoopt.pages.tables import cell, counted, facts, heading, number, table, t
 from topoopt.studies.sweep import Lines, ResultsAnswer, Summary, SweepAnswer, SweepPreview
 
 SCALES = {"_bps": ("Gb/s", 1e9), "_s": ("ms", 1e-3), "_usd": ("1,000 $", 1e3), "_w": ("kW", 1e3)}
-"""By the ending of a column: the unit on the axis, and how much of the column's it is."""
+"""Axis unit by the suffix of a column, and its size in the column's unit."""
 MOST_VALUES, MOST_ERRORS, MOST_ROWS = 12, 5, 20
 
 

@@ -63,9 +63,9 @@ def heading(column: str, forms: Mapping[str, Any] = BY_ENDING) -> str:
 
 
 Source = str | Callable[[Any], Any]
-"""Where a row has the value: a path of names such as ``outcome.time_s``, or a function."""
+"""Source of a value in a row: a path of names such as ``outcome.time_s``, or a function."""
 Form = str | Callable[[Any], str]
-"""How the value is written: a format such as ``.1%``, or a function; by the unit in the field's name if neither."""
+"""Format of the value, such as ``.1%``, or a function; by the unit in the field's name if neither is given."""
 Entries = Mapping[str, str | Iterable[str]]
 """A name, and what is said of it: a line, or several of which only the first bears the name."""
 

@@ -33,7 +33,7 @@ class PathStep(NamedTuple):
 MOST_STAGES = 8
 """Stages that are drawn; of more, so many that lie evenly between the first and the last."""
 MOST_BARS = 3000
-"""Of more bars those at the beginning and at the end are drawn one by one."""
+"""Most bars; beyond, only those at the beginning and at the end are drawn one by one."""
 PASSES = {
     "forward": "forward pass",
     "backward": "backward pass",

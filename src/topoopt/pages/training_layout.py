@@ -1,4 +1,4 @@
-"""How a plan trains a transformer, in tables and pictures: the servers of each stage, what else was tried, memory."""
+"""Training configuration of a plan in tables and pictures: the servers of each stage, other layouts, memory."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the page of a plan says of a transformer: its size, the configuration, those tried, what it reaches."""
+"""Parts of a plan's page for a transformer: its size, the configuration, alternatives, and rates."""
 
 import numpy as np
 
@@ -25,11 +25,11 @@ from topoopt.workloads import ParallelStrategy
 from topoopt.workloads.pipelined_step import PipelinedStep
 
 MOST_STAGES = 32
-"""Of more stages the first so many are drawn."""
+"""Most stages that are drawn, from the first on."""
 MOST_RUNS = 3
-"""Of more runs of layers or of servers the first ones are said, the last and how many there are."""
+"""Most runs of layers or of servers that are listed; of more, the first ones, the last one and their number."""
 LEAST_SHOWN = 1e-6
-"""Of the time with free communication: what is less is rounding."""
+"""Fraction of the time with free communication below which a part is rounding."""
 
 
 def job_facts(plan: Plan) -> Entries:

@@ -23,7 +23,7 @@ MOST_RINGS = 8
 """Rings that have a color of their own."""
 _LONGEST = 100  # characters of a recipe
 _OF_FILES = ("read_from", "bandwidth_bps", "latency_s", "names", "said")
-"""What the recipe of a wiring that others wrote holds, beside the links."""
+"""Keys of the recipe of a foreign wiring besides the links."""
 _SHOWN_NAMES = 3
 SHOWN_DISTANCES = 12
 

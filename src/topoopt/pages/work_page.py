@@ -31,7 +31,7 @@ PHASES = {
     "other": ("bytes sent", "transfers"),
     WAITING: ("waiting", ""),
 }
-"""What each phase of a task is called on the page, and in which lane of a timeline it is."""
+"""Name of each phase of a task on the page, and its lane in a timeline."""
 
 
 def compute_fact(plan: Plan) -> Entries:
@@ -50,27 +50,27 @@ class WorkPage:
     Attributes
     ----------
     job : function
-        What is trained, on what cluster, and what its times rest on.
+        Returns model, cluster and the basis of the times.
     search : function
-        How the search went.
+        Returns facts of the search.
     made_by : function
-        What is needed to make the plan again.
+        Returns the command and options to make the plan again.
     sections : function
-        How the work is split.
+        Returns the sections on the split of the work.
     details : function
-        What a browser has room for in the section of the strategy.
+        Returns details of the strategy, for a browser.
     rates, tiles : functions
-        What is reached, beside the iteration time.
+        Return the rates reached, besides the iteration time.
     compute : function
-        What the iteration takes with free communication, by cause.
+        Returns the iteration with free communication, by cause.
     waits : function
-        The seconds of that with a strategy in which nothing is computed, by cause.
+        Returns waits, by cause.
     timeline : function
-        What happens when in an iteration that was simulated.
+        Returns the timeline of a simulated iteration.
     free : str
-        What that time is, as the first of the lower bounds.
+        Label of the time with free communication, the first of the lower bounds.
     compared : str
-        What the fabrics of a comparison were given.
+        Work given to the fabrics of a comparison.
     plain : str
         The unsearched strategy, as the subject of a sentence.
     """

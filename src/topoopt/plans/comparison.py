@@ -1,4 +1,4 @@
-"""The noun Comparison: one job on several fabrics, by one simulator or several."""
+"""Comparison: one job on several fabrics, by one simulator or several."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -45,19 +45,19 @@ class ComparedFabric(NetworkRow):
     Attributes
     ----------
     outcome : Outcome
-        By the first simulator.
+        Result of the first simulator.
     configuration, configuration_times_s
-        Of a transformer: the fastest of its configurations here, and the time of each; empty for any other job.
+        For a transformer, the fastest configuration here and the time of each; empty for any other job.
     iteration_times_s : mapping
-        By simulator; empty where there was one only.
+        Iteration times by simulator; empty if there was only one.
     difference : float, optional
         Iteration time by the last simulator over that by the first, minus 1.
     tasks : tuple of TaskDifference
-        Those whose times differ most between the first and the last simulator.
+        Tasks whose times differ most between the first and the last simulator.
     routes : str
         Routing method by which the job goes; nothing where circuits change, and in older files.
     ownership : Ownership, optional
-        What network, servers and electricity cost together; None in older files.
+        Total cost of network, servers and electricity; None in older files.
     """
 
     outcome: Outcome
@@ -95,11 +95,11 @@ class Comparison:
         The first gives the times of the table.
     skipped : tuple of (fabric, reason)
     seed : int
-        Of searches and simulations.
+        Random seed of searches and simulations.
     provenance : Provenance, optional
-        Of the plan; a file of an older version has none.
+        Provenance of the plan; None in files of older versions.
     terms : OwnershipTerms, optional
-        By which ownership is priced; a file of an older version has none.
+        Terms of the cost of ownership; None in files of older versions.
     assumed : str
         The network that was taken because none was given; a comparison that is read from a file says nothing.
     interval_share : float or None

@@ -98,12 +98,12 @@ SCHEMA: Final = "topoopt-plan/1"
 EVERY_KEY = EveryKey("bucket_bytes", "collective")
 """Plans that were written before there were buckets, or algorithms by message, are without these keys."""
 Small = Annotated[int, Field(ge=1, le=2**31 - 1)]
-"""What an array of 32 bits holds."""
+"""Positive integer that fits into 32 bits."""
 ChannelDim = Literal["none", "out", "in", "rows", "columns"]
 
 
 class SplitPart(Strict):
-    """How one operator is split, and what a part of it costs."""
+    """Split of one operator, and the cost of a part."""
 
     operator: str
     batch_degree: Number
@@ -145,7 +145,7 @@ class TopologyPart(Strict):
 
 
 class RoutingPart(Strict):
-    """How far the busiest link is from the best routing."""
+    """Excess of the busiest link over the best routing."""
 
     max_load_s: Amount
     optimal_load_s: Amount
@@ -170,7 +170,7 @@ _DOMINATED_BY: Any = Field(default=(), description="labels of the fabrics that b
 
 
 class OutcomePart(Strict):
-    """What one iteration costs."""
+    """Cost of one iteration."""
 
     simulator: str
     iteration_time_s: Positive
@@ -233,7 +233,7 @@ class BaselinePart(PricedPart, SearchedPart):
 
 
 class SearchPart(Strict):
-    """How the search went; times and rates are measurements and differ between runs."""
+    """Record of the search; times and rates are measurements and differ between runs."""
 
     options: dict[str, Any]
     rules: dict[str, str] | None = Field(
@@ -264,7 +264,7 @@ class BillLinePart(Strict):
 
 
 class PricePart(Strict):
-    """What the network costs; the note says why where there is no price."""
+    """Cost of the network; the note gives the reason where there is no price."""
 
     cost_usd: Amount | None = None
     cost_per_server_usd: Amount | None = None
@@ -295,7 +295,7 @@ class MemoryPart(Strict):
 
 
 class ProvenancePart(Strict):
-    """What made the plan, or the comparison."""
+    """Provenance of the plan or comparison."""
 
     version: str
     seed: Count

@@ -1,4 +1,4 @@
-"""The noun Plan: the answer, made by a search and read by every simulator, export and report."""
+"""Plan: the result of a search, read by every simulator, export and report."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -27,9 +27,9 @@ class ServedOnFabric:
     goodput_per_s : float
         Requests a second at which enough do.
     ttft_mean_s, ttft_p50_s, ttft_p90_s, ttft_p99_s : float or None
-        To the first token; None where there is none.
+        Time to first token; None where unknown.
     tpot_mean_s, tpot_p50_s, tpot_p90_s, tpot_p99_s : float or None
-        Of each token after it.
+        Time per output token after the first.
     cost_usd : float or None
         Price of the network; earlier plan files call it ``network_usd``.
     """
@@ -59,12 +59,12 @@ class ServedOnFabric:
 
 @dataclass(frozen=True, slots=True)
 class ServedFigures:
-    """What a plan of a served model is worth to its users.
+    """Serving figures of a plan.
 
     Attributes
     ----------
     requests_per_s : float
-        Of all figures but the goodput: the rate asked for, or the goodput of the plan.
+        Request rate of all figures except the goodput: the requested rate, or the goodput of the plan.
     slo_ttft_s, slo_tpot_s, slo_share : float
         Objectives, and the share of the requests that has to meet both.
     winner : str
@@ -72,7 +72,7 @@ class ServedFigures:
     network_matters : bool
         Whether a first token or a token is 5 % longer on any fabric than on a network that takes no time.
     fabrics : tuple of ServedOnFabric
-        That of the plan first.
+        The plan's own fabric first.
     """
 
     model: str
@@ -94,9 +94,9 @@ class GradientChoice:
     bucket_times_s : tuple of (int, float)
         Bytes of a bucket (0: an AllReduce for every tensor) and the time, by rings; empty where the size was given.
     rings_s : float, optional
-        With rings in place of an algorithm for each message; None where these were not asked for.
+        Time with rings in place of an algorithm per message; None where these were not requested.
     by_message_s : float, optional
-        With an algorithm for each message, which the plan has where that is faster than rings by a percent.
+        Time with an algorithm per message, which the plan uses if that is a percent faster than rings.
     """
 
     bucket_times_s: tuple[tuple[Count, Amount], ...] = ()
@@ -106,7 +106,7 @@ class GradientChoice:
 
 @dataclass(frozen=True, slots=True)
 class ChosenWiring:
-    """How all servers of a plan are wired.
+    """Wiring of all servers of a plan.
 
     Attributes
     ----------
@@ -114,13 +114,13 @@ class ChosenWiring:
         ``strides``, a name of the table of families, ``group rings``: each group of replicas for itself, or
         ``cliques``: the servers of each expert exchange joined with each other.
     group : int
-        So often every link is repeated, turned by servers/group; the number of servers for strides, 1 without symmetry.
+        Repetitions of every link, rotated by servers/group; the number of servers for strides, 1 without symmetry.
     recipe : mapping
-        How it is made: strides, orbits and voltages …; where ranks were placed, the ``vertex`` of each server.
+        Construction: strides, orbits and voltages …; where ranks were placed, the ``vertex`` of each server.
     strides_time_s : float, optional
         The least iteration time on strides that the same search has found.
     over_strides : float, optional
-        That over the plan's, minus 1.
+        That time over the plan's, minus 1.
     """
 
     family: Name
@@ -167,7 +167,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class GapParts:
-    """Where the seconds between an iteration and its lower bound come from; together they are all of them.
+    """Causes of the gap between an iteration and its lower bound, seconds; they add up to the gap.
 
     Constraints are taken away one after the other, from the last attribute to the first, and each part is what that
     gains; in another order the parts would be others.
@@ -179,7 +179,7 @@ class GapParts:
     routing_s : float
         These routes, against the best on this wiring; where those are unknown, against shortest paths on even links.
     schedule_s : float
-        What waits: links that are idle though something is to be sent later, for order and dependencies.
+        Waiting for order and dependencies: idle links although something is still to be sent.
     rounds_s : float
         Latency, new connections and packets that are not full: what many small messages cost beside their bytes.
     """
@@ -192,12 +192,12 @@ class GapParts:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one iteration costs on one fabric.
+    """Cost of one iteration on one fabric.
 
     Attributes
     ----------
     algorithms : mapping
-        How many collectives went by each algorithm, where another than the ring was asked for; else empty.
+        Number of collectives by algorithm, where others than the ring were requested; else empty.
     """
 
     simulator: str
@@ -215,10 +215,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class SearchRecord:
-    """How the search went; ``cpu_s`` and rates are measurements, not part of the reproducible bytes.
+    """Record of the search; ``cpu_s`` and rates are measurements, not part of the reproducible bytes.
 
-    ``left_out`` are layouts of a transformer that could not become the fastest; of these ``seed_times_s`` has only
-    what they take at least.
+    ``left_out`` are layouts of a transformer that could not become the fastest; for these, ``seed_times_s`` holds
+    lower bounds.
     """
 
     proposals: int
@@ -236,7 +236,7 @@ class SearchRecord:
 
 @dataclass(frozen=True, slots=True)
 class RoutingGap:
-    """How far the plan's busiest link is from the best routing of the same demands, in seconds of link time."""
+    """Excess of the plan's busiest link over the best routing of the same demands, in seconds of link time."""
 
     max_load_s: float
     optimal_load_s: float
@@ -253,11 +253,11 @@ class RoutingGap:
 class Baseline(NetworkRow):
     """The same job on another fabric, with a strategy searched for it.
 
-    ``layout_times_s`` are the iteration times with each layout of a transformer; other jobs have none. Of those that
-    are ``left_out``, since they could not be the fastest, it has what they take at least. ``rule`` is the name of the
-    rule by which the fabric was dimensioned, see :class:`topoopt.catalog.Sizing`. ``bucket_bytes`` is the size of
-    gradient buckets where that was chosen for this fabric; None: that of the job. ``routes`` is the routing method by
-    which the job goes; nothing where circuits change, and in plans from before it was written.
+    ``layout_times_s`` are the iteration times by layout of a transformer, empty for other jobs. For ``left_out``
+    layouts, which could not be the fastest, they are lower bounds. ``rule`` is the rule by which the fabric was
+    dimensioned, see :class:`topoopt.catalog.Sizing`. ``bucket_bytes`` is the size of gradient buckets where chosen for
+    this fabric; None: the job's. ``routes`` is the routing method; empty where circuits change, and in plans from
+    before it was recorded.
     """
 
     outcome: Outcome

@@ -45,7 +45,7 @@ EMPTY: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class WorkPart:
-    """How the work of a plan becomes keys of its file, and is made of them again."""
+    """Conversion of a plan's work to keys of its file and back."""
 
     to_mapping: Callable[[Plan], Mapping[str, Any]]
     from_file: Callable[[model.PlanFile], Work]

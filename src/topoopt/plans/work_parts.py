@@ -40,7 +40,7 @@ from topoopt.workloads import (
 from topoopt.workloads.pipelined_step import PipelinedStep
 
 MEMORY_CAUSES = ("parameters", "gradients", "optimizer", "embedding", "activations")
-"""What the memory of an accelerator is told by; whatever else there is counts as other."""
+"""Categories of an accelerator's memory; everything else counts as other."""
 NO_MEMORY = dict.fromkeys(
     ("parameters_bytes", "gradients_bytes", "optimizer_bytes", "embedding_bytes", "activations_bytes"), 0.0
 )

@@ -1,4 +1,4 @@
-"""The verbs of the plug-ins that come with topoopt, as the list of verbs and ``import topoopt`` have them."""
+"""Verbs of the plug-ins that come with topoopt, for the list of verbs and ``import topoopt``."""
 
 from topoopt.base.plugins import PluginVerb
 

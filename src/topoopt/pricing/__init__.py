@@ -1,4 +1,4 @@
-"""What a fabric costs: bill of materials and price."""
+"""Cost of a fabric: bill of materials and price."""
 
 from typing import TYPE_CHECKING
 

@@ -18,7 +18,7 @@ from topoopt.pricing.switch_choice import Plane
 
 @dataclass(frozen=True, slots=True)
 class RoomLayout:
-    """Where servers stand. The defaults are assumptions, and meant to be looked at.
+    """Positions of racks and cables. The defaults are assumptions; check them for your room.
 
     Servers fill racks, racks fill rows, one after the other. What servers are joined through (switches, panels)
     stands in the middle of the room. A cable goes up to a tray, along the row and across the rows, down again, and
@@ -30,13 +30,13 @@ class RoomLayout:
         Four servers of eight accelerators draw some 40 kW, what a rack cooled by air can take.
     racks_per_row : int
     rack_width_m, row_pitch_m : float
-        From rack to rack of a row, and from row to row with the aisle between them.
+        Distance between racks in a row, and between rows including the aisle.
     rise_m : float
-        From the middle of a rack to the tray above it.
+        Height of the tray above the middle of a rack.
     slack_m : float
-        Of both ends together.
+        Slack of a cable, both ends together.
     within_rack_m : float
-        Of a cable between two servers of one rack.
+        Length of a cable between two servers in one rack.
     """
 
     servers_per_rack: int = 4
@@ -79,7 +79,7 @@ class BillLine:
     bandwidth_bps : float or None
         Speed of the part, None where it has none.
     basis : str
-        How a price comes about that is not listed as it is: between which speeds it is interpolated.
+        Derivation of a price that is not listed: the speeds between which it is interpolated.
     unit_w, total_w : float or None
         None where nobody's figure is known.
     name : str
@@ -100,13 +100,13 @@ class BillLine:
 
     @property
     def part(self) -> Part:
-        """What it is."""
+        """Item, speed and name of the part."""
         return Part(self.item, self.bandwidth_bps, self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a fabric costs, with the price list and the accounting that it was made by.
+    """Cost of a fabric, with the price list and the accounting used.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Bill:
     prices, power : str
         Names of the tables.
     note : str
-        What the reader should know of the figure, empty if nothing.
+        Caveat for the reader; empty if there is none.
     planes : tuple of Plane
         Trees of whole switches that are bought; empty where there are none, or ports are counted.
     fiber_length_m : float
@@ -206,9 +206,9 @@ def bill_of_materials(
         Bandwidth of one interface. Where ports are counted, prices between listed speeds are interpolated; else the
         next faster part is bought. The line says so.
     accounting
-        What is counted; everything by default. Power is that of the parts counted.
+        Parts that are counted; everything by default. Power is that of the parts counted.
     options
-        How the fabric is built, where there is a choice.
+        Options for how the fabric is built.
     power
         Watts of parts; makers' typical figures by default.
 

@@ -33,7 +33,7 @@ from topoopt.pricing.running_costs import usual_figures
 
 @dataclass(frozen=True, slots=True)
 class TechnologyRow:
-    """One technology for one job.
+    """An optical technology judged for one job.
 
     Attributes
     ----------
@@ -88,13 +88,13 @@ PLAIN_COLUMNS = (
 @shows_itself
 @dataclass(frozen=True, slots=True)
 class CostComparison:
-    """What a network costs and draws on every fabric, and which optical technologies suit it.
+    """Cost and power of a network on every fabric, and the optical technologies that suit it.
 
     Attributes
     ----------
     skipped : tuple of (fabric, reason)
     technologies : tuple of TechnologyRow
-        Those that suit first.
+        Suitable technologies first.
     own : Bill or None
         Bill of topoopt, the reference; None where the list has no panels.
     equivalent : EquivalentFatTree or None
@@ -104,7 +104,7 @@ class CostComparison:
     ratios : tuple of CostRatios
         The two published ratios under every way of counting, nearest first; empty where not asked for.
     change_interval_s : float
-        How long traffic stays the same; infinite where it does.
+        Seconds for which traffic stays the same; infinite for fixed traffic.
     overhead : float
         Fraction of the time that may go into rewiring.
     """
@@ -133,7 +133,7 @@ class CostComparison:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the reader should know before he believes the prices."""
+        """Caveats about the prices."""
         panel = next(row for row in self.technologies if row.choice.technology.name == "patch-panel")
         if self.change_interval_s >= panel.choice.break_even_s:
             return ()
@@ -296,7 +296,8 @@ def technology_rows(
     Parameters
     ----------
     change_interval_s
-        How long the job's traffic stays the same; infinite where every iteration moves the same bytes.
+        Seconds for which the job's traffic stays the same; infinite where every iteration moves the same
+        bytes.
     average_hops
         Links of a route over the wiring that is there, the alternative to rewiring.
     overhead

@@ -53,11 +53,11 @@ class EquivalentFatTree:
     interface_bandwidth_bps : float
         Bandwidth of each; between two listed speeds it is interpolated.
     cost_per_server_usd : float
-        What it costs; less than the budget where the money ends between two choices.
+        Cost of this fat-tree; less than the budget where the budget ends between two choices.
     budget_per_server_usd : float
-        What TopoOpt costs.
+        Cost of TopoOpt.
     note : str
-        How the speed was found.
+        Derivation of the speed.
     """
 
     interfaces: int

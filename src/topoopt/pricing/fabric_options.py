@@ -19,7 +19,8 @@ CUSTOM = "custom"
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """Which parts are counted. The default counts everything that has to be bought, in pieces that are sold.
+    """Parts that are counted. The default counts everything that must be bought, in whole units that are
+    sold.
 
     Attributes
     ----------
@@ -85,7 +86,7 @@ class Accounting:
 
 
 PAPER = Accounting(name="paper", switches="ports", look_ahead=True, fiber_length_m=500.0, tiers=3)
-"""What the paper counts: the ports of a k-ary fat-tree of three tiers, 500 m of fiber a link."""
+"""Accounting of the paper: the ports of a k-ary fat-tree with three tiers, and 500 m of fiber per link."""
 ACCOUNTINGS: Mapping[str, Accounting] = {
     accounting.name: accounting
     for accounting in (
@@ -103,7 +104,7 @@ LINK_TECHNOLOGIES: Mapping[str, str] = {
     CO_PACKAGED: "optics in the package of switches that come with them; modules at servers",
     COPPER: "cables of copper from servers into first switches wherever they reach; modules beyond",
 }
-"""What links are made of, by name."""
+"""Link technologies by name."""
 REGION_SERVERS = 8
 """Servers of a region of mixnet, joined by one optical circuit switch: as the fabric has it."""
 
@@ -115,13 +116,13 @@ class FabricOptions:
     Attributes
     ----------
     oversubscription : float
-        Of the oversubscribed fat-tree: bandwidth into a first switch over bandwidth out of it.
+        Oversubscription ratio of the fat-tree: bandwidth into a first-tier switch over bandwidth out of it.
     ocs_interfaces : int or None
-        Of the hybrid: how many of a server's interfaces are behind optical circuit switches, the others behind
-        patch panels; by default half of them, and at least one.
+        Interfaces per server behind optical circuit switches in the hybrid fabric; the others are behind
+        patch panels. By default half of them, and at least one.
     electrical_interfaces : int or None
-        Of mixnet: how many of a server's interfaces are on the electrical fat-tree, the others on optical circuit
-        switches; by default a quarter of them, and at least one.
+        Interfaces per server on the electrical fat-tree of mixnet; the others are on optical circuit
+        switches. By default a quarter of them, and at least one.
     link_technology : str
         A name in :data:`topoopt.pricing.LINK_TECHNOLOGIES`.
     technology : str or None

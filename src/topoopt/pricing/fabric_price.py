@@ -1,4 +1,4 @@
-"""How a fabric is bought (FabricPrice), which each network of the registry declares, and what follows by its name."""
+"""FabricPrice, the pricing that each network of the registry declares, and functions that look it up by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,22 +17,22 @@ Note = Callable[[FabricOptions, int, tuple[Plane, ...]], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FabricPrice:
-    """How a fabric is bought.
+    """Pricing of a fabric.
 
     Attributes
     ----------
     count : function of Buying to Counted
-        How many of each part it takes.
+        Returns the number of each part.
     realize : function of Site to Realization
-        What it is built of, and what stands in the way.
+        Returns what the fabric is built of, and why it may not be buildable.
     note : str or function
-        What a reader of the bill has to know; see :data:`Note`.
+        Caveat for the reader of the bill; see :data:`Note`.
     note_by_port : str, optional
-        The same where ports are counted and not whole switches.
+        The caveat where ports are counted, not whole switches.
     optics : tuple of str
         Technologies of its optical devices; the first that is large enough is taken.
     interfaces : function of Interfaces to Interfaces
-        Those that are bought for the bandwidth of the ones asked for.
+        Returns the interfaces to buy for the bandwidth of those requested.
     """
 
     count: Callable[[Buying], Counted]
@@ -78,7 +78,7 @@ def realize(
     options: FabricOptions | None = None,
     planes: tuple[Plane, ...] = (),
 ) -> Realization:
-    """Return what a fabric is built of: devices and ports, light lost, and what stands in the way.
+    """Return the devices and ports of a fabric, its optical loss margin, and reasons why it cannot be built.
 
     Interface i of every server goes to optical device i of d, so a device has a port for every server. On directed
     links any wiring is then possible: d permutations, one a device. On duplex links a device joins servers in
@@ -88,9 +88,9 @@ def realize(
     Parameters
     ----------
     cabling
-        Where it does not say how many interfaces of a server are on one device, it is as above.
+        Optical cabling; by default, ``interfaces_per_device`` is derived as described above.
     tiers
-        Of switches in a fat-tree whose radix is whatever is needed, as the paper has it.
+        Tiers of a fat-tree with switches of any radix, as in the paper.
     planes
         Trees of whole switches that are bought in place of those; see :class:`topoopt.pricing.Bill`.
 

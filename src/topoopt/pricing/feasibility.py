@@ -24,7 +24,7 @@ from topoopt.pricing.switch_choice import Plane
 
 @dataclass(frozen=True, slots=True)
 class FatTreeSize:
-    """One tree of switches of equal size for one interface of every server.
+    """A tree of equal switches for one interface of every server.
 
     Attributes
     ----------
@@ -55,12 +55,12 @@ USUAL_CABLING = Cabling()
 """Duplex links, one shard, and look-ahead."""
 WIRED_ONCE = "cables from server to server, wired once: every job gets the same topology"
 DEVICE_A_REGION = Cabling(links="directed", look_ahead=False, interfaces_per_device=1)
-"""How the servers of a region of mixnet are joined."""
+"""Cabling of the servers in a mixnet region."""
 
 
 @dataclass(frozen=True, slots=True)
 class Realization:
-    """What a fabric is built of, and what stands in the way.
+    """Devices that a fabric is built of, and reasons why it cannot be built.
 
     Attributes
     ----------
@@ -68,17 +68,18 @@ class Realization:
     tree : FatTreeSize or None
         One of the trees of packet switches, where the fabric has them and the paper's ports are counted.
     trees : int
-        How many of them: one for every interface of a server.
+        Number of trees: one for every interface of a server.
     planes : tuple of Plane
         Trees of whole switches, where these are bought.
     transceiver : Transceiver or None
-        Of the catalogue, for this speed: fewest fibers, then most light to spare. None where it lists none.
+        Transceiver in the catalogue for this speed: fewest fibers, then the largest loss margin. None if
+        there is none.
     margin_db : float or None
         Light that is left for fiber, connectors and 1×2 switches after the worst connection; None where unknown.
     remarks : tuple of str
-        What is assumed, one sentence each.
+        Assumptions, one sentence each.
     problems : tuple of str
-        Why it cannot be built so, each with a remedy.
+        Reasons why it cannot be built so, each with a remedy.
     """
 
     fabric: str
@@ -114,7 +115,7 @@ class Site:
     ----------
     cabling : Cabling
     tiers : int
-        Of switches in a fat-tree whose radix is whatever is needed, as the paper has it.
+        Tiers of a fat-tree with switches of any radix, as in the paper.
     planes : tuple of Plane
         Trees of whole switches that are bought in place of those; see :class:`topoopt.pricing.Bill`.
     """

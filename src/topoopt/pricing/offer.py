@@ -34,13 +34,13 @@ class PricedNetwork:
     average_hops : float
         Links of a route over that wiring; infinite where there are no routes.
     wiring : str
-        Which wiring that is, in words.
+        Description of the wiring.
     interfaces_per_device : int or None
-        How many interfaces of a server the wiring needs on one panel or switch; None where no wiring is given.
+        Interfaces per server that the wiring needs on one panel or switch; None where no wiring is given.
     largest_pair_bytes : float or None
         Most bytes that one server transfers to another in an iteration; None where no job is given.
     iterations : mapping
-        By fabric of these ports: an iteration of the job there, as far as it is known.
+        Iteration of the job by fabric with these ports, where known.
     assumed : tuple of str
         Words of the network that were not given and have their default.
     """
@@ -61,16 +61,16 @@ class PricedNetwork:
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """How a fabric is bought: what is counted, by which tables, and what of it can be chosen.
+    """Purchase of a fabric: accounting, price tables and options.
 
     Attributes
     ----------
     shards : int
         Parts of the cluster with optical devices of their own.
     technology : str or None
-        Optical technology in place of the usual ones.
+        Optical technology in place of the default one.
     terms : OwnershipTerms or None
-        What is asked of the cost of ownership; None where only the network is priced.
+        Terms of the cost of ownership; None where only the network is priced.
     """
 
     accounting: Accounting
@@ -92,7 +92,7 @@ class Purchase:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One fabric: its bill, what it is built of, and what it costs over years where that is asked for."""
+    """A fabric with its bill, its realization and, on request, its cost of ownership."""
 
     bill: Bill
     realization: Realization

@@ -1,9 +1,9 @@
-"""What it costs to own a cluster and to train on it: network, servers, and what running them takes over years.
+"""Cost of owning a cluster and of training on it: network, servers and running costs over years.
 
-The price of everything with its interest and maintenance, and the electricity, the building and the staff of all
-years, are spread evenly over the hours in which the cluster trains. An iteration time makes dollars a sample and a
-token of them, and the size of a training dollars a run. A cheaper network is worth it if it saves more than its slower
-iterations lose of the servers: :func:`beside` says both.
+Purchase with interest and maintenance, electricity, building and staff over all years are spread evenly over the
+hours in which the cluster trains. With an iteration time this gives dollars per sample and per token; with a training
+size, dollars per run. A cheaper network pays if it saves more than its slower iterations cost in server time:
+:func:`beside` returns both.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from topoopt.pricing.running_costs import HOURS_OF_A_YEAR, Running, ServerPrice
 
 @dataclass(frozen=True, slots=True)
 class TrainingRun:
-    """How much is trained: samples, tokens, or the hours that it takes; nothing, or one of them."""
+    """Amount of training: samples, tokens or hours; at most one of them is given."""
 
     samples: float | None = None
     tokens: float | None = None
@@ -50,7 +50,7 @@ class Iteration:
 
 @dataclass(frozen=True, slots=True)
 class OwnershipTerms:
-    """What is asked of the cost of ownership: how the cluster is run, its servers, and the run that is priced."""
+    """Terms of the cost of ownership: running costs, server price, and the training run that is priced."""
 
     running: Running
     server: ServerPrice
@@ -73,13 +73,13 @@ class NetworkPrice:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Its fields of a :class:`~topoopt.catalog.NetworkRow`."""
+        """Fields for a :class:`~topoopt.catalog.NetworkRow`."""
         return {name: getattr(self, name) for name in ("cost_usd", "power_w", "cost_parts_usd")}
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What a cluster costs over years, an hour, a run, a sample and a token; None is unknown, never zero.
+    """Cost of a cluster over years, and per hour, run, sample and token; None is unknown, never zero.
 
     Attributes
     ----------
@@ -88,20 +88,20 @@ class Ownership:
     servers_usd, network_usd, electricity_usd, total_usd : float or None
         Over all years; the first two are prices alone.
     usd_per_hour : float or None
-        Of an hour in which it trains; ``low_usd_per_hour`` and ``high_usd_per_hour`` with servers at the ends of
+        Cost per training hour; ``low_usd_per_hour`` and ``high_usd_per_hour`` with servers at the ends of
         their range.
     servers_usd_per_hour, network_usd_per_hour : float or None
-        Its parts, each with its interest, its maintenance, and the electricity and the building of its watts; staff
-        and storage are in neither.
+        Parts of that cost, each with its interest, maintenance, electricity and building; staff and storage
+        are in neither.
     usd_per_run, usd_per_sample, usd_per_token : float or None
         None also where no run is given, or the model has no tokens.
     run_hours : float or None
-        How long the run takes.
+        Duration of the run.
     network_saved_usd, servers_lost_usd, net_usd : float or None
         Against the fabric that it stands beside, over all years: what the network saves, what slower iterations
         lose of servers and network, and the first less the second; see :func:`beside`.
     unknown : tuple of str
-        What nobody's figure says, so that sums are None.
+        Cost items without any known figure, so that sums are None.
     interest_usd, colocation_usd, maintenance_usd, staff_usd, storage_usd : float or None
         Over all years, each in the total; None also of what is left out (:attr:`Running.left_out`).
     """
@@ -156,9 +156,9 @@ def ownership(
     Parameters
     ----------
     servers
-        How many there are.
+        Number of servers.
     iteration
-        Of the training on this network; without one an hour is priced, and no run.
+        Training iteration on this network; without one, an hour is priced but no run.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def is_panel(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Cabling:
-    """How servers are joined to the optical devices of a fabric.
+    """Cabling between servers and the optical devices of a fabric.
 
     Attributes
     ----------
@@ -103,12 +103,12 @@ class Interfaces:
 
 @dataclass(frozen=True, eq=False)
 class Buying:
-    """Interfaces that are to be joined, how it is counted and chosen, and how long a link is.
+    """Interfaces to join, the accounting and options, and the lengths of links.
 
     Attributes
     ----------
     lengths_m : array of shape (servers,)
-        Of the cable from each server to the middle of the room.
+        Length of the cable from each server to the middle of the room.
     length_m : float
         Mean length of a link of the fabric.
     """
@@ -122,7 +122,7 @@ class Buying:
 
     @property
     def technology(self) -> str:
-        """What links are made of."""
+        """Link technology."""
         return self.options.link_technology
 
     def of(self, degree: int) -> "Buying":
@@ -137,7 +137,7 @@ class Buying:
 
 @dataclass(frozen=True)
 class Counted:
-    """How many of each part, and the trees of switches that they make where whole switches are bought."""
+    """Number of each part, and the trees of whole switches that they make, where those are bought."""
 
     parts: Mapping[Part, float]
     planes: tuple[Plane, ...] = ()
@@ -157,7 +157,7 @@ PORT_OF_TECHNOLOGY: Mapping[str, Item] = {
     "liquid-crystal": "liquid_crystal_port",
     "silicon-photonics": "silicon_photonics_port",
 }
-"""Which part a port of an optical technology is; the others have no price in any list."""
+"""Price-list item for a port of each optical technology; other technologies have no price."""
 
 
 def behind_panels(buying: Buying) -> Counted:

@@ -39,14 +39,14 @@ Item = Literal[
     "optical_switch_1x2",
     "fiber_m",
 ]
-"""What is bought, in the order of a bill, from the servers through the network; ``fiber_m`` is one meter of fiber."""
+"""Items in the order of a bill, from the servers through the network; ``fiber_m`` is one meter of fiber."""
 ITEMS: tuple[Item, ...] = get_args(Item)
 SPEED_ITEMS = {item for item in ITEMS[: ITEMS.index("breakout_cable")] if item != "switch"}
-"""What has a price for every speed."""
+"""Items with a price per speed."""
 NAMED_ITEM: Item = "switch"
-"""What has a price for every name of the catalogue of switches; where there is none it is that of its ports."""
+"""Item with a price per model in the catalogue of switches; without one, its ports are priced."""
 BASIC_ITEMS: tuple[Item, ...] = ("transceiver", "nic", "electrical_port")
-"""What every switched network takes at a speed."""
+"""Items that every switched network needs at a speed."""
 COLUMNS = {"prices": "usd", "power": "watts"}
 """Kinds of tables, and what the column of values is called in a file."""
 
@@ -69,10 +69,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """What one part costs or draws, who says so, and when.
+    """Price or power of a part, with source and date.
 
-    ``bandwidth_bps`` is None for parts without a speed; ``low`` and ``high`` say how far off the value may be, None
-    where nobody says.
+    ``bandwidth_bps`` is None for parts without a speed; ``low`` and ``high`` are the range of the value, None
+    where unknown.
     """
 
     item: Item
@@ -94,7 +94,7 @@ class PartRow:
 
     @property
     def key(self) -> tuple[Item, float | None, str]:
-        """What a row of another list must say to be in place of this one."""
+        """Key by which a row of another list replaces this one."""
         return self.item, self.bandwidth_bps, self.name
 
 
@@ -105,7 +105,7 @@ class PartTable:
     Attributes
     ----------
     kind : str
-        One of :data:`COLUMNS`.
+        A name in :data:`COLUMNS`.
     """
 
     kind: str
@@ -223,7 +223,7 @@ NO_LIST = "none"
 
 
 class _PartRowModel(Strict):
-    """What rows of prices and of watts have in common."""
+    """Common fields of price and power rows."""
 
     item: Item
     bandwidth_gbps: Positive | None = None
@@ -234,7 +234,7 @@ class _PartRowModel(Strict):
 
 
 class PriceRowModel(_PartRowModel):
-    """One row of a price list; bandwidth_gbps only for parts that have a speed, name only for a switch."""
+    """Row of a price list; bandwidth_gbps only for parts that have a speed, name only for a switch."""
 
     usd: Amount
     low_usd: Amount | None = None
@@ -242,7 +242,7 @@ class PriceRowModel(_PartRowModel):
 
 
 class PowerRowModel(_PartRowModel):
-    """One row of a table of watts; bandwidth_gbps only for parts that have a speed, name only for a switch."""
+    """Row of a table of watts; bandwidth_gbps only for parts that have a speed, name only for a switch."""
 
     watts: Amount
     low_watts: Amount | None = None
@@ -262,7 +262,7 @@ def find_prices(name: str, folder: str | Path = "") -> PartTable:
     Parameters
     ----------
     folder
-        Where files lie that are named without a folder of their own.
+        Folder of files given without one.
 
     Raises
     ------

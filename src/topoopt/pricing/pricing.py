@@ -22,15 +22,15 @@ from topoopt.pricing.price_lists import DEFAULT_PRICES, PartTable, find_power, f
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """One price list, one table of watts, one accounting and one set of choices: a study has one and no other.
+    """A price list, a table of watts, an accounting and a set of options; a study uses one for everything.
 
     Attributes
     ----------
     prices, power : PartTable
     accounting : Accounting
-        What is counted.
+        Parts that are counted.
     options : FabricOptions
-        How fabrics are built, their link technology among it.
+        Options for how fabrics are built, including the link technology.
     """
 
     prices: PartTable
@@ -57,7 +57,7 @@ def pricing_of(
     Parameters
     ----------
     folder
-        Where files of prices lie that are named without a folder.
+        Folder of price files given without one.
 
     Raises
     ------

@@ -17,7 +17,7 @@ HOURS_OF_A_YEAR = 24 * 365
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How a cluster is run.
+    """Running costs of a cluster, and the years over which they are counted.
 
     Attributes
     ----------
@@ -32,11 +32,11 @@ class Running:
     interest_rate : float or None
         Cost of capital, a share a year. None, here and below: it is left out, and whoever shows a sum says so.
     colocation_usd_per_kw_month : float or None
-        Of the building and its cooling, without electricity, for every kilowatt that the parts draw while they train.
+        Building and cooling, without electricity, per kilowatt that the parts draw while training.
     maintenance_rate : float or None
         Repairs and support, a share of all prices a year.
     staff_usd_per_year : float or None
-        Of those who run it.
+        Cost of the operating staff.
     storage_usd : float or None
         Price of the storage that goes with it.
     """
@@ -74,7 +74,7 @@ class Running:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What nobody has said and no source says, so that it is in no sum."""
+        """Cost items that are in no sum, since neither the user nor a source gives them."""
         said = {
             "interest": self.interest_rate,
             "the building": self.colocation_usd_per_kw_month,
@@ -104,7 +104,7 @@ class Running:
 
     @property
     def capital_factor(self) -> float:
-        """What a dollar of prices comes to over all years, with interest and maintenance."""
+        """Total cost over all years per dollar of price, including interest and maintenance."""
         return 1.0 + self.interest_share + self.maintenance_share
 
     @property
@@ -114,7 +114,7 @@ class Running:
 
     @property
     def training_hours(self) -> float:
-        """Those in which it trains."""
+        """Hours of training over all years."""
         return self.hours * self.utilization
 
     def electricity_usd(self, power_w: float) -> float:
@@ -190,20 +190,20 @@ GIVEN = "given"
 
 @dataclass(frozen=True, slots=True)
 class ServerPrice:
-    """One server with its accelerators, all others are alike.
+    """Price and power of a server with its accelerators; all servers are equal.
 
     Attributes
     ----------
     name : str
-        Which server of the catalogue, or how much of it; or what it has.
+        Name of the server in the catalogue or a description of it.
     usd, low_usd, high_usd : float or None
-        Its price, and how far off that may be; None where nobody's figure is known.
+        Price and its range; None where no figure is known.
     power_w : float or None
-        What it draws while it trains.
+        Power while training.
     basis : str
-        How the figures come about, in words.
+        Derivation of the figures.
     source : str
-        Where they come from.
+        Sources of the figures.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Which switches are bought: of every model and every way to split its ports, the network that costs least."""
+"""Choice of switches: over all models and port splits, the network with the lowest cost."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ MOST_TIERS = 3
 
 @dataclass(frozen=True, slots=True)
 class SwitchTree:
-    """One tree of equal switches.
+    """A tree of equal switches.
 
     Attributes
     ----------
@@ -66,7 +66,8 @@ class SwitchTree:
 
 
 CostRule = Callable[[Ints, Ints, Ints], Floats]
-"""From switches, links out of leaves and links above those, elementwise, to dollars: the cheapest tree is chosen."""
+"""Cost in dollars of (switches, links above leaves, links above those), elementwise; the cheapest tree is
+chosen."""
 
 
 def _one(hosts: int, radix: int, cost: CostRule, oversubscription: float) -> SwitchTree | None:
@@ -181,16 +182,16 @@ class Plane:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a switched network is to join, and how it may be built.
+    """Requirements of a switched network, and how it may be built.
 
     Attributes
     ----------
     interfaces : int
-        Of every server, ``bandwidth_bps`` each.
+        Interfaces per server, ``bandwidth_bps`` each.
     technology : str
-        Of its links, a name in :data:`topoopt.pricing.LINK_TECHNOLOGIES`.
+        Link technology, a name in :data:`topoopt.pricing.LINK_TECHNOLOGIES`.
     fiber_usd : float
-        What a link between switches costs beside what is plugged in at its ends.
+        Cost of a link between switches, without the modules at its ends.
     tiers : int or None
         None for the fewest that reach.
     rails : bool

@@ -1,4 +1,4 @@
-"""The same step on other networks: what each phase waits for there, what the network costs, and what a step does."""
+"""A step on other networks: waits of each phase, cost of the network, and cost per step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ FAVORED = 0.02
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:
-    """Phases that run side by side, between two moments at which circuits might change.
+    """Phases that run side by side between two possible changes of circuits.
 
     Attributes
     ----------
     phases : mapping from a phase to Traffic
     time_s : float
-        How long the turn takes; traffic is part of it.
+        Duration of the turn, including traffic.
     hidden_s : mapping from a phase to float
         Network seconds that make a step no longer: those of the ideal switch, which the phase's time has already, and
         for weights those in which software takes them in. None where a phase is not here.
@@ -46,16 +46,16 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Technology:
-    """What changing circuits with one optical technology comes to.
+    """Gain of changing circuits with one optical technology.
 
     Attributes
     ----------
     delay_s : float
-        Of one change.
+        Duration of one change.
     waited_s : float
-        For all changes of a step, those left out that happen while nothing is sent.
+        Wait for all changes of a step, without those that happen while nothing is sent.
     saved_s : float
-        Of a step: negative where changing costs more than it brings.
+        Time saved per step: negative where changing costs more than it gains.
     """
 
     name: str
@@ -71,16 +71,16 @@ class Technology:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rewiring:
-    """The best single wiring against one for each turn.
+    """Best single wiring compared with one wiring per turn.
 
     Attributes
     ----------
     static_s, per_turn_s : float
         Network seconds of all turns, each with the best wiring found.
     static_wait_s, per_turn_wait_s : float
-        By how much these make a step longer: what hides behind the software of weights, say, is not among them.
+        Increase of the step time; traffic that is hidden, for example behind the software of weights, is excluded.
     changes : int
-        Of circuits, in a step.
+        Changes of circuits per step.
     break_even_s : float
         Delay of a change below which changing pays; 0 where it never does.
     technologies : tuple of Technology
@@ -135,7 +135,7 @@ def network_s(traffic: Traffic, fabric: Fabric) -> float:
 TOPOOPT_OCS = "topoopt-ocs"
 """Circuits of optical switches, that change where it pays."""
 OPTICAL_SWITCH = "3d-mems"
-"""What the second is built of."""
+"""Technology of the second wiring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +145,15 @@ class FabricRow(NetworkRow):
     Attributes
     ----------
     network_s : mapping from a phase to float
-        How long the fullest link needs for its bytes.
+        Time of the fullest link for the bytes of each phase.
     step_s : float
-        Where it needs longer than the ideal switch, the phase waits for the difference.
+        Step time: each phase that takes longer than on the ideal switch waits for the difference.
     usd_per_step : float or None
         Servers, network and electricity.
     way : str
-        How weights are brought over: the one whose fullest link is done first, where none is given.
+        Method of weight transfer; by default, the one whose fullest link is done first.
     unknown : tuple of str
-        What nobody's figure says, so that a price is None.
+        Items without any known figure, so that the price is None.
     """
 
     network_s: Mapping[str, float]

@@ -1,4 +1,4 @@
-"""The noun RlJob: a model trained by its own answers, on which accelerators, and how long the answers are."""
+"""RlJob: a model trained on its own answers, its accelerators, and the lengths of answers."""
 
 import math
 import os
@@ -22,7 +22,7 @@ USUAL_SPREAD = 0.9
 ALWAYS_LONGEST = 0.999
 """A mean above this share of the limit: nearly every answer is cut off."""
 MOST_ANSWERS = 2**20
-"""Of a step: what is played one by one."""
+"""Most answers of a step, since they are simulated one by one."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -69,23 +69,23 @@ class ResponseLengths:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """What measured steps take beyond the laws of serving and training; see ``data/constants.csv``.
+    """Measured overheads of steps beyond the models of serving and training; see ``data/constants.csv``.
 
     Attributes
     ----------
     rollout_layer_s, rollout_answer_s : float
-        What a decode step takes longer in an engine inside of a trainer than in one that serves alone: for each layer,
-        and for each answer.
+        Additional time of a decode step in an engine inside a trainer, compared with a stand-alone engine: per
+        layer, and per answer.
     rollout_network_layer_s : float
-        The same for each layer and each doubling of the servers that sum it up.
+        The same per layer and doubling of the servers of an AllReduce.
     training_factor : float
-        On the closed form of training, and of passes over answers.
+        Factor on the closed form of training, and of passes over answers.
     step_overhead_s : float
-        Of every step: data handled between phases, engines put to sleep and woken.
+        Overhead per step: data handled between phases, engines put to sleep and woken.
     length_spread : float
         Standard deviation of the logarithm of lengths of answers, where nobody says.
     colocated_memory_share : float
-        Of an accelerator's memory that the engine takes where training keeps what it cannot put away.
+        Share of an accelerator's memory for the engine where training keeps data that cannot be offloaded.
     """
 
     rollout_layer_s: float
@@ -103,41 +103,41 @@ POLICIES = ("colocated", "one-step-off", "asynchronous")
 """All accelerators answer, then all train. One pool answers for the next step while the other trains on the last. One
 pool answers all the time; answers that are not done at new weights go on with them (partial rollouts)."""
 ROLLOUT_PRECISIONS = ("bf16", "fp16", "fp8")
-"""Of the weights that answer; laws of serving know others, whose weights nobody casts in a step."""
+"""Precisions of rollout weights; serving has others, to which weights cannot be cast in a step."""
 REWARDS = ("rule", "model")
 """A program checks answers; a model as large as the trained one reads them."""
 
 
 @dataclass(frozen=True)
 class RlJob:
-    """What one step of reinforcement learning is.
+    """One step of reinforcement learning.
 
     Attributes
     ----------
     accelerators : int
-        Of all pools.
+        Accelerators of all pools.
     system : System
         The machines.
     algorithm, policy, reward : str
-        Of :data:`ALGORITHMS`, :data:`POLICIES` and :data:`REWARDS`.
+        Names in :data:`ALGORITHMS`, :data:`POLICIES` and :data:`REWARDS`.
     prompts, samples : int
         Prompts of a step, and answers to each.
     prompt_tokens : int
-        Of each prompt.
+        Tokens per prompt.
     lengths : ResponseLengths
-        Of all answers of a step.
+        Lengths of all answers of a step.
     max_tokens : int
-        Of a prompt and its answer, at most: training packs into sequences of so many.
+        Maximum length of a prompt and its answer: training packs into sequences of this length.
     epochs : int
-        How often a step's answers are trained on.
+        Passes of training over a step's answers.
     updates : int
         Optimizer steps of an epoch.
     reference : bool
         Whether a frozen copy of the model reads the answers, too.
     staleness : float
-        Of an asynchronous policy: answers that may be begun beyond those of a step, over those of a step.
+        For an asynchronous policy, answers that may be started beyond those of a step, relative to those of a step.
     precision, rollout_precision : str
-        Of training, and of the weights that answer.
+        Precision of training, and of the rollout weights.
     """
 
     model: TransformerModel
@@ -185,12 +185,12 @@ class RlJob:
 
     @property
     def answers(self) -> int:
-        """Of a step."""
+        """Answers per step."""
         return self.prompts * self.samples
 
     @cached_property
     def tokens(self) -> float:
-        """Of a step's prompts and answers, each with its prompt: what is read and trained on."""
+        """Tokens per step, prompts and answers, each answer with its prompt."""
         return float(self.lengths.tokens.sum()) + self.answers * self.prompt_tokens
 
     @property
@@ -201,7 +201,8 @@ class RlJob:
 
     @property
     def waiting_bytes(self) -> float:
-        """Of the other models while the policy is trained: 2 bytes of a frozen parameter, 16 of a critic's."""
+        """Size of the other models while the policy is trained: 2 bytes per frozen parameter, 16 per parameter of
+        a critic."""
         frozen = int(self.reference) + int(self.reward == "model")
         return count_parameters(self.model).total * (2.0 * frozen + 16.0 * (self.trained_models - 1))
 

@@ -1,4 +1,4 @@
-"""What servers send each other in every phase of a step: sums of the rollout, exchanges of training, weights."""
+"""Traffic between servers in every phase of a step: AllReduces of the rollout, exchanges of training, weights."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from topoopt.workloads.transformer import TransformerModel
 
 ACTIVATION_BYTES = 2
 DISPATCH_BYTES = 1 + 4 / 128
-"""Of a number on its way to experts: 8 bits, and a scale of 4 bytes for 128."""
+"""Bytes per number sent to experts: 8 bits, and a scale of 4 bytes per 128 numbers."""
 
 
 def rollout_traffic(job: RlJob, rollout: RolloutPhase, places: Places) -> Traffic:

@@ -34,18 +34,18 @@ ROUNDED_BY = 8
 
 @dataclass(frozen=True, slots=True)
 class TrainingPhase:
-    """What training takes, and the passes before it.
+    """Time of training and of the passes before it.
 
     Attributes
     ----------
     configuration : Configuration
-        Of one optimizer step: packed sequences.
+        Configuration of one optimizer step: packed sequences.
     forward_s : dict of str to float
-        Of each pass over all tokens before training, by what for.
+        Time of each pass over all tokens before training, by purpose.
     training_s : float
         All optimizer steps, of a critic, too.
     parts_s : dict of str to float
-        Where the seconds of training go, see :data:`~topoopt.transformers.STEP_PARTS`.
+        Breakdown of the training time, see :data:`~topoopt.transformers.STEP_PARTS`.
     interval_share : float
         See :attr:`topoopt.transformers.Quality.interval_share`.
     """
@@ -67,24 +67,24 @@ _PARTS = ("compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s")
 MAX_BATCH = 1024
 """Answers of a replica at once, where nobody says."""
 MOST_SERVERS = 8
-"""That a replica is spread over, where nobody says how it is split."""
+"""Most servers of a replica whose split is not given."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RolloutPhase:
-    """How a pool answers.
+    """Rollout of a pool.
 
     Attributes
     ----------
     parallelism : Parallelism
-        Of a replica.
+        Split of a replica.
     replicas : int
     capacity_tokens : float
         Tokens whose keys and values a replica keeps.
     played : Rollout
-        Of the replica that has most to do.
+        Simulated rollout of the replica with the most work.
     steady_s : float
-        In which a step's answers are written by replicas that never run out of prompts.
+        Time in which replicas that never run out of prompts generate a step's answers.
     batch : int
         Answers of a replica at once, in that steady state.
     """
@@ -110,7 +110,8 @@ class RolloutPhase:
     def answers_s(self, job: RlJob) -> float:
         """Return when a step's answers are there.
 
-        Of an asynchronous policy when that many of all begun have ended, and not before steady replicas write them.
+        With an asynchronous policy, this is when that many of all started answers have ended, and not before
+        steady replicas generate them.
         """
         if job.policy != "asynchronous":
             return self.time_s
@@ -118,7 +119,7 @@ class RolloutPhase:
 
     @property
     def limit(self) -> str:
-        """What the rollout waits for: room for keys and values, the longest answers, or steps as such."""
+        """Bottleneck of the rollout: KV-cache capacity, the longest answers, or the steps themselves."""
         if self.played.preempted or self.played.waited:
             return "KV capacity"
         return (
@@ -165,12 +166,13 @@ def rollout_phase(
 
 
 def engine_table(table: StepTable, model: TransformerModel, servers: int, constants: Constants) -> StepTable:
-    """Return the table of an engine inside of a trainer: more for each layer, each answer, each sum over servers.
+    """Return the table of an engine inside a trainer: overhead per layer, per answer, and per AllReduce over
+    servers.
 
     Parameters
     ----------
     servers
-        That the accelerators of one stage are in; sums take longer with each doubling.
+        Servers that the accelerators of one stage are in; AllReduces take longer with each doubling.
     """
     doublings = math.log2(servers)
     layer_s = constants.rollout_layer_s + doublings * constants.rollout_network_layer_s

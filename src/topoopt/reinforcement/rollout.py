@@ -14,12 +14,12 @@ from topoopt.reinforcement.job import ResponseLengths
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """What a replica of the rollout works with.
+    """Resources of a rollout replica.
 
     Attributes
     ----------
     table : StepTable
-        How long its steps take.
+        Step times.
     capacity_tokens : float
         Tokens whose keys and values it can keep.
     max_batch : int
@@ -36,12 +36,12 @@ class Replica:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rollout:
-    """How the rollout of a replica goes.
+    """Simulated rollout of a replica.
 
     Attributes
     ----------
     time_s, prompts_s : float
-        Of all, and of reading prompts alone.
+        Time of the whole rollout, and of prefill alone.
     steps : int
         Decode steps.
     tokens : int
@@ -51,11 +51,11 @@ class Rollout:
     largest_batch : int
         Answers at once, at most.
     preempted : int
-        How often an answer was put back because keys and values had no room.
+        Number of times that an answer was preempted for lack of KV cache.
     waited : bool
         Whether an answer had to wait for room at all.
     elapsed_s, alive, left : arrays (changes,) of float
-        How many answers are worked on, and how many have not ended, from each moment on.
+        Number of answers being generated, and number of unfinished ones, from each moment on.
     """
 
     time_s: float
@@ -72,7 +72,7 @@ class Rollout:
 
     @property
     def answers(self) -> int:
-        """Of this replica."""
+        """Answers of this replica."""
         return int(self.left[0])
 
     @property
@@ -93,9 +93,9 @@ def play_rollout(replica: Replica, lengths: ResponseLengths, prompt_tokens: int,
     Parameters
     ----------
     lengths
-        Of the answers of this replica.
+        Lengths of the answers of this replica.
     prompt_tokens
-        Of each prompt.
+        Tokens per prompt.
     group
         Answers to the same prompt, which share its keys and values.
 
@@ -113,7 +113,7 @@ class _Play:
     def __init__(self, replica: Replica, lengths: ResponseLengths, prompt_tokens: int, group: int) -> None:
         self.replica, self.prompt_tokens = replica, prompt_tokens
         self.kept_tokens = prompt_tokens / group + replica.page_tokens - 1
-        """Of each answer beside its own tokens: its share of the prompt, and what its last page leaves empty."""
+        """KV-cache tokens per answer besides its own: its share of the prompt, and the unused part of its last page."""
         if self.kept_tokens + lengths.longest > replica.capacity_tokens:
             raise Infeasible(
                 f"rollout: keys and values of one answer of {lengths.longest} tokens do not fit, there is room for "
@@ -253,8 +253,8 @@ def steady_rate(
 def _batch_s(table: StepTable, most: int) -> Floats:
     """Return the seconds of a step by batch, 0 to ``most``, without what caches add.
 
-    Of several stages each works on its own part of the batch: all parts have gone through all stages when each has a
-    token more.
+    With several stages, each works on its own part of the batch: a step ends when all parts have gone through all
+    stages and each has a token more.
     """
     batch = np.arange(most + 1) / table.stages
     part = np.maximum(batch, 1.0)

@@ -39,11 +39,11 @@ from topoopt.transformers import (
 
 COLUMNS = RunColumns("reinforcement", ("model", "policy", "accelerator", "n_acc", "kind"))
 PROMPT_TOKENS = 110
-"""Of rows that do not say it: tokens a second of the published steps, less the answers, leave 98 to 136."""
+"""Default prompt tokens for rows without them: the published tokens per second, less the answers, leave 98 to 136."""
 GROUP = 16
 """Answers to a prompt of rows that do not say it."""
 USUAL_RANK = 16
-"""Of adapters, of rows that do not say it; what they add to a step is small whatever the rank."""
+"""Default rank of adapters; their share of a step is small whatever the rank."""
 FRAMEWORK = "torchtitan-eager-loss"
 """PyTorch's own tensor parallelism and loss, as libraries for fine-tuning have them."""
 MEASURED_PHASES = {
@@ -57,7 +57,7 @@ MEASURED_PHASES = {
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """A row and what is predicted of it.
+    """A measured row with its prediction.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class Predicted:
         ``step``, ``weight_sync`` or ``fine_tuning``.
     predicted_s, measured_s : float
     phases_s : mapping from a phase to (predicted, measured)
-        Of a step, where they were measured.
+        Phases of a step, where they were measured.
     network_s : float or None
-        Of weights on their way: the least on any network; None where a row does not say who sends to whom.
+        Time of a weight transfer: the least on any network; None where a row does not give senders and receivers.
     """
 
     row: TableRow
@@ -79,7 +79,7 @@ class Predicted:
 
     @property
     def error_percent(self) -> float:
-        """By how much it is off."""
+        """Relative error, percent."""
         return percent_off(self.predicted_s, self.measured_s)
 
     def cells(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class RlRuns:
 
     @property
     def phase_errors(self) -> Errors:
-        """How far phases are off, where they were measured."""
+        """Errors of phases, where they were measured."""
         return errors_by(
             (phase, percent_off(*pair)) for one in self.predictions for phase, pair in one.phases_s.items()
         )

@@ -1,4 +1,4 @@
-"""The noun Shards: which part of the weights every accelerator holds, before and after it is brought elsewhere."""
+"""Shards: the part of the weights that every accelerator holds, before and after a transfer."""
 
 from dataclasses import dataclass
 from math import lcm
@@ -17,7 +17,7 @@ class Shards:
     Attributes
     ----------
     stage, slice : arrays (accelerators,) of int
-        Of each accelerator, from 0.
+        Stage and slice of each accelerator, from 0.
     stages, slices : int
     """
 
@@ -28,12 +28,12 @@ class Shards:
 
     @property
     def accelerators(self) -> int:
-        """How many there are."""
+        """Number of accelerators."""
         return len(self.stage)
 
     @property
     def copies(self) -> int:
-        """How often all weights are held."""
+        """Number of full copies of the weights."""
         return self.accelerators // (self.stages * self.slices)
 
     def holders(self) -> Ints:
@@ -133,7 +133,7 @@ def point_to_point(
     Parameters
     ----------
     servers_of_held, servers_of_needed : arrays (accelerators,) of int
-        Those that hold and those that need; what stays in a server is on the diagonal.
+        Servers of the accelerators that hold and that need weights; transfers within a server are on the diagonal.
     once_a_server
         Whether a piece that several accelerators of a server need comes there once, and is handed on inside.
 

@@ -17,7 +17,7 @@ from topoopt.transformers import OwnedCluster
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a pool does, and when; idle time has no span."""
+    """An activity of a pool with begin and end; idle time has no span."""
 
     pool: str
     phase: str
@@ -26,7 +26,7 @@ class Span:
 
     @property
     def time_s(self) -> float:
-        """How long."""
+        """Duration of the span."""
         return self.end_s - self.start_s
 
 
@@ -37,7 +37,7 @@ class Turns:
     Attributes
     ----------
     step_s : float
-        From one step to the next.
+        Time from one step to the next.
     spans : tuple of Span
     rollout_s : float
         Until the answers of a step are there.
@@ -54,16 +54,17 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """What policies put in order.
+    """Durations that policies arrange in time.
 
     Attributes
     ----------
     sync_s : float
-        In which weights are brought over.
+        Time of the weight transfer.
     overhead_s : float
         Between phases, whatever their order.
     rollout_wait_s, training_wait_s : float
-        What a network adds to both that is worse than one which gives each server all of its bandwidth to anybody.
+        Additional time of both on the actual network, compared with one that gives each server all of its
+        bandwidth to any other.
     """
 
     rollout: RolloutPhase
@@ -129,22 +130,23 @@ HARDLY = 0.02
 @shows_itself
 @dataclass(frozen=True, eq=False)
 class RlStep:
-    """One step.
+    """Simulated step.
 
     Attributes
     ----------
     rollout_accelerators, training_accelerators : int
-        The same ones where they take turns.
+        The same accelerators where pools take turns.
     traffic : WeightTraffic
-        Of the weights that are brought over.
+        Traffic of the weight transfer.
     weight_bytes : float
         All weights once, as they are sent.
     transport : str
         The software that brings them.
     network_sync_s, network_rollout_s : float
-        What the network alone needs for them, and for the rollout's sums and exchanges between servers, at the least.
+        Lower bounds by the network alone for the weight transfer, and for the rollout's AllReduces and exchanges
+        between servers.
     cluster : OwnedCluster or None
-        What the machines cost.
+        Cost of the servers and the network.
     fabrics : tuple of FabricRow
         The step on each network that was asked about; the first is the ideal switch.
     skipped : tuple of (fabric, reason)
@@ -191,7 +193,7 @@ class RlStep:
 
     @property
     def waiting_bytes_per_server(self) -> float:
-        """Of the models that are not at work, in the memory of each host that trains, from where they take turns."""
+        """Size per training host of models swapped out to its memory, where pools take turns."""
         return self.job.waiting_bytes / -(
             -self.training_accelerators // self.job.system.accelerators_per_server
         )
@@ -203,7 +205,7 @@ class RlStep:
 
     @property
     def tokens_per_s_per_accelerator(self) -> float:
-        """The same of each accelerator."""
+        """Tokens per second and accelerator."""
         return self.tokens_per_s / self.job.accelerators
 
     @property
@@ -236,7 +238,7 @@ class RlStep:
 
     @property
     def ownership(self) -> Ownership | None:
-        """What servers, network and electricity cost together."""
+        """Total cost of servers, network and electricity."""
         if self.cluster is None:
             return None
         tokens = max(1, round(self.job.tokens / self.job.answers))

@@ -53,7 +53,8 @@ USUAL_TRANSPORTS = {
     "one-step-off": "checkpoint-engine",
     "asynchronous": "checkpoint-engine",
 }
-"""By policy: engines that share accelerators with training are woken and loaded anew; others take in what comes."""
+"""Default transports by policy: engines that share accelerators with training wake up and reload; others load in
+place."""
 
 MOST_SPLITS = 12
 """Sizes of the rollout's pool that are tried, evenly spaced, before those around the best."""
@@ -61,19 +62,18 @@ MOST_SPLITS = 12
 
 @dataclass(frozen=True)
 class RlRequest:
-    """What is asked.
+    """Parameters of a step.
 
     Attributes
     ----------
     rollout_accelerators : int or None
-        Of the rollout's pool; searched where None. All of them where pools take turns.
+        Accelerators of the rollout pool; searched where None. All of them where pools take turns.
     rollout : Parallelism or None
-        Of a replica; searched where None.
+        Split of a replica; searched where None.
     training : mapping
         Fields of :class:`~topoopt.transformers.Configuration` that are not searched.
     way, transport : str
-        How weights are brought over, and by which software; nothing for the quickest way, and for
-        :data:`USUAL_TRANSPORTS`.
+        Method and software of weight transfer; empty for the fastest method, and for :data:`USUAL_TRANSPORTS`.
     """
 
     job: RlJob
@@ -197,7 +197,8 @@ def with_fabrics(
 ) -> RlStep:
     """Return the step with what it takes and costs on each of the named networks, and one wiring against several.
 
-    What a phase's bytes need longer than on a switch that gives every server all of its bandwidth, the phase waits.
+    A phase waits for the additional time of its bytes compared with a switch that gives every server all of its
+    bandwidth.
 
     Raises
     ------

@@ -32,7 +32,7 @@ TRANSPORTS = {
 }
 """The policy of a row that measures how weights are brought over, and what is predicted with."""
 HELD = 0.85
-"""Of an accelerator's memory that weights take at most, where a row does not say how many share a replica."""
+"""Largest share of an accelerator's memory for weights, where a row does not give the accelerators per replica."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class SyncTime:
     Attributes
     ----------
     predicted_s : float
-        By the software's law, or the network's least where that is longer.
+        Prediction by the software's model, or the network's lower bound where that is longer.
     network_s : float or None
         The least on any network that gives every server its bandwidth; None where a row does not say who sends.
     """

@@ -1,4 +1,4 @@
-"""How weights get from training to rollout: shard by shard, round a ring, or down a tree; bytes between servers."""
+"""Weight transfer from training to rollout, and its bytes between servers: by shard, around a ring, or down a tree."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,16 +28,16 @@ from topoopt.workloads.transformer import TransformerModel, count_parameters
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightMove:
-    """Weights that are to be brought from those that train to those that answer.
+    """Weights to be moved from training to rollout accelerators.
 
     Attributes
     ----------
     parts : tuple of (float, Shards, Shards)
         Bytes of what is split alike, who holds them and who needs them: all but the experts, and the experts.
     servers_of_held, servers_of_needed : arrays (accelerators,) of int
-        Of those that train and of those that answer; the same ones where they take turns.
+        Servers of training and of rollout accelerators; the same ones where they take turns.
     servers : int
-        Of all together.
+        Servers of all pools.
     """
 
     parts: tuple[tuple[float, Shards, Shards], ...]
@@ -60,16 +60,17 @@ class WeightMove:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightTraffic:
-    """What a way of bringing weights sends.
+    """Traffic of one method of weight transfer.
 
     Attributes
     ----------
     way : str
         One of :data:`WAYS`.
     server_bytes : array (servers, servers) of float
-        From server to server, without what stays inside one.
+        Bytes between servers, without transfers inside one.
     accelerator_bytes : float
-        What an accelerator gets at most, whoever sends it: all of its new shard, or in place what it lacks of it.
+        Most bytes received by an accelerator: all of its new shard, or with in-place transfer the missing part of
+        it.
     rounds : int
         Sends that have to follow each other before the last server has its first byte.
     """
@@ -81,7 +82,7 @@ class WeightTraffic:
 
     @property
     def busiest_bytes(self) -> float:
-        """What the busiest server sends or hears: over its bandwidth, the least time on any network."""
+        """Bytes sent or received by the busiest server: over its bandwidth, a lower bound on any network."""
         return float(max(self.server_bytes.sum(axis=0).max(), self.server_bytes.sum(axis=1).max()))
 
     @property
@@ -120,7 +121,7 @@ def _by_shard(move: WeightMove) -> tuple[Floats, int]:
 
 
 def _ring(move: WeightMove) -> tuple[Floats, int]:
-    """What passes grows along the servers that train, each adding its share, and goes on round those that answer."""
+    """The message grows along the training servers, each adding its share, and continues around the rollout servers."""
     senders, others = _ends(move)
     matrix = np.zeros((move.servers, move.servers))
     line = [*senders, *others]
@@ -158,7 +159,7 @@ WAYS: Mapping[str, Callable[[WeightMove], tuple[Floats, int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the pools are: those that train stand first, those that answer behind them, or on the same ones.
+    """Placement of the pools: training first, then rollout, or both on the same accelerators.
 
     Attributes
     ----------
@@ -186,7 +187,7 @@ class Places:
 
     @property
     def servers(self) -> int:
-        """Of all pools."""
+        """Servers of all pools."""
         return int(max(self.servers_of_training[-1], self.servers_of_rollout[-1])) + 1
 
 
@@ -233,16 +234,16 @@ GATHERED_AT_ONCE, BY_MATRIX = "gloo", "gloo-by-matrix"
 
 @dataclass(frozen=True, slots=True)
 class WeightTransport:
-    """How fast software takes weights in, whatever the network.
+    """Speed at which software loads weights, whatever the network.
 
     Attributes
     ----------
     fixed_s : float
         Handshakes, metadata, waking the engine.
     bytes_per_s : float
-        At which all weights together come to where they are used; infinite where only the network is in the way.
+        Rate at which all weights together are loaded; infinite where only the network limits it.
     note : str
-        What was measured, and how many rows.
+        Measurement that it is based on, with the number of rows.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How bytes travel: routes, forwarding, link loads and the bound on them."""
+"""Routing: routes, forwarding, link loads and lower bounds on them."""
 
 from topoopt.routing.balanced import BalancedRoutes as BalancedRoutes
 from topoopt.routing.balanced import balanced_routes as balanced_routes

@@ -169,7 +169,7 @@ def _case(
 ) -> _Case:
     """Return the case; with orbits its links are those of all turns together, each as full as the fullest of them.
 
-    What a path puts on one link of an orbit, the paths turned put on the others.
+    The load of a path on one link of an orbit is that of the rotated paths on the others.
     """
     unit = float(pair_bytes.max())
     speed = topology.bandwidth_bps / topology.bandwidth_bps.max()

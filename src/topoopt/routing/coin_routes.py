@@ -30,7 +30,7 @@ class CoinChangeRoutes:
     Attributes
     ----------
     topology : Topology
-        Holds a link along every coin out of every server. It may hold others too, which go unused.
+        Topology with a link along every coin out of every server. Other links are not used.
     balance : bool
         Spread a distance over several sequences so that uniform all-to-all demand loads the coins as
         evenly as shortest paths allow (see ``routing/coin_change.py``); else one sequence each.

@@ -1,4 +1,4 @@
-"""The nouns Fabric and Reconfiguration: a topology with everything that a simulator needs to use it.
+"""Fabric and Reconfiguration: a topology with everything that a simulator needs to use it.
 
 The noun Reconfiguration: how a fabric of optical circuits follows the traffic over time.
 
@@ -31,33 +31,33 @@ REGION_SERVERS = 8
 REGIONAL_DELAY_S = 25e-3
 """A change of circuits, as MixNet's testbed measures it."""
 SATURATED = ("break", "skip")
-"""What the greedy choice of circuits does at a pair without free ports: stop (MixNet's text), or go on to the next."""
+"""Greedy choice of circuits at a pair without free ports: stop (MixNet's text), or go on to the next pair."""
 CIRCUIT_CHOICES = (*SATURATED, "improved")
-"""How circuits are chosen: greedily, in one of the two ways, or so that the all-to-all is done early, as
-:func:`topoopt.finder.regional_circuits` does."""
+"""Methods to choose circuits: greedily, in one of the two variants, or such that the all-to-all finishes early, as in
+:func:`topoopt.finder.regional_circuits`."""
 HIDING = ("all-but-first", "overlapped", "none")
-"""How much of a change an all-to-all waits for. ``all-but-first``: only that of a server's first one in an iteration
-is waited for, all others are hidden behind computing (MixNet's account). ``overlapped``: a change begins when the
-ports are idle, and what is left of it when the all-to-all is ready is waited for. ``none``: it begins when the
-all-to-all is ready."""
+"""Part of a reconfiguration that an all-to-all waits for. ``all-but-first``: only the first one of a server in an
+iteration is waited for, all others are hidden behind computation (MixNet's account). ``overlapped``: it starts when
+the ports are idle, and the all-to-all waits for the rest. ``none``: it starts when the all-to-all is ready.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RegionalReconfiguration:
-    """What a server has for circuits, who can be joined, and what a change costs.
+    """Ports for circuits, the servers they can join, and the cost of a reconfiguration.
 
     Attributes
     ----------
     degree : int
         Optical ports of a server.
     electrical_bps : float
-        Of all electrical ports of a server, each way.
+        Bandwidth of all electrical ports of a server, per direction.
     bandwidth_bps, latency_s : float
-        Of one circuit, each way.
+        Bandwidth and latency of one circuit, per direction.
     region_servers : int
         Servers 0 … region_servers-1 are a region, and so on.
     delay_s : float
-        How long a change takes; the servers' other circuits stay.
+        Duration of a reconfiguration; the servers' other circuits stay.
     circuits, hiding : str
         One of :data:`CIRCUIT_CHOICES` and of :data:`HIDING`.
     """
@@ -113,27 +113,27 @@ LATEST_FIRST_CHANGE_S = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Reconfiguration:
-    """When circuits change, what a server has for them, and who may use them.
+    """Timing of reconfigurations, circuits per server, and whether servers relay.
 
     Attributes
     ----------
     degree : int
         Circuits that a server can send on, and as many to receive on.
     bandwidth_bps, latency_s : float
-        Of one circuit, one way.
+        Bandwidth and latency of one circuit in one direction.
     delay_s : float
-        How long a change takes; no circuit carries anything meanwhile.
+        Duration of a reconfiguration; no circuit carries anything meanwhile.
     live_s : float
-        From the end of a change to the beginning of the next.
+        Time from the end of one reconfiguration to the start of the next.
     first_change_s : float
-        When the first change begins; until then the fabric is wired at random.
+        Start of the first reconfiguration; until then the fabric is wired at random.
     duplex : bool
-        Whether a circuit has a way back, as with an optical switch, or goes one way, as a wavelength does.
+        Whether a circuit has a reverse direction, as with an optical switch, or is one-way, as with a wavelength.
     host_forwarding : bool
-        Whether servers pass on what is for others; needs duplex circuits. If not, what has no circuit waits
-        for one.
+        Whether servers relay traffic of others; needs duplex circuits. If not, bytes without a circuit wait for
+        one.
     seed : int
-        Of the circuits at the start.
+        Random seed of the initial circuits.
     """
 
     degree: int
@@ -162,7 +162,7 @@ class Reconfiguration:
 
     @property
     def period_s(self) -> float:
-        """From the beginning of one change to that of the next."""
+        """Time from the start of one reconfiguration to the start of the next."""
         return self.delay_s + self.live_s
 
     def next_change_s(self, earliest_s: float) -> float:
@@ -185,10 +185,10 @@ class Fabric:
         AllReduce bytes of the group are split equally over them. A group that is not listed takes one ring in
         member order, each edge along the routes.
     reconfiguration : Reconfiguration or RegionalReconfiguration, optional
-        How the circuits change over time. Links and routes are then those of the start, or, where circuits are
-        regional, those of the electrical fabric alone. None is wired for good.
+        Reconfiguration over time. Links and routes are then the initial ones or, with regional circuits, those of the
+        electrical fabric alone. None means a fixed wiring.
     wiring : DirectWiring, optional
-        Of what the topology finder has wired: how all servers are joined, where that is not along strides.
+        Wiring by the topology finder of all servers, where it is not along strides.
     """
 
     name: str

@@ -60,7 +60,7 @@ class KShortestRoutes:
     Attributes
     ----------
     weighting : ``equal`` or ``inverse-length``
-        How the bytes are split over the paths; the two differ only with slack.
+        Split of the bytes over the paths; the two differ only with slack.
     seed : int
         Enters the hash.
 
@@ -114,8 +114,8 @@ class KShortestRoutes:
 def next_links(topology: Topology, seed: int = 0) -> Ints32:
     """Return the link out of each node towards each server, shape (servers, nodes); -1 at the server itself.
 
-    Of several links that lead nearer one is drawn by a hash of node and server, a link of two ports as often as two
-    of one. It takes 4 bytes a pair, where the links of all pairs take a hundred and more.
+    Among several links that lead nearer, one is drawn by a hash of node and server, a link of two ports as often as
+    two of one. It takes 4 bytes a pair, where the links of all pairs take a hundred and more.
 
     Raises
     ------

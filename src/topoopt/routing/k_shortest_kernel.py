@@ -48,9 +48,9 @@ def shortest_few(
 ) -> None:
     """Fill up to ``most`` simple paths of each pair, none longer than the shortest + ``slack``.
 
-    Of more shortest paths than wanted, those at even spacing in the order of node ids are taken, the
-    start of the spacing drawn from the pair. Longer ones are searched depth first, length by length.
-    The arrays of the answer have room for all.
+    If there are more shortest paths than wanted, those at even spacing in the order of node ids are taken, the start
+    of the spacing drawn from the pair. Longer ones are searched depth first, length by length. The arrays of the
+    answer have room for all.
     """
     ends[0] = 0
     paths = int(np.int64(0))  # not a literal, for which another copy would be compiled
@@ -163,7 +163,7 @@ def pair_hash(seed: int, src: int, dst: int) -> int:
 
 
 STAMP = stamp([])
-"""Of all that is compiled into this kernel."""
+"""Stamp of everything that is compiled into this kernel."""
 
 
 @entry

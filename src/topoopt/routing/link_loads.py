@@ -115,16 +115,16 @@ def link_loads(topology: Topology, routes: Routes, demand: Floats) -> Floats:
 @shows_itself
 @dataclass(frozen=True, slots=True, eq=False)
 class LaidTraffic:
-    """What one iteration moves over a fabric.
+    """Traffic of one iteration laid on a fabric.
 
     Attributes
     ----------
     model, strategy : str
-        Names, or in words.
+        Names or descriptions.
     mp_bytes, allreduce_bytes : float64 arrays, shape (servers, servers)
-        From server to server: transfers, and the AllReduces along their rings.
+        Bytes between servers: transfers, and AllReduces along their rings.
     link_bytes : float64 array, shape (links,)
-        Both on the links, forwarded bytes included.
+        Bytes of both on each link, relayed bytes included.
     """
 
     model: str

@@ -76,7 +76,7 @@ _LEFT_OUT: Mapping[str, Mapping[str, Any]] = {"coin-change": {"coins": ()}, "ecm
 _BY_NAME = tuple(name for name in ROUTING if name not in _BY_SETTINGS)
 """Routings that their name and a seed make again."""
 _SAME = 1e-5
-"""By how much the weights of a pair may miss 1."""
+"""Tolerance of the sum of a pair's weights around 1."""
 
 
 class _Typed(Strict):

@@ -81,14 +81,14 @@ class PathTable:
 
 @dataclass(frozen=True, slots=True)
 class LinkRows:
-    """Links of a list of ordered pairs: of a few rows, each of them that of many pairs but for a turn.
+    """Links of a list of ordered pairs, by a few rows that many pairs share up to a rotation.
 
     The links of pair k are ``link_of[(rows.link + turn[k]) % links]`` of the row ``row[k]``, with its shares.
 
     Attributes
     ----------
     rows : PairLinks
-        With codes in the place of links.
+        Rows with codes in place of links.
     row, turn : int32 arrays, shape (pairs,)
         The row of each pair, and what its turn adds to codes.
     link_of : int32 array, shape (links,)

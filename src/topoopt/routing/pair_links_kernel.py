@@ -33,7 +33,7 @@ from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.kernel import compiled, concurrent_entry, entry, stamp, stamped
 
 STAMP = stamp([])
-"""Of all that is compiled into this kernel."""
+"""Stamp of everything that is compiled into this kernel."""
 
 
 @entry

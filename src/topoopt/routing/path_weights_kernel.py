@@ -34,7 +34,7 @@ from topoopt.base.kernel import compiled, concurrent_entry, exp, stamp, stamped
 
 
 class Options(NamedTuple):
-    """What may be chosen, and what it loads."""
+    """Options of the choice of weights, and the links that each loads."""
 
     option_first: Ints
     entry_first: Ints

@@ -39,7 +39,7 @@ _MOST_FLOWS = 30_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What has to be carried, in units of the largest pair's bytes and of the fastest link's bandwidth."""
+    """Demand, in units of the largest pair's bytes and of the fastest link's bandwidth."""
 
     topology: Topology
     demand: Floats

@@ -1,4 +1,4 @@
-"""The nouns Routes and PathArrays: the weighted paths of many pairs at once, and how to get them from any routes.
+"""Routes and PathArrays: the weighted paths of many pairs at once, and how to get them from any routes.
 
 Which of its pair's paths a connection takes: a pure function of the seed and the connection's number.
 
@@ -39,7 +39,7 @@ class Path:
 
 
 class Routes(Protocol):
-    """Where the bytes of a pair go."""
+    """Weighted paths of each pair."""
 
     @property
     def method(self) -> str:

@@ -126,12 +126,12 @@ def _all_rounds(job: Job, options: SearchOptions, chain: Chain, on_progress: Cal
 
 
 ROUNDS = {"alternating": next_round, "released": _all_rounds}
-"""By mode: what takes a chain from one round to the next; the authors' search knows no rounds."""
+"""Step from one round to the next, by mode; the authors' search has no rounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Where a chain begins: a strategy, and the rules by which its rounds wire by turns; none: the options' rules."""
+    """Start of a chain: a strategy, and the rules by which its rounds wire in turn; none: the options' rules."""
 
     strategy: ParallelStrategy
     wirings: tuple[FinderRules, ...] = ()
@@ -151,7 +151,7 @@ class ChainsResult:
 
     @property
     def proposals(self) -> int:
-        """Of all chains."""
+        """Proposals of all chains."""
         return sum(row.proposals for row in self.answers)
 
 

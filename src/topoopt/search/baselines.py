@@ -42,7 +42,8 @@ class Fidelity:
 
     @property
     def of_search(self) -> "Fidelity":
-        """The same without what is settled when all else is: with rings where algorithms are chosen by message."""
+        """Fidelity of the search: without choices made last, such as algorithms per message, for which rings are
+        used."""
         options = self.options
         if options.algorithm == QUICKEST:
             options = replace(options, algorithm=RING)

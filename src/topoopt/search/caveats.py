@@ -1,4 +1,4 @@
-"""What a reader should know before believing the numbers of a plan."""
+"""Caveats about the figures of a plan."""
 
 import math
 from collections import Counter
@@ -105,7 +105,7 @@ def _layout_caveats(plan: Plan) -> list[str]:
 
 
 LEAST_OF_SERVERS = 0.01
-"""Of the price of its servers; a network that costs less is far below what reference systems have."""
+"""Fraction of the price of its servers; a network that costs less is far below those of reference systems."""
 
 
 def network_caveats(plan: Plan) -> list[str]:
@@ -132,7 +132,7 @@ CAVEATS: Mapping[str, Callable[[Plan], list[str]]] = {
     "traffic": lambda plan: [],
     "transformer": _layout_caveats,
 }
-"""By kind of work: what its times and memory leave in doubt."""
+"""Caveats about times and memory, by kind of work."""
 
 
 def time_sources(plan: Plan) -> Counter[str]:

@@ -1,6 +1,6 @@
-"""What the second process of a first plan does: it uses the kernels that a plan needs last on a job of nine servers.
+"""Second process of a first plan: it warms up the kernels that a plan needs last on a job of nine servers.
 
-Who starts it, and why, says :mod:`topoopt.base.workers`.
+See :mod:`topoopt.base.workers` for its start and purpose.
 """
 
 import gc

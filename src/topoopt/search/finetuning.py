@@ -26,8 +26,8 @@ KINDS = ("lora", "qlora", "full")
 """Adapters beside frozen weights in 16 bits (Hu 2021), or in 4 (Dettmers 2023); or all weights."""
 NAMES = {"lora": "LoRA", "qlora": "QLoRA", "full": "full"}
 GRADIENTS = "bf16"
-"""Of sums and of what is sent: with weights in 16 bits and Adam 16 bytes of a trained parameter, as PEFT and ZeRO have
-it (Rajbhandari 2020, section 3.1)."""
+"""Precision of sums and communication: with 16-bit weights and Adam, 16 bytes per trained parameter, as in PEFT
+and ZeRO (Rajbhandari 2020, section 3.1)."""
 HARDLY = 0.02
 """A network whose doubling saves less than this share of a step hardly matters."""
 DEGREES = ("tp", "pp", "dp", "cp", "ep", "micro_batch", "recompute", "zero")
@@ -35,7 +35,7 @@ DEGREES = ("tp", "pp", "dp", "cp", "ep", "micro_batch", "recompute", "zero")
 
 @dataclass(frozen=True, eq=False)
 class TunedWay:
-    """One way of fine-tuning.
+    """One method of fine-tuning.
 
     Attributes
     ----------
@@ -44,24 +44,25 @@ class TunedWay:
     trained : int
         Parameters that have gradients.
     failure : str
-        Why it cannot be done; nothing below is known then.
+        Reason why it is not possible; the following fields are then unknown.
     split : mapping
         Degrees, micro-batch, recomputation, ZeRO.
     name : str
-        The same in short.
+        Short form of the split.
     step_s, compute_s, exposed_s : float
-        Of a step on the first network: all of it, with free communication between servers, and what waits for these.
+        Times of a step on the first network: the whole step, with free communication between servers, and exposed
+        communication.
     tokens_per_s : float
     memory_bytes : mapping
-        By cause, on the fullest accelerator; ``capacity_bytes`` is what it has.
+        Memory of the fullest accelerator, by cause; ``capacity_bytes`` is its capacity.
     network_bytes : float
-        That all servers send in a step; 0 of one server.
+        Bytes sent by all servers in a step; 0 for one server.
     ownership : Ownership or None
-        On the first network.
+        Cost of ownership on the first network.
     fabrics : tuple of ComparedFabric
         The first is the one that was planned; none of one server.
     plan : Plan or None
-        What ``topoopt report`` and all else read; None of one server.
+        Plan, for ``topoopt report`` and other verbs; None for one server.
     """
 
     kind: str
@@ -83,7 +84,7 @@ class TunedWay:
 
     @property
     def gradient_bytes(self) -> float:
-        """Of all gradients once, which replicas reduce in every step."""
+        """Size of all gradients, which replicas reduce in every step."""
         return BYTES_PER_ELEMENT[GRADIENTS] * self.trained
 
     @property
@@ -93,12 +94,12 @@ class TunedWay:
 
     @property
     def hours(self) -> float | None:
-        """Of the data set."""
+        """Training hours for the data set."""
         return None if self.ownership is None else self.ownership.run_hours
 
     @property
     def usd(self) -> float | None:
-        """Of the data set: servers, network and electricity."""
+        """Cost of the data set: servers, network and electricity."""
         return None if self.ownership is None else self.ownership.usd_per_run
 
     @property
@@ -228,22 +229,22 @@ def usual_scale(model: TransformerModel, accelerators: int) -> tuple[int, int]:
 @shows_itself
 @dataclass(frozen=True, eq=False)
 class FineTuning:
-    """Ways of fine-tuning a model, the one that was asked for first.
+    """Methods of fine-tuning a model, the requested one first.
 
     Attributes
     ----------
     model, accelerator : str
     accelerators, servers : int
     sequences, sequence : int
-        Of a step, and tokens of each.
+        Sequences of a step, and tokens of each.
     tokens : float
-        Of the data set, all epochs.
+        Tokens of the data set, all epochs.
     rank : int
-        Of adapters.
+        Rank of adapters.
     adapters : str
-        Which matrices have one.
+        Matrices that have an adapter.
     cluster : OwnedCluster or None
-        What one server costs; of several the plans know it.
+        Cost of one server; with several, the plans have it.
     assumed : str
         The network that was taken because none was given.
     """
@@ -263,17 +264,17 @@ class FineTuning:
 
     @property
     def asked(self) -> TunedWay:
-        """The way that was asked for."""
+        """The requested method."""
         return self.ways[0]
 
     @property
     def steps(self) -> float:
-        """Of the whole data set."""
+        """Steps for the whole data set."""
         return self.tokens / (self.sequences * self.sequence)
 
     @property
     def full_over_adapters(self) -> float | None:
-        """How often full fine-tuning sends the gradients of adapters; None where one of the two is not there."""
+        """Gradient bytes of full fine-tuning over those of adapters; None where one of the two is missing."""
         trained = {way.kind: way.trained for way in self.ways}
         adapters = trained.get("lora") or trained.get("qlora")
         return trained["full"] / adapters if adapters and "full" in trained else None

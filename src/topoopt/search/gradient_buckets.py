@@ -1,4 +1,4 @@
-"""How the gradients of a plan are summed up: buckets of which size, and by which algorithm each message."""
+"""Reduction of the gradients of a plan: bucket size, and algorithm of each message."""
 
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -19,10 +19,10 @@ LARGEST_TO_SETTLE = 256
 bucket or the largest, and rings."""
 
 WORTH_ANOTHER_BUCKET = 1e-3
-"""Of the iteration time: what another size than the usual one has to save to be taken."""
+"""Fraction of the iteration time that a non-default bucket size must save to be chosen."""
 
 WORTH_ALGORITHMS = 0.01
-"""Of the iteration time: what an algorithm for each message has to save in simulation to be taken in place of rings.
+"""Fraction of the iteration time that an algorithm per message must save in simulation to be chosen over rings.
 
 Broadcasts and trees of neighboring buckets overlap on links, where what they take depends on how these are shared: the
 other simulators see half a percent less of what ``analytic`` saves, or none of it. DLRM of 16 servers with 4 interfaces
@@ -50,7 +50,7 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
     Parameters
     ----------
     job, asked : Job
-        As it was searched for, and as it was asked for: see :func:`for_search`.
+        Job as searched, and as requested: see :func:`for_search`.
     """
     if not isinstance(job.work, OperatorsWork):
         return asked, best, GradientChoice()

@@ -70,7 +70,7 @@ class Draft:
     wiring : str
         Family of wirings that it is of.
     lower_bound_s : float or None
-        Of its strategy on any network of these ports; None where its simulation is too large to be kept.
+        Lower bound of its strategy on any network of these ports; None where its simulation is too large to be kept.
     """
 
     time_s: float
@@ -79,7 +79,7 @@ class Draft:
 
     @property
     def gap(self) -> float | None:
-        """How far it is above the bound."""
+        """Relative distance from the bound."""
         return self.time_s / self.lower_bound_s - 1 if self.lower_bound_s else None
 
     def to_json(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ SPLITS = ("proportional", "by-group-but-one", "by-group-but-two", "by-group")
 MOST_WIRED, MOST_PARTS = 3, 2
 """Wirings of a strategy, and parts of its layers, that are simulated."""
 NEARLY = 0.005
-"""Of the iteration time: what more columns have to gain."""
+"""Fraction of the iteration time that more columns must gain."""
 LARGE = 256
 """Servers above which one split of all layers is simulated on one wiring: laying out one that is no circulant for the
 estimate takes seconds of 1,024."""
@@ -276,7 +276,7 @@ def _best_columns(job: Job, options: SearchOptions, plain: Candidate) -> int:
 def _promising(job: Job, layers: tuple[int, ...], columns: int, to_beat_s: float) -> list[_Split]:
     """Return for each degree the better dim, where one switch of all ports would take less than ``to_beat_s``.
 
-    Of a large cluster only the best degree.
+    In a large cluster, only the best degree is returned.
     """
     cluster = job.cluster
     degrees = [k for k in DEGREES if cluster.servers % k == 0 and cluster.servers > k]

@@ -1,4 +1,4 @@
-"""How to search: modes, rules of the finder, budget; and the presets that switch the lot."""
+"""Search options: modes, rules of the finder and budget; and presets of all of them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class SearchOptions:
         ``many``: tables in columns, layers split by degrees and in parts, several wirings each; ``uniform``: layers
         split uniformly, on the wiring of data parallelism.
     wirings : str
-        Which wirings are looked at, of all servers and of groups: ``strides``, or ``any``.
+        Wirings to consider, for all servers and for groups: ``strides``, or ``any``.
     wiring : str
         The one to take in place of a choice: a family or a file, as ``wiring`` of :class:`topoopt.finder.FinderRules`.
     budget : int
@@ -121,8 +121,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         },
     }
 )
-"""What each preset sets; keys are those of SearchOptions and of the job's settings. The papers AllReduce tensor by
-tensor around rings, which is what settings are by themselves."""
+"""Options of each preset; keys are those of SearchOptions and of the job's settings. The papers AllReduce tensor
+by tensor around rings, which is the default of the settings."""
 
 
 def preset(name: str) -> Mapping[str, Any]:

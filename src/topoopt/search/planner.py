@@ -170,7 +170,7 @@ SEARCHES: Mapping[
     str,
     Callable[[Job, SearchOptions, Progress, Found], tuple[list[Candidate], list[Candidate], SearchRecord]],
 ] = {"operators": search_operators, "traffic": wire_traffic, "transformer": wire_layouts}
-"""By kind of work: the search that returns what it starts from, what it has found, and how it went."""
+"""Searches by kind of work; each returns its starts, its candidates, and its record."""
 
 
 def make_plan(
@@ -191,7 +191,7 @@ def make_plan(
     fabrics : names of baselines, optional
         Default: ideal switch, fat-tree (two bandwidths), oversubscribed fat-tree, rails, expander, torus.
     prices : Pricing, optional
-        By which list, accounting and choices networks are priced; the usual ones where not given.
+        Price list, accounting and options of networks; the defaults if None.
     inputs : digests by input, for the plan's provenance
     on_draft : function of a Draft, optional
         Called with each answer that is faster than all before it, while the search goes on.

@@ -1,8 +1,9 @@
 """The search's estimate where nothing is wired: what strategies take on networks of which only ports are known.
 
-What the kernel knows of routes and rings are links that bytes load. Of a network that treats all servers alike it is
-enough to load each server's ends, and what all share: a few arrays of n entries instead of links of n² pairs, laid out
-in milliseconds. Sizes, buckets, order and overlap are those of the search; ``timeline_kernel.py`` says how near it is.
+The kernel's view of routes and rings is the links that bytes load. For a network that treats all servers alike, it
+is enough to load each server's ends and the shared links: a few arrays of n entries instead of links of n² pairs,
+laid out in milliseconds. Sizes, buckets, order and overlap are those of the search; ``timeline_kernel.py`` states
+the accuracy.
 """
 
 from collections.abc import Sequence
@@ -24,27 +25,27 @@ from topoopt.workloads import ParallelStrategy
 
 @dataclass(frozen=True, slots=True)
 class PortNetwork:
-    """What a server has on a network, and what its bytes load beside the ports where they leave and come in.
+    """Ports of a server on a network, and the load of its bytes beyond the ports where they leave and arrive.
 
     Attributes
     ----------
     ports : int
-        Of a server, without ``near_ports``.
+        Ports per server, without ``near_ports``.
     rings : int
-        So many of them carry a ring of every AllReduce each.
+        Ports that carry a ring of every AllReduce each.
     bandwidth_bps : float
-        Of one port.
+        Bandwidth per port.
     latency_s : float
-        Of one link.
+        Latency per link.
     links : int
         Between two servers that are next to each other on a ring.
     pool_hops : float
         Links that a byte takes of those that all servers share: how often it is relayed, or what a thin layer of
         switches makes of it.
     ring_hops, group_hops : float
-        The same of a byte between neighbors on a ring of all servers, and on one of a part of them.
+        Hops of a byte between neighbors on a ring of all servers, and on one of a part of them.
     near : int
-        So many servers next to each other reach one another in a way of their own; 1 if there is none.
+        Adjacent servers that reach one another by separate links; 1 if there are none.
     near_ports : int
         Ports that are kept for that; 0 where these bytes take the ports of all others.
     near_hops : float
@@ -73,7 +74,7 @@ FINE = 32
 OUT, IN, SHARED, NEAR_OUT, NEAR_IN, NEAR_SHARED = range(6)
 """Columns of the table of links."""
 _Row = list[tuple[int, float]]
-"""What a byte between two servers loads: a column, and by how much."""
+"""Load of a byte between two servers: columns with factors."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -87,7 +88,7 @@ class PortEstimate:
     configs : tuple of int64 arrays, shape (operators, 4)
         The strategies as the kernel reads them.
     arrays : dict
-        What it knows of the job alone.
+        Arrays that depend on the job alone.
     """
 
     job: Job

@@ -1,4 +1,4 @@
-"""What may still be faster than the answer once its gradient buckets are settled: strides, and what baselines teach.
+"""Wirings that may beat the answer once its gradient buckets are settled: strides, and those of baselines.
 
 A plan is never slower than a baseline that its own ports can be plugged into: then it is that baseline.
 """
@@ -29,7 +29,7 @@ NEAR = 1.03
 MOST_FINALISTS = 2
 """Other families of wirings that are looked at once more."""
 ALIKE = 1e-9
-"""Of the iteration time: what is not a difference."""
+"""Relative difference of iteration times that counts as equal."""
 _FAMILY = {"full-mesh": "circulant"}
 """Baselines that the finder wires by the family of another name."""
 
@@ -68,12 +68,12 @@ def rivals(
     baselines: Sequence[Baseline],
     options: SearchOptions,
 ) -> Iterator[SettledAnswer]:
-    """Yield what is faster than the answer: strategies of baselines on its fabric, baselines themselves, strides.
+    """Yield candidates faster than the answer: strategies of baselines on its fabric, baselines themselves, strides.
 
     Parameters
     ----------
     job, asked : Job
-        As it was searched for, and as it was asked for.
+        Job as searched, and as requested.
     """
     best = answer.candidate
     if job.work.kind == "operators" and job.cluster.servers <= LARGEST_TO_RETRY:
@@ -106,7 +106,7 @@ def rivals(
 def _as_on_baseline(job: Job, row: Baseline, plugged_in: Candidate) -> SettledAnswer:
     """Return a baseline as a plan, with the buckets and algorithms that it has itself.
 
-    What chooses for itself leaves algorithms that save less than
+    An automatic choice drops algorithms that save less than
     :data:`~topoopt.search.gradient_buckets.WORTH_ALGORITHMS` with the buckets that are the best for rings.
     """
     own = job_of_baseline(job, row)
@@ -118,7 +118,7 @@ def _as_on_baseline(job: Job, row: Baseline, plugged_in: Candidate) -> SettledAn
 def _finalists(best: Candidate, looked_at: Sequence[Candidate]) -> list[Candidate]:
     """Return the fastest of each other family of wirings, and the best strides: buckets may suit them better.
 
-    Of many servers only the strides.
+    With many servers, only the strides are returned.
     """
     of_each: dict[str, Candidate] = {}
     for row in sorted(looked_at, key=lambda row: row.time_s):

@@ -1,4 +1,4 @@
-"""Where a search starts: data parallel as the authors do, split only as far as memory makes it necessary."""
+"""Starting points of a search: data parallel as in the authors' search, split only as far as memory requires."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""From a request to a job: operators and traffic as they are, a transformer with the layouts worth wiring.
+"""Jobs from requests: operators and traffic as they are, a transformer with the layouts to be wired.
 
 Layouts of a small job that the closed form ranks too low: where simulating is cheap, more of them are wired.
 
@@ -6,7 +6,7 @@ The closed form knows one switch, or how far servers are from each other on the 
 meet on which links, so that of a job of some servers the best layout may stand behind those that get a network of their
 own. Those that are much slower in closed form than the best of the others is on its own network are not looked at.
 
-What an iteration takes at least, before anything is searched or wired: to know which networks are worth a plan.
+Lower bounds of an iteration before anything is searched or wired, to select the networks to plan.
 
 For operators it is a bound: all servers together compute for so long, however operators are split. For a transformer it
 is an estimate: the fastest configuration in closed form, on one switch of as much bandwidth a server. What is simulated
@@ -77,7 +77,7 @@ from topoopt.workloads.transformer import count_parameters
 MOST_FLOWS = 1_000_000
 """Flows that are simulated at most to look further, a few seconds of CPU time; larger jobs are left as they are."""
 BETTER = 0.999
-"""Of the time of the best, what a layout takes at most that is worth a place beside it."""
+"""Fraction of the best time below which a layout is added to the chosen ones."""
 TOO_SLOW = 1.6
 """Times the best, up to which a layout is looked at: of 30 small jobs of which all were simulated, the closed
 form of the best was 1.57 times what it took at most."""
@@ -97,9 +97,9 @@ MOST_LOOKED_AT = 1_000
 
 
 def job_of(request: JobRequest, on_progress: Progress = silent) -> Job:
-    """Return the job that a request means.
+    """Return the job of a request.
 
-    Of a transformer all configurations are ranked in closed form, on one switch and where others relay, and the best
+    For a transformer, all configurations are ranked in closed form, on one switch and where others relay, and the best
     ones that differ in their degrees become the layouts of the job.
 
     Raises
@@ -306,7 +306,7 @@ def overlooked(
     others : iterable of (seconds in closed form, function that lays it out)
         Configurations that were not chosen, the fastest first.
     weight : function of a layout and its seconds
-        By which layouts are compared.
+        Returns the weight by which layouts are compared.
     """
     left = MOST_FLOWS - sum(analytic_flows(layout.step) for layout in chosen)
     if left <= 0:

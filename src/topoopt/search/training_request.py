@@ -1,4 +1,4 @@
-"""What a request for a transformer means: the model, the machines, and what of the configuration is fixed."""
+"""Completed request for a transformer: the model, the hardware, and the fixed fields of the configuration."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ class TrainingRequest:
     calibration : str
         A name or file; empty for the accelerator's own.
     loads : str
-        Of experts, as :func:`topoopt.transformers.find_loads` reads them; empty for even ones.
+        Loads of experts, as read by :func:`topoopt.transformers.find_loads`; empty for even ones.
     candidates : int
         Configurations that get a network; 0 for :data:`CANDIDATES`, or fewer where each is a large simulation.
     attention : str, optional
@@ -43,9 +43,9 @@ class TrainingRequest:
     framework : str
         One of :data:`~topoopt.transformers.FRAMEWORKS`.
     limits : Limits
-        Of the search.
+        Limits of the search.
     no_overlap : str or sequence of str
-        What hides nothing, as :func:`~topoopt.transformers.without_overlap` reads it.
+        Communication without overlap, as read by :func:`~topoopt.transformers.without_overlap`.
     """
 
     model: TransformerModel
@@ -148,7 +148,7 @@ def _refuse_operator_words(request: JobRequest) -> None:
 
 _RENAMED = {"embedding_bytes_factor": "embedding_factor", "bucket_bytes": "bucket"}
 _USUAL = {"bucket_bytes": AUTO_BUCKET, "collective": QUICKEST}
-"""What the default preset says of operators; a transformer has buckets and collectives of its own."""
+"""Default preset of operators; a transformer has its own buckets and collectives."""
 
 
 def transformer_cluster(request: JobRequest) -> ClusterSpec:

@@ -1,4 +1,4 @@
-"""From a task graph and a fabric to an iteration time, at several fidelities."""
+"""Iteration time of a task graph on a fabric, at several fidelities."""
 
 from topoopt.simulation.analytic.simulator import compute_finish_s as compute_finish_s
 from topoopt.simulation.analytic.simulator import time_without_rounds_s as time_without_rounds_s

@@ -167,15 +167,15 @@ def packet_counters(result: SimResult, fabric: Fabric, links: Ints) -> LinkCount
 
 
 class CounterReader(Protocol):
-    """How counters of one simulator are read."""
+    """Reads link counters from the result of one simulator."""
 
     def __call__(self, result: SimResult, fabric: Fabric, links: Ints) -> LinkCounters:
-        """Return what some links, by their numbers, had sent by when.
+        """Return the cumulative bytes of the given links over time.
 
         Parameters
         ----------
         result : SimResult
-            Of that simulator on this fabric.
+            Result of that simulator on this fabric.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What a simulation may be asked for."""
+"""Options of simulations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,15 +9,15 @@ from topoopt.simulation.flows.mltcp_weight import Aggressiveness
 from topoopt.simulation.packet.options import PacketOptions
 
 Report = Callable[[float], None]
-"""Told how much is done, from 0 to 1."""
+"""Progress callback; called with the fraction done, from 0 to 1."""
 EXACT_CONNECTIONS = 2_000
 """Up to this many connections the flow simulator handles every change of rates on its own by default."""
 COARSE_TOLERANCE = 3e-4
 """Beyond, changes within this fraction of the elapsed time are handled together."""
 SPLITS = ("spread", "paths", "one")
-"""How a transfer uses several weighted paths. ``spread``: as one flow whose bytes cross each link in their
-share, at the pace of the slowest. ``paths``: one flow a path; the transfer ends with the last. ``one``: on one
-path, drawn by weight with the seed, as switches hash a connection; two transfers may collide."""
+"""Use of several weighted paths by a transfer. ``spread``: one flow whose bytes cross each link in their share, at
+the pace of the slowest. ``paths``: one flow per path; the transfer ends with the last. ``one``: one path, drawn by
+weight with the seed, as switches hash a connection; two transfers may collide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class SimulationOptions:
         ``stepped``: rounds with barriers, a new connection each. ``bulk``: one flow per ring for all rounds
         (FlexNet's model).
     algorithm : str
-        Of the collectives that it can do, a name in :data:`topoopt.collectives.ALGORITHMS` or in
+        Algorithm of the collectives that it implements, a name in :data:`topoopt.collectives.ALGORITHMS` or in
         :data:`~topoopt.collectives.ON_WIRINGS`; ``auto``: for each AllReduce the one that is quickest in closed form
         on the fabric's paths.
     split : str
@@ -41,8 +41,7 @@ class SimulationOptions:
     aggressiveness : Aggressiveness, optional
         Flow simulator: MLTCP's F, by which the flows of a job weigh against those of others; by default all weigh 1.
     seed : int
-        For whatever is drawn: paths of connections, and the order of tasks that become ready together (0: that of
-        their numbers).
+        Random seed of paths and of the order of tasks that become ready together (0: in order of number).
     packet : PacketOptions
         Options of the packet simulator alone.
     """

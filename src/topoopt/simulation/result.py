@@ -1,4 +1,4 @@
-"""The noun SimResult: what one simulation found, the same for every simulator."""
+"""SimResult: the result of one simulation, the same for every simulator."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,9 +25,9 @@ class CollectiveChoice:
     size_bytes : int
         Buffer of one member.
     count : int
-        How many collectives of a task graph these are.
+        Number of these collectives in a task graph.
     transfers : int
-        Of one of them, each simulated on its own; 0 of a ring, which the simulators know as a whole.
+        Transfers of one of them, each simulated separately; 0 for a ring, which the simulators model as a whole.
     alone_s : float, optional
         Closed-form time of one of them if nothing else moves; None where circuits change.
     """
@@ -55,11 +55,11 @@ class PacketStatistics:
     packet_hops : int
         Packets times links crossed.
     events : int
-        What the engine served: arrivals at the end of a link, and timers.
+        Events of the engine: arrivals at the end of a link, and timers.
     marks, drops, timeouts, resent, pauses : int
         Packets marked, lost and sent again; retransmission timeouts; pauses by priority flow control.
     peak_memory_bytes : int
-        Of the engine's arrays.
+        Size of the engine's arrays.
     task_marks : int64 array, shape (tasks,)
         Packets of each task that arrived with a mark; one that several queues have marked counts once.
     link_packets, link_wire_bytes, link_marks, link_drops, link_queue_peak_bytes : int64 arrays, shape (links,)
@@ -97,14 +97,13 @@ class FlowTable:
         Servers.
     size_bytes : int64 array
     start_s, finish_s : float64 arrays
-        When the connection was asked for, and when its last byte was in.
+        Time at which the connection was requested, and arrival of its last byte.
     hops : int64 array
         Links of its path.
     packets, marks, resent : int64 arrays
         Data packets, how many arrived marked, and how many were sent again.
     alone_s : float64 array
-        What the flow would take if nothing else moved: the closed form of its path. On circuits that change, that
-        of one circuit.
+        Time of the flow if nothing else moved: the closed form of its path, or of one circuit where circuits change.
     """
 
     task: Ints
@@ -141,13 +140,13 @@ class LeftOut:
     Attributes
     ----------
     micro_batches : int
-        Of each replica, that were not simulated.
+        Micro-batches per replica that were not simulated.
     rounds : float
-        As many times the difference between the graph that was simulated and ``shorter``.
+        Multiple of the difference between the simulated graph and ``shorter``.
     shorter : TaskGraph
         The graph of a round less.
     iteration_s, compute_s, busy_s : float
-        What they add to the iteration, to that with free communication, and to the work of the busiest device.
+        Additions to the iteration, to the one with free communication, and to the work of the busiest device.
     drift : float
         Share by which the last two rounds that were simulated differ; 0 but for rounding where a pipeline is in step.
     """
@@ -174,9 +173,9 @@ class SimResult:
     simulator : str
         Name in :data:`topoopt.simulation.SIMULATORS`.
     options : SimulationOptions
-        As used; the tolerance is the one that was chosen.
+        Options as used; the tolerance is the one that was chosen.
     start_s, finish_s : float64 arrays, shape (tasks,)
-        Of a compute task: when it runs. Of communication: when it is ready, and when its last byte is in.
+        Start and end of a compute task. For communication: the time it is ready, and arrival of its last byte.
     compute_finish_s : float64 array, shape (tasks,)
         Finish of every task if communication were free.
     link_bytes : float64 array, shape (links,)
@@ -195,7 +194,7 @@ class SimResult:
     flows : FlowTable, optional
         A row for each connection, where asked for.
     algorithms : tuple of CollectiveChoice
-        By what the collectives went, if the options ask for another algorithm than the ring.
+        Algorithms of the collectives, if the options request others than the ring.
     left_out : LeftOut, optional
         Micro-batches that the graph does not have, though bytes and times of the iteration count them.
     """
@@ -224,20 +223,20 @@ class SimResult:
 
     @cached_property
     def compute_time_s(self) -> float:
-        """The same with free communication."""
+        """Iteration time with free communication."""
         more_s = self.left_out.compute_s if self.left_out else 0.0
         return steady_state_time_s(self.graph, self.compute_finish_s) + more_s
 
     @cached_property
     def busy_s(self) -> float:
-        """How long the busiest accelerator computes in an iteration."""
+        """Computing time of the busiest accelerator in an iteration."""
         graph, computing = self.graph, self.graph.kind == COMPUTE
         busy_s = np.bincount(graph.device[computing], graph.duration_s[computing], minlength=1).max()
         return float(busy_s) / graph.iterations + (self.left_out.busy_s if self.left_out else 0.0)
 
     @cached_property
     def bubble_s(self) -> float:
-        """Of ``compute_time_s``, what the busiest accelerator waits for others: the bubble of a pipeline."""
+        """Part of ``compute_time_s`` in which the busiest accelerator waits for others: the pipeline bubble."""
         waited_s = self.compute_time_s - self.busy_s
         return waited_s if waited_s > ROUNDING * self.compute_time_s else 0.0
 

@@ -67,15 +67,15 @@ class Simulation:
     iterations : int
         Simulated iterations; more than one where the steady state was asked for.
     cpu_s : float
-        Of the simulation alone, without loading or compiling.
+        CPU time of the simulation alone, without loading or compiling.
     peak_memory_bytes : int
         Most that the process has had.
     reason : str
-        Why the fidelity chooser took this simulator; empty where it was not asked.
+        Reason why the fidelity chooser took this simulator; empty where it was not used.
     expected_error : ExpectedError, optional
-        How far the time may be from that of packets, where that is known.
+        Expected deviation from the packet simulator, where known.
     together : JobsTogether, optional
-        Of several jobs; ``result`` is then of all of them.
+        Results of several jobs; ``result`` then covers all of them.
     """
 
     jobs: tuple[SimulatedJob, ...]
@@ -93,12 +93,12 @@ class Simulation:
 
     @property
     def name(self) -> str:
-        """Of all jobs."""
+        """Names of all jobs."""
         return " + ".join(job.name for job in self.jobs)
 
     @property
     def iteration_time_s(self) -> float:
-        """Of the job; of several, the first iteration of the slowest."""
+        """Iteration time of the job; with several, the first iteration of the slowest."""
         return self.result.iteration_time_s if self.together is None else max(self.together.first_s)
 
     def links(self) -> list[LinkRow]:

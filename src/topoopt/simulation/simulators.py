@@ -36,9 +36,9 @@ class ExpectedError:
     median, p90, largest : float
         Over ``runs`` runs. Flow is nearly always the faster one: it knows no queues.
     source : str
-        Where the figures come from.
+        Source of the figures.
     caution : str
-        What in this run was not like the measured ones, or nothing.
+        Differences between this run and the measured ones; empty if there are none.
     """
 
     traffic: str
@@ -134,7 +134,7 @@ class Simulator(Protocol):
         Parameters
         ----------
         on_progress : Report, optional
-            Told how much is done, from 0 to 1, by simulators that take their time.
+            Progress callback of simulators that take long; called with the fraction done, from 0 to 1.
 
         Raises
         ------

@@ -1,6 +1,7 @@
-"""The noun TaskGraph: what one or more training iterations do, and what waits for what.
+"""TaskGraph: the tasks of one or more training iterations and their dependencies.
 
-The order of tasks that become ready together: first come, first served needs one, and any is as good.
+It also breaks ties between tasks that become ready together: first come, first served needs an order, and any will
+do.
 
 Simulators serve equal times in order of task number. Other numbers for the same tasks are another order: of
 transfers that begin at once, and of compute tasks that wait for one device.
@@ -29,8 +30,8 @@ COLLECTIVES = COLLECTIVE_KINDS
 """Collective kinds; an index into this tuple is stored."""
 ALL_TO_ALL = COLLECTIVES.index("all-to-all")
 PHASES = ("forward", "backward", "activation", "gradient", "allreduce", "other", "weights")
-"""What a task is for: compute, compute, transfer, transfer, weight synchronisation, anything else; compute again, of
-gradients of weights that are not part of backward."""
+"""Purposes of tasks: compute, compute, transfer, transfer, weight synchronization, anything else; compute again,
+for gradients of weights that are not part of backward."""
 OTHER = PHASES.index("other")
 
 
@@ -48,10 +49,9 @@ class TaskGraph:
     kind : int8 array
         ``COMPUTE``, ``TRANSFER`` or ``COLLECTIVE``.
     server : int32 array
-        Where a compute task runs, else -1.
+        Server of a compute task, else -1.
     duration_s : float64 array
-        Of a compute task: how long it takes. Of communication: the delay before it, e.g. for an AllReduce
-        inside each server.
+        Duration of a compute task. For communication, the delay before it, e.g. for an AllReduce inside each server.
     src, dst : int32 arrays
         Ends of a transfer, else -1.
     size_bytes : int64 array
@@ -63,7 +63,7 @@ class TaskGraph:
     successor_first, successor : int64 and int32 arrays, shapes (tasks+1,), (edges,)
         Tasks that wait for task t, likewise.
     predecessors : int32 array
-        How many tasks each waits for.
+        Number of tasks that each task waits for.
     operator : int32 array
         Index into ``operator_names``, -1 for none.
     phase : int8 array
@@ -71,9 +71,9 @@ class TaskGraph:
     iteration : int32 array
         0 for the first.
     accelerator : int32 array
-        Which of its server's devices a compute task runs on; 0 where a server counts as one device.
+        Device of its server that a compute task runs on; 0 where a server counts as one device.
     job : int32 array
-        Of several jobs on one fabric, which one the task is of; 0 where there is one.
+        Job of the task, with several jobs on one fabric; 0 where there is one.
     """
 
     servers: int
@@ -181,11 +181,11 @@ STORED: Mapping[str, type[np.generic]] = {
     "duration_s": np.float64,
     "size_bytes": np.int64,
 }
-"""How columns are stored that are not 32-bit integers."""
+"""Types of stored columns that are not 32-bit integers."""
 OFTEN_ALIKE = "iteration", "accelerator", "job"
 """Columns that take no memory where all tasks have the same."""
 COLUMNS = tuple(item.name for item in fields(TaskRows) if item.name not in ("count", "members"))
-"""What rows and a graph have alike: one number for each task."""
+"""Columns that rows and a graph share: one number per task."""
 
 
 def task_graph_from_edges(

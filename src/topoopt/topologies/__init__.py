@@ -1,4 +1,4 @@
-"""What is wired: topologies, rings, and the families that make them."""
+"""Topologies, rings, and the families that make them."""
 
 from typing import TYPE_CHECKING
 

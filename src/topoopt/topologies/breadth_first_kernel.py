@@ -74,7 +74,7 @@ class Flow(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """What is sent, row by row."""
+    """Shards sent in a broadcast, row by row."""
 
     row_step: Ints
     row_link: Ints

@@ -30,12 +30,12 @@ MOST_CHUNKS = 64
 
 @dataclass(frozen=True, slots=True)
 class BroadcastSteps:
-    """What an all-gather takes, step by step; a reduce-scatter is one the other way round.
+    """Steps of an all-gather; a reduce-scatter takes the same steps in reverse.
 
     Attributes
     ----------
     ports : int
-        Of a server, each way.
+        Ports per server and direction.
     fullest : tuple of Fraction
         Shards that the fullest port carries in each step.
     """
@@ -76,7 +76,7 @@ def broadcast_steps(topology: Topology, ports: int | None = None) -> BroadcastSt
     Parameters
     ----------
     ports : int, optional
-        Of a server; some may then be idle. Where it is not given, every server must have as many.
+        Ports per server, some of which may be idle. By default, every server must have the same number.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The noun DirectWiring: servers joined fiber by fiber, as a graph of few orbits that a group of turns repeats."""
+"""DirectWiring: servers joined fiber by fiber, as a graph of few orbits repeated by a group of rotations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class WiredRing:
     walk : int64 array, shape (servers,)
         Servers in the order of visit.
     share : float
-        Of an interface's rate that the ring has on each fiber; rings that cross the same fibers share it.
+        Share of an interface's rate that the ring has on each fiber; rings over the same fibers share it.
     """
 
     walk: Ints
@@ -67,7 +67,7 @@ class DirectWiring:
     near, shift : int64 arrays, shape (orbits, degree)
         Fiber k into (o, r) comes from (near[o, k], r + shift[o, k]); an idle interface has itself, 0.
     recipe : mapping
-        How it was made, in plain values.
+        Parameters that it was built with, as plain values.
     rings : tuple of WiredRing
         Rings of all servers that its making gives, in duplex wirings each for both ways.
     """
@@ -82,12 +82,12 @@ class DirectWiring:
 
     @property
     def orbits(self) -> int:
-        """How many kinds of servers there are: those of number 0 .. orbits-1 stand for all."""
+        """Number of orbits; servers 0 .. orbits-1 represent them."""
         return len(self.near)
 
     @property
     def servers(self) -> int:
-        """How many servers there are."""
+        """Number of servers."""
         return self.orbits * self.group
 
     @property

@@ -1,4 +1,4 @@
-"""The nouns Topology and Ring: which servers (and switches) are joined by which directed links."""
+"""Topology and Ring: servers (and switches), and the directed links between them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
@@ -14,7 +14,7 @@ from topoopt.catalog import DEFAULT_LATENCY_S
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """One logical ring of a group and the physical walk under it.
+    """A logical ring of a group and its physical walk.
 
     Attributes
     ----------
@@ -75,14 +75,14 @@ class Topology:
     Attributes
     ----------
     family : str
-        How it was made: ``circulant``, ``torus``, ``expander``, ``ideal-switch``, …
+        Name of the family: ``circulant``, ``torus``, ``expander``, ``ideal-switch``, …
     src, dst : int32 arrays, shape (links,)
     ports : int32 array, shape (links,)
         Physical links merged into this one.
     bandwidth_bps, latency_s : float64 arrays, shape (links,)
         Bandwidth of the merged link; latency of one hop.
     offsets : tuple of int
-        For a circulant: the steps, each in 1..n-1, that every server has a link along (both p and n-p
+        For a circulant, the sorted steps, each in 1..n-1, along which every server has a link (both p and n-p
         of a duplex stride p), sorted; empty for every other family.
     rings : tuple of Ring
         Rings of all servers that are known from how it was wired; their AllReduce is split equally over them. Empty

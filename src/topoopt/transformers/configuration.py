@@ -1,4 +1,4 @@
-"""The noun Configuration: how a transformer is split over accelerators, and how its batch is cut."""
+"""Configuration: the split of a transformer over accelerators, and of its batch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -12,25 +12,27 @@ RECOMPUTED_PARTS = ("core", "norms", "activation", "experts", "latent")
 activation between the feed-forward matrices, all of a layer's experts, the up-projections of latent attention
 (Megatron Core's ``--recompute-modules``)."""
 RECOMPUTATIONS = ("none", "selective", "full")
-"""What most runs do: nothing, the attention's core, or whole layers."""
+"""Common recomputation: nothing, the attention's core, or whole layers."""
 FULL = 1 << len(RECOMPUTED_PARTS)
 """The bit of whole layers; it includes all parts."""
 _EVERYTHING = 2 * FULL - 1
 LARGEST_COUNT = 10**9
-"""Of every degree, of sequences and of tokens: products of them stay whole numbers that a machine can hold."""
+"""Upper limit on degrees, sequences and tokens: products of them still fit into 64-bit integers."""
 ZERO_STAGES = (0, 1, 2, 3)
-"""What data-parallel replicas share out (Rajbhandari 2020): nothing; optimizer state; gradients; parameters."""
+"""Data sharded over data-parallel replicas (Rajbhandari 2020): nothing; optimizer state; gradients; parameters."""
 CONTEXTS = ("ring", "ulysses", "all-gather")
-"""How context parallel ranks see all keys and values: they go round (Liu 2023), heads are exchanged for tokens (Jacobs
-2023), or every rank gathers them (Llama 3, section 3.3.2)."""
+"""Exchange of keys and values between context parallel ranks: around a ring (Liu 2023), heads for tokens (Jacobs
+2023), or gathered by every rank (Llama 3, section 3.3.2)."""
 SCHEDULES = tuple(ORDERS)
 """Order of the passes in a pipeline: 1F1B, interleaved with several chunks; the gradients of weights fill the bubble
 (ZB-H1 of Qi 2023); from both ends at once (DeepSeek-V3, section 3.2.1)."""
 EXCHANGES = ("flat", "hierarchical")
-"""How tokens get to their experts: a copy for each expert (an all-to-all of NCCL), or one for each server, forwarded
-there to each rank that has some of them (DeepSeek-V3, section 3.2.2; Megatron Core's DeepEP and HybridEP)."""
+"""Dispatch of tokens to their experts: a copy for each expert (an all-to-all of NCCL), or one for each server,
+forwarded there to each rank that has some of them (DeepSeek-V3, section 3.2.2; Megatron Core's DeepEP and
+HybridEP)."""
 STORED_PRECISIONS = ("", "fp32", "bf16", "fp8", "nf4")
-"""Of what is kept or sent; nothing for what the framework does. The last is of frozen weights alone (QLoRA)."""
+"""Precisions of stored or sent data; empty for the framework's default. The last is for frozen weights alone
+(QLoRA)."""
 KEPT_IN = {
     "dispatch": STORED_PRECISIONS[1:4],
     "weights": STORED_PRECISIONS[1:],
@@ -48,7 +50,7 @@ SHARES = ("offload_optimizer", "offload_activations")
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One way of training a transformer on ``tp·cp·dp·pp`` accelerators.
+    """A training configuration of a transformer on ``tp·cp·dp·pp`` accelerators.
 
     Ranks are in the order tp, cp, ep, dp, pp, the first changing fastest. The expert group lies inside the
     tp·cp·dp ranks of a stage: ``etp·ep`` divides ``tp·cp·dp``.
@@ -77,7 +79,8 @@ class Configuration:
     recompute_layers : int
         Layers of each chunk that ``recompute`` is about; 0 for all.
     shard : int
-        Of the dp·cp ranks, those over which ZeRO shares out: each shard of so many has all (HSDP). 0 for all of them.
+        Size of ZeRO's shards among the dp·cp ranks: each shard of this many holds everything (HSDP). 0 for all
+        ranks.
     context : str
         One of :data:`CONTEXTS`.
     schedule : str
@@ -95,7 +98,7 @@ class Configuration:
     offload_optimizer, offload_activations : float
         Share of them that the host's memory holds.
     adapter_rank : int
-        Of low-rank adapters (LoRA), all that is trained; 0 for training everything.
+        Rank of low-rank adapters (LoRA), if only these are trained; 0 for training everything.
     adapters : str
         One of :data:`~topoopt.workloads.transformer.ADAPTERS`: which linear layers have one.
     document : int
@@ -172,12 +175,12 @@ class Configuration:
 
     @property
     def ends(self) -> int:
-        """From how many ends of a pipeline its micro-batches enter: 2 with DualPipe."""
+        """Number of pipeline ends at which micro-batches enter: 2 with DualPipe."""
         return ORDERS[self.schedule].ends
 
     @property
     def chunk_batches(self) -> int:
-        """Of the micro-batches of a replica, those that go through a chunk."""
+        """Micro-batches of a replica that pass through one chunk."""
         return self.micro_batches // self.ends
 
     def stage_of(self, chunk: int) -> int:
@@ -186,7 +189,7 @@ class Configuration:
 
     @property
     def unusual(self) -> dict[str, object]:
-        """What few configurations have: fields behind ``precision`` that are not as usual."""
+        """Rarely used fields, behind ``precision``, that differ from their defaults."""
         return unusual_fields({name: getattr(self, name) for name in _USUAL})
 
     @property
@@ -257,7 +260,7 @@ def bits_of_parts(key: str, word: str, parts: Sequence[str], alone: Sequence[str
     Parameters
     ----------
     key : str
-        What is asked for; it stands in front of a complaint.
+        Option name, the prefix of error messages.
     alone : sequence of str
         Words that stand for some parts, and only by themselves: named to whoever writes an unknown word.
 

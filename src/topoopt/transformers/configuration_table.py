@@ -35,10 +35,11 @@ _WORDS: Mapping[str, Sequence[str]] = {
 }
 """Columns that hold indices of words."""
 NF4_BYTES = (4 + 0.127) / 8
-"""Of a weight in 4 bits with its share of the scales, which are in 8 bits themselves (QLoRA, Dettmers 2023, section 3:
-0.127 bits a parameter)."""
+"""Bytes per weight in 4 bits with its share of the scales, which are in 8 bits themselves (QLoRA, Dettmers 2023,
+section 3: 0.127 bits per parameter)."""
 STORED_BYTES = np.array([np.nan, 4.0, 2.0, 1.0, NF4_BYTES])
-"""By index of :data:`~topoopt.transformers.STORED_PRECISIONS`; the first is what the framework does."""
+"""Bytes per element, by index of :data:`~topoopt.transformers.STORED_PRECISIONS`; the first is the framework's
+default."""
 FLOATS = ("offload_optimizer", "offload_activations", "document_spread")
 """Columns that hold no integers."""
 
@@ -118,7 +119,7 @@ _DEFAULTS = {
     for column in fields(Configuration)
     if COLUMNS.index(column.name) > COLUMNS.index("precision")
 }
-"""Of what few configurations have."""
+"""Defaults of rarely used fields."""
 RARE_COLUMNS = tuple(_DEFAULTS)
 """Columns that a search does not vary, but takes as they are given."""
 

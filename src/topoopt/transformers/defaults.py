@@ -14,7 +14,7 @@ from topoopt.transformers.step_time.calibration import peak_rates
 from topoopt.workloads.transformer import TransformerModel
 
 TOKENS = 2**22
-"""Of an iteration where no batch is asked for; Llama 3 was trained with 4 to 16 million."""
+"""Tokens of an iteration without a given batch; Llama 3 was trained with 4 to 16 million."""
 
 DEGREES = ("tp", "pp", "cp", "ep", "etp", "vpp", "micro_batch")
 
@@ -80,7 +80,7 @@ def usual_batch(sequence: int, accelerators: int, step: int = 1) -> int:
     Parameters
     ----------
     step
-        What the batch has to be a multiple of, because of a configuration.
+        Factor that the batch must be a multiple of, because of a configuration.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The noun Estimate: time, rates and memory of one way of training a transformer."""
+"""Estimate: time, rates and memory of one training configuration of a transformer."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -37,11 +37,11 @@ SETTINGS = (
     *("zero", "sequence_parallel", "recompute", "micro_batch"),
     *("offload_optimizer", "offload_activations"),
 )
-"""What may change, beside ``recompute_layers``."""
+"""Fields that a remedy may change, besides ``recompute_layers``."""
 SOME_LAYERS = (1, 2, 3, 4, 6, 8)
-"""Of a chunk, which whole layers are computed again where not all of them need to be."""
+"""Numbers of layers of a chunk that are recomputed, where not all of them need to be."""
 SLACK = 0.005
-"""Of the shortest time: of changes that cost less than this, the one of the fewest words is named."""
+"""Fraction of the shortest time: among changes that cost less than this, the one with the fewest fields is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Remedy:
     changes : mapping
         Fields of the configuration, and what they would be.
     iteration_time_s, total_bytes : float
-        With the change.
+        Time and memory with the change.
     """
 
     changes: dict[str, Any]
@@ -74,14 +74,14 @@ ANSWERS = (
 @shows_itself
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What one iteration takes and needs.
+    """Time and memory of one iteration.
 
     Attributes
     ----------
     calibration : Calibration or None
         None for the published formula.
     attention : str
-        How the attention's core runs, in the time and in the memory.
+        Implementation of the attention's core, in the time and in the memory.
     framework : str
         One of :data:`~topoopt.transformers.FRAMEWORKS`.
     times : StepTimes
@@ -89,11 +89,11 @@ class Estimate:
     memory : MemoryColumns
         One row: the fullest accelerator.
     flops_per_iteration : float
-        Of the model's matrix products, forward and backward, without recomputation.
+        FLOPs of the model's matrix products, forward and backward, without recomputation.
     mfu : float
-        Those over what all accelerators could do at their peak.
+        Model FLOPs utilization: these FLOPs over the peak of all accelerators.
     cluster : OwnedCluster or None
-        What the machines cost; None where that is not asked.
+        Cost of the servers and the network; None where not requested.
     assumed : str
         Recomputation that was taken because it was not given and nothing less fits; empty elsewhere.
     """
@@ -113,7 +113,7 @@ class Estimate:
 
     @property
     def ownership(self) -> Ownership | None:
-        """What servers, network and electricity cost together."""
+        """Total cost of servers, network and electricity."""
         one = self.configuration
         if self.cluster is None:
             return None
@@ -151,7 +151,7 @@ class Estimate:
 
     @property
     def imbalance(self) -> float:
-        """By which share attention's core takes longer because packed sequences are not alike; 0 for ``apnet24``."""
+        """Relative slowdown of attention's core by uneven packed sequences; 0 for ``apnet24``."""
         if self.calibration is None or self.attention != "fused":
             return 0.0
         return float(imbalance(configuration_table([self.configuration]))[0])
@@ -168,12 +168,12 @@ class Estimate:
 
     @property
     def missing_bytes(self) -> float:
-        """By how much it is too large for the memory; 0 where it fits."""
+        """Memory that it lacks; 0 where it fits."""
         return max(float(self.memory.total[0]) - self.memory.capacity_bytes, 0.0)
 
     @property
     def largest_cause(self) -> str:
-        """What takes most of the memory."""
+        """Largest cause of memory."""
         causes = self.memory.row(0)
         return max(causes, key=causes.__getitem__)
 
@@ -193,12 +193,12 @@ class Estimate:
 
     @property
     def quality(self) -> Quality | None:
-        """What the calibration rests on; None for the published formula."""
+        """Basis of the calibration; None for the published formula."""
         return None if self.calibration is None else calibration_quality(self.calibration)
 
     @cached_property
     def communication(self) -> tuple[dict[str, str | float], ...]:
-        """What communication takes and what of it is waited for; nothing for the published formula."""
+        """Times of communication and their exposed parts; empty for the published formula."""
         if self.calibration is None:
             return ()
         return communication_windows(self.model, self.configuration, self.system, self.calibration)
@@ -239,16 +239,16 @@ def estimate_configuration(
     framework: str = "megatron",
     loads: ExpertLoads | None = None,
 ) -> Estimate:
-    """Return what one way of training takes and needs.
+    """Return time and memory of one training configuration.
 
     Parameters
     ----------
     calibration : Calibration or None
-        With one attention; None for the published formula, see :func:`~topoopt.transformers.apnet24`.
+        Calibration with one attention; None for the published formula, see :func:`~topoopt.transformers.apnet24`.
     attention : str, optional
-        For the published formula, which has none: ``fused`` or ``eager``.
+        Attention for the published formula, which has none: ``fused`` or ``eager``.
     loads : ExpertLoads, optional
-        Of the experts; even if not given.
+        Loads of the experts; even by default.
 
     Raises
     ------

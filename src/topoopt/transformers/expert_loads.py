@@ -1,4 +1,4 @@
-"""The noun ExpertLoads: how tokens are spread over the experts of each layer, and over the ranks that hold them.
+"""ExpertLoads: distribution of tokens over the experts of each layer, and over their ranks.
 
 Expert loads of a layer predicted from those of the layer before, so that circuits can be wired ahead.
 
@@ -133,7 +133,7 @@ def hottest_rank(shares: Floats, ep: int) -> float:
     Parameters
     ----------
     shares : float64 array, shape (layers, experts)
-        As of :func:`taken_shares`.
+        As returned by :func:`taken_shares`.
 
     Examples
     --------
@@ -149,9 +149,9 @@ def token_matrix(shares: Floats, ep: int, tokens: float, per_token: int) -> Floa
     Parameters
     ----------
     shares : float64 array, shape (…, experts)
-        Of one layer, or of several.
+        Shares in one layer, or in several.
     tokens : float
-        That each rank holds; every rank's go to the experts by the same shares.
+        Tokens on each rank; every rank's go to the experts by the same shares.
     per_token : int
         Experts that a token goes to.
 
@@ -222,7 +222,7 @@ def _softmax(logs: Floats) -> Floats:
 
 MOST_STEPS = 2_000
 TOLERANCE = 1e-9
-"""Of an entry; the search for the transition ends where none changes by more."""
+"""Tolerance per entry; the search for the transition ends when none changes by more."""
 
 
 def fit_transition(before: Floats, after: Floats) -> Floats:
@@ -283,8 +283,8 @@ def predict_loads(history: Sequence[ExpertLoads], now: ExpertLoads) -> ExpertLoa
     history : sequence of ExpertLoads
         Iterations seen so far, of the same layers; a transition is fitted to each two consecutive layers.
     now : ExpertLoads
-        Of the iteration to be predicted: layer l+1 is predicted from its layer l. The first layer, which nothing comes
-        before, is predicted to be as it was last.
+        Loads of the iteration to be predicted: layer l+1 is predicted from its layer l. The first layer, which has
+        no predecessor, is predicted to keep its last loads.
 
     Raises
     ------

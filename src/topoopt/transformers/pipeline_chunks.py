@@ -41,7 +41,7 @@ from topoopt.workloads.transformer import TransformerModel
 Row = TypeVar("Row")
 RINGS = ("allreduce", "reduce-scatter", "all-gather")
 HIDDEN = "input again"
-"""How the part of what the backward pass does not wait for ends: inputs gathered once more for the gradients of the
+"""Suffix of parts that the backward pass does not wait for: inputs gathered once more for the gradients of the
 weights, while those of the activations are computed (Korthikanti 2022, section 4.2.2)."""
 
 
@@ -63,9 +63,9 @@ def pass_exchanges(
     Parameters
     ----------
     forwarding_s : float
-        What a byte of the all-to-alls of experts takes beyond its time on the network at full rate.
+        Time per byte of the experts' all-to-alls beyond their time on the network at full rate.
     stage_layers : float64 array, shape (chunks of a stage, stages)
-        As of :func:`layers_of_chunks`.
+        As returned by :func:`layers_of_chunks`.
     """
     known: dict[tuple[int, str], dict[object, int]] = {}
     exchanges: list[Exchange] = []
@@ -322,7 +322,7 @@ BEHIND: Mapping[str, str] = {
     "gradients and weights, once": "the last backward and the next forward pass",
     "transfers between stages": "passes of other micro-batches",
 }
-"""What communication may hide behind."""
+"""Computation that communication may hide behind."""
 
 
 def communication_windows(
@@ -395,7 +395,7 @@ def _passes(one: MicroBatch, layers: Floats, outputs: float) -> tuple[Floats, Fl
 def layers_of_chunks(model: TransformerModel, configuration: Configuration) -> Floats:
     """Return the layers of each chunk; those of a stage are spread over its chunks evenly, in fractions.
 
-    Of chunks of one layer the first has none, but the embedding, and the last the output layer alone.
+    If chunks have one layer, the first holds only the embedding, and the last only the output layer.
     """
     mtp, chunks = model.mtp_layers, configuration.pp * configuration.vpp
     if chunks > model.layers:

@@ -1,4 +1,4 @@
-"""From a configuration of a transformer to a pipelined step: what its iteration does, server by server."""
+"""Pipelined step of a transformer's configuration: its iteration, server by server."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,7 +48,7 @@ from topoopt.workloads.pipelined_step import (
 from topoopt.workloads.transformer import TransformerModel
 
 EXPERTS = " of experts"
-"""How the parts of what concerns experts end."""
+"""Suffix of the parts that belong to experts."""
 WEIGHT_TURN = 1_000
 """Weights come after all else that goes on inside a pass."""
 ASYNCHRONOUS = ("zero-bubble", "dualpipe")
@@ -73,9 +73,9 @@ def make_pipelined_step(
     Parameters
     ----------
     loads : ExpertLoads, optional
-        Of the experts; even if not given.
+        Loads of the experts; even by default.
     order : str
-        In which the ranks are numbered, see :func:`~topoopt.transformers.rank_numbers`.
+        Order in which ranks are numbered, see :func:`~topoopt.transformers.rank_numbers`.
 
     Raises
     ------
@@ -110,11 +110,11 @@ def pipelined_step(
     Parameters
     ----------
     servers_of_rank : int64 array, shape (ranks,)
-        As of :func:`~topoopt.transformers.place_ranks`.
+        As returned by :func:`~topoopt.transformers.place_ranks`.
     times : ChunkTimes
-        With all that stays inside a server.
+        Times including all communication within a server.
     sent : sequence of Communication
-        As of :func:`~topoopt.transformers.communications`, in the same order of ranks.
+        As returned by :func:`~topoopt.transformers.communications`, in the same order of ranks.
     """
     ranks, links = rank_numbers(configuration, order), Links(machine_of(system), calibration)
     replica = np.zeros(configuration.accelerators, np.int64)
@@ -188,7 +188,7 @@ def synchronizations(
     links: Links,
     hidden: Mapping[str, float],
 ) -> tuple[Synchronization, ...]:
-    """Return what happens once an iteration.
+    """Return the synchronizations done once per iteration.
 
     Gradients of a stage leave together, with its last backward pass: so ``estimate`` has it, which
     fits published runs of interleaved schedules better than chunks that leave one by one. What tensor-parallel ranks
@@ -197,7 +197,7 @@ def synchronizations(
     Parameters
     ----------
     hidden : mapping
-        As of :func:`~topoopt.transformers.pipeline_chunks.hidden_shares`.
+        As returned by :func:`~topoopt.transformers.pipeline_chunks.hidden_shares`.
     """
     rows = (
         row
@@ -259,7 +259,7 @@ def weight_exchanges(
     links: Links,
     share: float,
 ) -> tuple[Exchange, ...]:
-    """Return what ZeRO 2 and 3 do with every micro-batch.
+    """Return the exchanges of ZeRO 2 and 3 with every micro-batch.
 
     Gradients are reduced after each backward pass, or after that for the gradients of weights where it is split; with
     ZeRO 3, parameters are gathered before each forward and backward pass.
@@ -267,7 +267,7 @@ def weight_exchanges(
     Parameters
     ----------
     share : float
-        How much of this can hide behind other passes; the rest is inside the pass that it belongs to.
+        Share of this that can hide behind other passes; the rest is inside the pass that it belongs to.
     """
     exchanges: list[Exchange] = []
     reducing = "weights" if ORDERS[configuration.schedule].splits else "backward"

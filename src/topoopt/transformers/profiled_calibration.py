@@ -20,7 +20,7 @@ Row = TypeVar("Row")
 
 LAW_OF_PRODUCTS = ("gemm_efficiency", "gemm_half_depth", "gemm_half_side")
 PRECISIONS = ("bf16", "fp16")
-"""Of a profile that says how training runs; its times are shares of the 16-bit peak."""
+"""Precisions of a profile that apply to training; its times are shares of the 16-bit peak."""
 
 STARTING = 3.0
 """Kernels shorter than so many of the shortest are mostly start, of which the laws know nothing."""
@@ -64,9 +64,9 @@ def profiled_calibration(
     Parameters
     ----------
     profile : DeviceProfile
-        Of a transformer, from ``topoopt profile``.
+        Profile of a transformer, from ``topoopt profile``.
     base : Calibration
-        Of the same accelerator.
+        Calibration of the same accelerator.
     place : str
         The file, for errors.
 

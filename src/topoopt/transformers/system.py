@@ -1,4 +1,4 @@
-"""The noun System: what step times in closed form need to know of the machines."""
+"""System: the hardware parameters of step times in closed form."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ UNFUSED_PARTS = (
     *("norms", "rotary", "activation", "queries", "gate"),
     *("step", "sums", "loss", "logits", "sends", "hops", "pieces"),
 )
-"""What may run operation by operation, as PyTorch runs it uncompiled, or whole where a slice would do.
+"""Parts that may run operation by operation, as PyTorch runs them uncompiled, or whole where a slice would do.
 
 ========== =========================================================================================================
 norms      RMSNorm; PyTorch's own LayerNorm is one kernel
@@ -48,9 +48,10 @@ Without sequence parallelism, every matrix that is a product of its own sums up 
 tensor-parallel ranks by itself.
 """
 GATHERS = ("ahead", "after", "alone", "each")
-"""How ZeRO-3 gathers weights: those of the next layer while this one computes (PyTorch's ``BACKWARD_PRE``, its
-default); in the backward pass after that (``BACKWARD_POST``, the default of MosaicML's Composer); with no computation
-beside it, as runs with PyTorch 1.13 look like; or every parameter by itself, as DeepSpeed did until 0.4 of 2021.
+"""Schedules of ZeRO-3's weight gathering: those of the next layer while this one computes (PyTorch's
+``BACKWARD_PRE``, its default); in the backward pass after that (``BACKWARD_POST``, the default of MosaicML's
+Composer); without overlap, as runs with PyTorch 1.13 look; or every parameter by itself, as DeepSpeed did until
+0.4 of 2021.
 
 ZeRO-2 scatters gradients beside the backward pass, too, but ``alone`` in PaddlePaddle (``_reduce_overlap`` of
 ``group_sharded_stage2.py`` is off) and in DeepSpeed unless ``overlap_comm`` is set, which is so for ZeRO-3 only."""
@@ -69,9 +70,9 @@ class System:
     accelerators_per_server : int
         Accelerators that reach each other over the scale-up links.
     scale_up_bandwidth_bps : float
-        Of one accelerator in one direction.
+        Bandwidth per accelerator and direction.
     network_bandwidth_bps : float
-        What one accelerator reaches other servers with, each way: d·B over the accelerators of a server.
+        Bandwidth per accelerator to other servers and direction: d·B over the accelerators of a server.
     network_latency_s : float
         One hop.
     """
@@ -114,7 +115,7 @@ def usual_system(
     Parameters
     ----------
     accelerators
-        Of the job, for :func:`accelerators_of_a_server`.
+        Accelerators of the job, for :func:`accelerators_of_a_server`.
 
     Raises
     ------
@@ -198,7 +199,7 @@ class OwnedCluster:
     Attributes
     ----------
     words : str
-        What the network is.
+        Description of the network.
     """
 
     terms: OwnershipTerms

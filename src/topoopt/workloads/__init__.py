@@ -1,4 +1,4 @@
-"""What is trained: operator graphs, the zoo of published models, operator times, importers."""
+"""Training workloads: operator graphs, the zoo of published models, operator times and importers."""
 
 from topoopt.workloads.device_profile import DeviceFacts as DeviceFacts
 from topoopt.workloads.device_profile import DeviceProfile as DeviceProfile

@@ -1,4 +1,4 @@
-"""The noun DeviceProfile: operator times of a model, measured on one device at many split sizes."""
+"""DeviceProfile: operator times of a model, measured on one device at many split sizes."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -16,7 +16,7 @@ from topoopt.workloads.operator_timer import Curve, OperatorTime, OperatorTimer,
 
 @dataclass(frozen=True, slots=True)
 class OperatorSignature:
-    """What tells an operator from another one in a profile: its kind and sizes, not its name or place.
+    """Kind and sizes of an operator, which identify it in a profile; its name and place do not matter.
 
     Fields are those of :class:`~topoopt.workloads.Operator`; ``parameter_bytes`` is the sum of its tensors.
     """
@@ -50,7 +50,7 @@ class PartSize:
 
 @dataclass(frozen=True, slots=True)
 class PartTime:
-    """What one part took.
+    """Measured times of one part.
 
     Attributes
     ----------
@@ -99,16 +99,16 @@ class MeasuredOperator:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """Where a profile was measured, and how: two profiles with the same facts are one.
+    """Device and software of a profile; profiles with the same facts can be merged.
 
     Attributes
     ----------
     kind : str
         ``cpu`` or ``cuda``.
     name : str
-        As the device calls itself.
+        Name that the device reports.
     accelerator : str
-        Its name in the catalogue of hardware; empty for one that is not in it.
+        Name in the hardware catalogue; empty for a device that is not in it.
     torch : str
         Version of PyTorch.
     precision : str
@@ -155,7 +155,7 @@ class DeviceProfile:
 
     @property
     def sizes(self) -> int:
-        """How many sizes have a time."""
+        """Number of sizes with a time."""
         return sum(len(op.times) for op in self.operators)
 
 

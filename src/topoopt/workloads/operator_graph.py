@@ -1,4 +1,4 @@
-"""The noun OperatorGraph: a model as operators with exact bytes, also read from a YAML or CSV file."""
+"""OperatorGraph: a model as operators with exact bytes, also read from a YAML or CSV file."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -10,8 +10,8 @@ from topoopt.base.limits import LARGEST, MOST, whole
 from topoopt.schema.files import Amount, Count, OneOf
 
 SPLITS = ("batch", "out", "in", "rows", "columns")
-"""What a part of an operator may hold: a range of the batch, of output channels, of input channels, of an
-embedding table's rows, of its columns."""
+"""Dimensions along which an operator may be split: the batch, output channels, input channels, and the rows or
+columns of an embedding table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Operator:
     memory_traffic_bytes_per_sample : float
         Bytes moved to and from accelerator memory in the forward pass, without the weights.
     splits : frozenset of str
-        Which of :data:`SPLITS` is allowed.
+        Names in :data:`SPLITS` that are allowed.
     profile_key : str
         The operator's name in a measured profile; empty where it has none.
     forward_time_s, backward_time_s : float or None

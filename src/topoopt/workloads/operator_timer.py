@@ -51,11 +51,11 @@ class Measured(Protocol):
 
     @property
     def forward_s(self) -> float:
-        """Of the forward pass."""
+        """Duration of the forward pass."""
 
     @property
     def backward_s(self) -> float:
-        """Of the backward pass."""
+        """Duration of the backward pass."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class ProfileTimer:
     line through the last two points, never below the tables' launch floor (the shortest time in them). A
     later table only extends the range of an earlier one.
 
-    Of ``k`` channel parts each takes ``floor + (t - floor) / k``: the work is divided, the launch is not.
+    Each of ``k`` channel parts takes ``floor + (t - floor) / k``: the work is divided, the launch is not.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ OTHER = "other"
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """What one accelerator reaches.
+    """Attainable compute and memory rates of one accelerator.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Roofline:
     bytes_per_element : float
         4 for FP32; operator graphs count float32 bytes, which are scaled by it.
     source : str
-        Where the figures come from.
+        Source of the figures.
     """
 
     peak_flops: float

@@ -1,4 +1,4 @@
-"""The noun ParallelStrategy: how each operator is split and where its parts sit.
+"""ParallelStrategy: the split of each operator and the placement of its parts.
 
 From a strategy to exact traffic: overlaps of index boxes, weight shards, AllReduce groups.
 
@@ -26,7 +26,7 @@ from topoopt.workloads.traffic import AllReduceGroup, Traffic, Transfers, merged
 
 @dataclass(frozen=True, slots=True, order=True)
 class OperatorSplit:
-    """How one operator is split over servers.
+    """Split of one operator over servers.
 
     The operator has ``batch_degree × channel_degree`` parts. Part ``b·channel_degree + c`` holds the b-th
     contiguous range of the batch and the c-th contiguous range of the channel dimension, and sits on
@@ -41,7 +41,7 @@ class OperatorSplit:
     channel_degree : int
         Tensor-parallel degree, 1 for none.
     channel_dim : str
-        What is split: ``none``, ``out`` or ``in`` (linear layers), ``rows`` or ``columns`` (embedding tables).
+        Dimension split: ``none``, ``out`` or ``in`` (linear layers), ``rows`` or ``columns`` (embedding tables).
     """
 
     batch_degree: int
@@ -287,7 +287,7 @@ class MemoryUse:
 
     @property
     def by_cause(self) -> dict[str, float]:
-        """What the bytes are for, in a word each."""
+        """Bytes by purpose."""
         return {
             "parameters": self.parameters_bytes,
             "gradients": self.gradients_bytes,

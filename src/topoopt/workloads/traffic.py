@@ -1,4 +1,4 @@
-"""What must move in one training iteration: AllReduce groups, all-to-all groups, transfers.
+"""Traffic of one training iteration: AllReduce groups, all-to-all groups and transfers.
 
 AllReduce traffic is *mutable*: any order of the ring, or a split over several rings, is still correct.
 Transfers and all-to-all exchanges (together: model-parallel, MP, traffic) are not (TopoOpt section 3).
@@ -192,7 +192,7 @@ def traffic_from_matrix(matrix: NDArray[np.float64], place: str = "traffic matri
 def read_traffic_matrix(path: str | Path) -> NDArray[np.float64]:
     """Return bytes per ordered pair of servers; lines of a CSV that start with ``#`` are skipped.
 
-    What the numbers mean is checked where they become traffic: ``traffic_from_matrix(read_traffic_matrix(path),
+    The numbers are checked where they become traffic: ``traffic_from_matrix(read_traffic_matrix(path),
     str(path))`` refuses a matrix that is not square and bytes that are negative or not finite.
 
     Raises

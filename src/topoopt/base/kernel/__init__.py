@@ -1,4 +1,4 @@
-"""What the kernels of several rooms are made of: how they are compiled, what happens next, who waits for a device."""
+"""Shared parts of the kernels of several packages: compilation, event queues and waiting lines of devices."""
 
 from topoopt.base.kernel.arithmetic import exp as exp
 from topoopt.base.kernel.arithmetic import mix as mix

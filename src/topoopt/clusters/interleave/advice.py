@@ -1,10 +1,11 @@
-"""What to know before one relies on an interleaving, and what would help where rotation cannot.
+"""Caveats of an interleaving, and changes that would help where rotation cannot.
 
 Two jobs that no rotation keeps apart: the nearest iteration time of one of them that does.
 
-Turning one of two circles moves all its copies. Between the starts of the two jobs come all distances that are
-one of them modulo the greatest common divisor of their iteration times; so two jobs fit together exactly if they do
-on a circle of that perimeter. For two that send at full rate this says: if what both send takes no longer than it.
+Rotating one of two circles moves all its copies. The distances between the starts of the two jobs are all those
+equal to one of them modulo the greatest common divisor of their iteration times; so two jobs fit together exactly
+if they do on a circle of that perimeter. Two jobs that send at full rate fit if their sending times together are
+no longer than it.
 """
 
 import math
@@ -20,7 +21,7 @@ from topoopt.clusters.interleave.profiles.profile import CommunicationProfile
 from topoopt.clusters.interleave.unified_circle import SAME_PACE, UnifiedCircle, compatibility_score
 
 SLACK = 1e-9
-"""Of a perimeter: times that touch do not overlap."""
+"""Tolerance as a fraction of the perimeter: times that touch do not overlap."""
 MOST_TRIED = 2000
 """Iteration times below the one that is sure to fit; 2 s of them at 1 ms."""
 
@@ -32,13 +33,14 @@ class NearestPeriod:
     Attributes
     ----------
     job, other : str
-        Which is changed, and which is not.
+        The job that is changed, and the one that is not.
     numbers : tuple of int
         The places of the two among all jobs.
     was_s, iteration_time_s : float
-        Of the job, now and then: it sends the same, and waits longer or shorter where it waits the longest.
+        Iteration time of the job before and after: it sends the same, and waits longer or shorter where it waits
+        the longest.
     other_iteration_time_s : float
-        Of the other then; it is another one only where no change of one of them suffices, and both have the same.
+        Iteration time of the other job; it differs only where no change of one job suffices; both are then equal.
     """
 
     job: str
@@ -50,7 +52,7 @@ class NearestPeriod:
 
     @property
     def change_s(self) -> float:
-        """By how much it is longer."""
+        """Increase of the iteration time."""
         return self.iteration_time_s - self.was_s
 
     def to_json(self) -> Mapping[str, Any]:
@@ -59,9 +61,9 @@ class NearestPeriod:
 
 
 COMPATIBLE = 1 - 1e-9
-"""From this score on a link carries everything."""
+"""Score from which a link counts as carrying everything."""
 DRIFT = 0.05
-"""Of an iteration: so far from its place a job is shifted again, as in the paper."""
+"""Drift, as a fraction of an iteration, at which a job is realigned, as in the paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Advice:
     warnings : tuple of str
         One line each.
     nearest : tuple of NearestPeriod
-        Of every two jobs that no rotation keeps apart: the nearest iteration times of each that do, if there are any.
+        Nearest compatible iteration times for every pair of jobs that no rotation separates, if there are any.
     """
 
     warnings: tuple[str, ...]

@@ -30,18 +30,18 @@ EQUAL = 1e-9
 @shows_itself
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Interleaving:
-    """Jobs that share a link, each turned to where least of what they send together exceeds it.
+    """Jobs that share a link, each rotated to minimize the excess of their total demand over its capacity.
 
     Attributes
     ----------
     circle : UnifiedCircle
         The jobs, as they were given.
     capacity_bps : float
-        Of the link.
+        Capacity of the link.
     solver : str
-        What found the rotations.
+        Solver that found the rotations.
     shifts : tuple of int
-        By how many angles each job is turned later; the first job stays.
+        Rotation of each job in angle steps; the first job stays.
     score, unrotated_score : float
         Compatibility with the rotations and without; 1 where the link carries everything, and without a lower end.
     """
@@ -70,33 +70,33 @@ class Interleaving:
 
     @property
     def rotations_deg(self) -> tuple[float, ...]:
-        """Of each job, from 0 to less than 360 over its copies."""
+        """Rotation of each job, from 0 to less than 360 over its copies."""
         return tuple(360 * shift / self.angles for shift in self.shifts)
 
     @property
     def time_shifts_s(self) -> tuple[float, ...]:
-        """By how much later each job begins, once, before an iteration."""
+        """Delay of each job's start, applied once before an iteration."""
         return tuple(shift * self.circle.angle_s for shift in self.shifts)
 
     @property
     def leeway_s(self) -> tuple[float, ...]:
-        """By how much each job may be early or late, the others in place, and the score stays."""
+        """Leeway of each job, early or late, within which the score stays while the others are in place."""
         angles = leeway_angles(_problem(self.circle, self.capacity_bps), self.shifts)
         return tuple(each * self.circle.angle_s for each in angles)
 
     @property
     def demand(self) -> Floats:
-        """What all jobs send together at every angle, rotated, in bits a second."""
+        """Total demand of all jobs at every angle, rotated, bits/s."""
         return self.circle.rotated_bps(self.shifts)
 
     @property
     def unrotated_demand(self) -> Floats:
-        """The same without rotations."""
+        """Total demand without rotations, bits/s."""
         return self.circle.rotated_bps((0,) * len(self.shifts))
 
     @property
     def advice(self) -> Advice:
-        """What to know before relying on it, and what would help where rotation cannot."""
+        """Caveats, and changes that would help where rotation cannot."""
         return advice(self.circle, self.capacity_bps, self.score, float(self.demand.max()))
 
     def to_json(self) -> dict[str, Any]:
@@ -148,12 +148,13 @@ def interleave(
 ) -> Interleaving:
     """Turn the circles of jobs that share a link so that their demands exceed it the least.
 
-    Of rotations with one score it takes the middle of the longest stretch of them, so that jobs may be early or late.
+    Among rotations with the same score it takes the middle of the longest run of them, so that jobs may be early
+    or late.
 
     Parameters
     ----------
     capacity_bps
-        Of the link.
+        Capacity of the link.
     step_deg
         Between two angles, at most.
     solver
@@ -161,7 +162,7 @@ def interleave(
     quantum_s
         Iteration times are rounded to multiples of this.
     seed
-        Of solvers that draw.
+        Random seed of stochastic solvers.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How the jobs of one link are turned, and to which times their iterations are rounded for it."""
+"""Rotation of the jobs on one link, and the rounding of their iteration times for it."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,12 +35,12 @@ class SharedLink:
     Attributes
     ----------
     link : str
-        Its name.
+        Name of the link.
     capacity_bps : float
     profiles : tuple of CommunicationProfile
-        What each job sends here over an iteration.
+        Profile of each job on this link over an iteration.
     cable : str
-        The same for the two directions of a cable; empty where that is not known.
+        Identifier shared by the two directions of a cable; empty if unknown.
 
     Raises
     ------
@@ -97,12 +97,12 @@ class SharedLink:
 
 
 MERGING = ("strict", "identical", "contained")
-"""Which links of several jobs become one.
+"""Rules for merging links of several jobs.
 
-``strict``: none, as the paper's text has it. ``identical``: those on which the same jobs send the same, the one of
-least capacity deciding, and the two directions of a cable on which the same jobs meet. ``contained``: also those whose
-jobs all meet on another link, and never take a larger part of theirs: what keeps the fuller one from being short keeps
-them from it. But for ``strict``, a link that cannot be short whenever its jobs send asks for nothing."""
+``strict``: none, as in the paper's text. ``identical``: links on which the same jobs send the same are merged (the
+smallest capacity decides), as are the two directions of a cable with the same jobs. ``contained``: also links
+whose jobs all meet on another link and never take a larger part of it: rotations that relieve the fuller link
+relieve them too. Except with ``strict``, a link whose capacity always suffices is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +126,9 @@ COARSER = (1, 2, 5, 10, 20, 50, 100)
 MOST_STRETCH = 0.05
 """Jobs are rounded to times that are longer by at most this part."""
 MOST_ANGLES = 10_000
-"""Of a circle; with more every job has so many copies that rotation does nothing."""
+"""Most angles of a circle; with more, every job has so many copies that rotation does nothing."""
 MANY_JOBS = 5
-"""From so many on a grid takes a second, and descent a twentieth of one."""
+"""Jobs from which a grid takes a second, and descent a twentieth of one."""
 LEFT = 2 / 3
 """A rotation helps if the score then lacks at most this part of what it lacks on average over all rotations. Jobs that
 are held to each other all go at the pace of the slowest, which a small gain does not make up for: in two hours of the
@@ -140,12 +140,12 @@ REMEMBERED = 4096
 
 @dataclass(frozen=True, slots=True)
 class InterleavingRules:
-    """How placements are judged.
+    """Rules for judging placements.
 
     Attributes
     ----------
     step_deg, solver : float, str
-        As of :func:`topoopt.clusters.interleave.interleave`.
+        As in :func:`topoopt.clusters.interleave.interleave`.
     quantum_s : float
         The finest quantum; see :func:`link_rotation`.
     merging : str
@@ -164,20 +164,20 @@ class InterleavingRules:
 
 @dataclass(frozen=True, slots=True)
 class LinkRotation:
-    """What a link asks of its jobs, in order.
+    """Rotation of the jobs on one link, in order.
 
     Attributes
     ----------
     time_shifts_s : tuple of float
-        By how much later each one begins.
+        Delay of each job's start.
     quanta : tuple of int
         Their iteration times have these proportions.
     quantum_s : float
-        As of the circle.
+        Quantum of the circle.
     stretch : float
-        By this part of its iteration a job is kept waiting so that they have, the one that is kept the longest.
+        Largest part of its iteration by which a job is delayed so that the iteration times match ``quanta``.
     score, unaligned_score : float
-        With the rotations; and the mean over all rotations, see :func:`unaligned_score`.
+        Score with the rotations, and mean score over all rotations, see :func:`unaligned_score`.
     """
 
     time_shifts_s: tuple[float, ...]
@@ -270,12 +270,12 @@ def _rounded(profiles: Sequence[CommunicationProfile], quantum_s: float) -> tupl
 
 
 def highest_profile(profiles: Sequence[CommunicationProfile]) -> CommunicationProfile:
-    """Return at every time the highest rate of a job's profiles.
+    """Return the maximum rate over a job's profiles at every time.
 
     Parameters
     ----------
     profiles : sequence of CommunicationProfile
-        Of one job and one iteration time, on several links.
+        Profiles of one job and one iteration time on several links.
 
     Examples
     --------
@@ -322,12 +322,12 @@ def _pieces(profiles: Sequence[CommunicationProfile]) -> tuple[Floats, Floats]:
 
 
 def merge_links(links: Sequence[SharedLink], merging: str = "identical") -> tuple[MergedLink, ...]:
-    """Return the links that the affinity graph has, each standing for all that are like it.
+    """Return the links of the affinity graph, each representing all equivalent ones.
 
     Parameters
     ----------
     links : sequence of SharedLink
-        Those with one job are left out.
+        Links; those with one job are dropped.
     merging : str
         Name in :data:`MERGING`.
 

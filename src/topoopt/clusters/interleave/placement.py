@@ -1,4 +1,4 @@
-"""Which of several placements lets jobs share links best: CASSINI's module for schedulers."""
+"""Choice among placements by how well their jobs share links: CASSINI's module for schedulers."""
 
 import math
 from collections import deque
@@ -27,8 +27,7 @@ class AffinityEdge:
     ----------
     job, link : str
     shift_s : float
-        When the job has to begin for the sake of this link alone; only differences between the jobs of a link
-        count.
+        Start of the job for this link alone; only differences between the jobs of a link count.
     """
 
     job: str
@@ -45,7 +44,7 @@ class AffinityGraph:
     Attributes
     ----------
     iteration_times_s : mapping of str to float
-        Of every job, also of those that share no link.
+        Iteration time of every job, also of those that share no link.
     edges : tuple of AffinityEdge
 
     Raises
@@ -226,19 +225,19 @@ DEFAULT_RULES = InterleavingRules()
 
 @dataclass(frozen=True, slots=True)
 class JudgedLink:
-    """Links that got one interleaving.
+    """Links that share one interleaving.
 
     Attributes
     ----------
     link : str
-        Its name in the affinity graph.
+        Name in the affinity graph.
     jobs : tuple of str
     stands_for : tuple of str
         All links whose jobs it suits.
     scores : tuple of float
-        Of each of these; where the jobs are not aligned, the mean over all rotations.
+        Score of each of these; where the jobs are not aligned, the mean over all rotations.
     rotation : LinkRotation or None
-        How its jobs are aligned; None where that does not help.
+        Alignment of its jobs; None where that does not help.
     """
 
     link: str
@@ -250,7 +249,7 @@ class JudgedLink:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPlacement:
-    """What came of a candidate.
+    """Evaluation of a candidate.
 
     Attributes
     ----------
@@ -260,9 +259,9 @@ class JudgedPlacement:
     links : tuple of JudgedLink
         Without those that are never short.
     graph : AffinityGraph
-        Of those whose jobs are aligned. If it has a loop the placement is discarded.
+        Graph of the links whose jobs are aligned. A placement with a loop is discarded.
     loop : tuple of str
-        That loop; empty if there is none.
+        Loop in that graph; empty if there is none.
     """
 
     name: str
@@ -273,7 +272,8 @@ class JudgedPlacement:
 
     @property
     def time_shifts_s(self) -> dict[str, float]:
-        """When each job begins an iteration, once; a job that meets nobody at 0. Nobody waits where there is a loop."""
+        """Delay of each job's next iteration, applied once; 0 for a job that shares no link. All are 0 if there is
+        a loop."""
         if self.loop:
             return dict.fromkeys(self.graph.iteration_times_s, 0.0)
         return self.graph.time_shifts_s()

@@ -33,16 +33,16 @@ class UnifiedCircle:
     Attributes
     ----------
     profiles : tuple of CommunicationProfile
-        What each job sends in an iteration.
+        Profile of each job over an iteration.
     quantum_s : float
-        What iteration times were rounded to.
+        Unit to which iteration times were rounded.
     quanta : tuple of int
         The iteration time of each job, in quanta.
     angles : int
         Points at which demands are sampled, equally far from each other: a multiple of the least common multiple of
         ``copies``, so that every iteration of a job has the same ones.
     demands_bps : array of (jobs, angles)
-        What each job sends at each angle, unrotated.
+        Demand of each job at each angle, unrotated.
 
     References
     ----------
@@ -57,7 +57,8 @@ class UnifiedCircle:
 
     @property
     def unit_s(self) -> float:
-        """What a quantum lasts: where rounding changed all times by the same part, as long as the jobs have it."""
+        """Duration of a quantum: scaled to the jobs' own times where rounding changed all of them by the same
+        factor."""
         units_s = [job.iteration_time_s / each for job, each in zip(self.profiles, self.quanta, strict=True)]
         keep_pace = max(units_s) <= min(units_s) * (1 + SAME_PACE)
         on_quantum = abs(units_s[0] - self.quantum_s) <= SAME_PACE * self.quantum_s
@@ -102,7 +103,7 @@ def unified_circle(
     Parameters
     ----------
     step_deg
-        At most so far apart are two angles.
+        Largest distance between two angles.
     quantum_s
         Iteration times are rounded to multiples of this first, since exact ones have no useful common multiple.
 
@@ -204,7 +205,7 @@ def compatibility_score(demand_bps: NDArray[np.float64], capacity_bps: float) ->
     Parameters
     ----------
     demand_bps : array of (angles,)
-        Of all jobs together.
+        Total demand of all jobs.
 
     References
     ----------

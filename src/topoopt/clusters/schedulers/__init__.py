@@ -1,1 +1,1 @@
-"""Who gets how many workers: one scheduler a file, one table."""
+"""Schedulers that allocate workers to jobs: one per file, in one table."""

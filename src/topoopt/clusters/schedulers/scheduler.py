@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A job that has come and not ended.
+    """A job that has arrived and not ended.
 
     A worker is one server. Work is counted in iterations on as many workers as the job asks for.
 
@@ -18,9 +18,9 @@ class Claim:
     job : str
     arrival_s : float
     workers : int
-        That it asks for.
+        Workers requested.
     least, most : int
-        It runs on so many workers, or not at all.
+        Bounds on the workers it can run with.
     held : int
         Workers that it keeps whatever is decided now; 0 where all leases are over.
     work, left : float
@@ -52,7 +52,7 @@ class Claim:
 
     @property
     def dedicated_s(self) -> float:
-        """How long all of it takes on the workers that it asks for, with links of its own."""
+        """Time of the whole job on the workers that it requests, with dedicated links."""
         return self.work / self.progress_per_s(self.workers)
 
 
@@ -69,7 +69,7 @@ class Allocate(Protocol):
         free : int
             Workers to give.
         now_s, epoch_s : float
-            What is decided holds for an epoch, or until a job comes or goes.
+            Present time, and the lease time: a decision applies for an epoch, or until a job arrives or leaves.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class Scheduler:
     Attributes
     ----------
     description : str
-        What it is, in a line.
+        One-line description.
     allocate : Allocate
     near : bool
         Whether it places the workers of a job as near to each other as it can; else at random.
@@ -111,7 +111,7 @@ def best_division(values: Sequence[Mapping[int, float]], workers: int) -> tuple[
     Parameters
     ----------
     values : sequence of mappings
-        For each job, what a number of workers is worth to it; 0 is among them.
+        Value of each number of workers for each job; 0 is among the keys.
     workers : int
 
     Returns

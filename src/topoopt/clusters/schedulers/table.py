@@ -49,8 +49,9 @@ def at_once(claims: Sequence[Claim], free: int, now_s: float, epoch_s: float) ->
 
 
 IDLE_SPEED_UP = 0.1
-"""Of a job without workers: one that waits is worth ten times what one on its fair share is, so it is not left to wait
-for a small gain elsewhere. Ours: the paper's mean is 0 as soon as one job waits."""
+"""Speed-up assumed for a job without workers: a waiting job counts ten times as much as one on its fair share, so
+that it is not left waiting for a small gain elsewhere. Our choice: the paper's mean is 0 as soon as one job waits.
+"""
 
 
 def pollux(claims: Sequence[Claim], free: int, now_s: float, epoch_s: float) -> tuple[int, ...]:

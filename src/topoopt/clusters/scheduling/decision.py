@@ -1,4 +1,4 @@
-"""What a scheduler decides when jobs come and go or leases are over: workers, servers, and starts of iterations."""
+"""Decisions of a scheduler when jobs arrive or leave or leases end: workers, servers, and starts of iterations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from topoopt.clusters.scheduling.network import ScheduleSettings, WorkerNetwork
 from topoopt.clusters.scheduling.running_job import RunningJob
 
 MOST_CANDIDATES = 10
-"""As in CASSINI."""
+"""Most candidate placements, as in CASSINI."""
 TRIES = 3
 """Draws for each candidate: many draws come to a placement that is there already."""
 Servers = Mapping[str, tuple[int, ...]]
@@ -26,12 +26,12 @@ Servers = Mapping[str, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ServingWorkers:
-    """What served models have from now on.
+    """Workers of served models from now on.
 
     Attributes
     ----------
     counts : mapping from job to workers
-        Of those that have any.
+        Workers of each job that has any.
     waiting : bool
         Whether one has come and finds too few.
     ends_leases : bool
@@ -49,7 +49,7 @@ ON_TIME = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Deciding:
-    """Who decides, and on what.
+    """Scheduler and inputs of its decisions.
 
     Attributes
     ----------
@@ -183,13 +183,13 @@ def aligned_starts_s(
 ) -> tuple[float, ...]:
     """Return when each job starts its next iteration, at the earliest when it is ready.
 
-    Each set of jobs whose shifts count among each other takes the common moment for which its jobs wait least in all.
-    Where nothing has changed nobody waits.
+    Each set of jobs with dependent shifts takes the common moment that minimizes their total wait. If nothing has
+    changed, no job waits.
 
     Parameters
     ----------
     ready_s : sequence of float
-        When each job of the placement could start.
+        Earliest start of each job of the placement.
     """
     starts_s = list(ready_s)
     periods_s = [
@@ -220,14 +220,14 @@ def wait_s(ready_s: float, moment_s: float, period_s: float) -> float:
 
 
 def serving_workers(jobs: Sequence[RunningJob], workers: int, renewed: bool, leases: bool) -> ServingWorkers:
-    """Return which served models get workers: in order of arrival, all that they ask for.
+    """Return the workers of served models: in order of arrival, all that they request.
 
     Parameters
     ----------
     jobs
         All that have come and not gone, in order of arrival.
     workers
-        Of the cluster.
+        Workers of the cluster.
     renewed
         Whether no training has workers that it keeps.
     leases
@@ -266,10 +266,9 @@ def candidate_placements(
     kept : mapping
         Servers that jobs have already and keep in every placement.
     wanted : mapping
-        How many workers more jobs get, of those that get any, in the order in which they are placed in the first
-        placement.
+        Additional workers of each job that gets any, in the order in which they are placed in the first placement.
     near : bool
-        As near to each other as possible; else anywhere.
+        Whether workers are placed as near to each other as possible; else anywhere.
     most : int
         Placements to return, if there are so many.
 

@@ -14,16 +14,16 @@ from topoopt.clusters.scheduling.model_workers import PlacedWorkers
 
 @dataclass(frozen=True, eq=False)
 class Timetable:
-    """Iterations one after the other: the first ones as they were simulated, then all alike.
+    """Consecutive iterations: the first ones as simulated, then all equal.
 
     Attributes
     ----------
     bounds_s : float64 array, shape (simulated + 1,)
-        When each simulated iteration starts, and when the last one ends; at least one entry.
+        Start of each simulated iteration and end of the last one; at least one entry.
     marks : float64 array, shape (simulated,)
         Packets with ECN marks in each, estimated.
     steady_s, steady_marks : float
-        Of every later iteration.
+        Duration and marks of every later iteration.
     """
 
     bounds_s: Floats
@@ -70,21 +70,21 @@ NEVER_SHORT = 1.0 + 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Iterating:
-    """A job as it goes on.
+    """State of a running job.
 
     Attributes
     ----------
     placed : PlacedWorkers
     start_s : float
-        When its next iteration starts; that before it is simulated already.
+        Start of its next iteration; the one before it is simulated already.
     left : int
         Iterations until it is done.
     pace : float
         Iteration time over that where nobody disturbs it, when last seen: how far to simulate is guessed by it.
     slot_s : float
-        It is held to starts so far apart, see :class:`topoopt.clusters.interleave.PeriodicJob`; 0: it is not.
+        Distance of the slots at which it starts, see :class:`topoopt.clusters.interleave.PeriodicJob`; 0 for none.
     group : int or None
-        Of jobs that are shifted against each other.
+        Group of jobs that are shifted against each other.
     """
 
     placed: PlacedWorkers
@@ -97,7 +97,7 @@ class Iterating:
 
 @dataclass(frozen=True, slots=True)
 class StretchRules:
-    """How jobs share links.
+    """Rules by which jobs share links.
 
     Attributes
     ----------

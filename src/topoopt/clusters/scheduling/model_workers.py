@@ -45,7 +45,7 @@ class PlacedWorkers:
     servers : tuple of int
         One for each worker, in the job's own order.
     profile : CommunicationProfile
-        What the busiest of them sends over one iteration, where nobody disturbs it.
+        Profile of the busiest worker over one iteration, without contention.
     links : int64 array, shape (links used,)
         Directed links of the network, ascending; none for a single worker.
     shares : float64 array, shape (links used,)
@@ -65,7 +65,7 @@ Placement = tuple[PlacedWorkers, ...]
 
 @dataclass(frozen=True, slots=True)
 class ChosenPlacement:
-    """One of several placements, and when its jobs begin an iteration.
+    """The best of several placements, and its time shifts.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class ChosenPlacement:
     score : float
         Mean compatibility score of the links that several jobs use; 1 where none is.
     time_shifts_s : tuple of float
-        For each job of the placement, in order: iterations begin at this time, modulo the iteration time, after one
+        For each job of the placement, in order: iterations begin at this time, modulo the iteration time, after a
         common moment.
     periods_s : tuple of float
         The iteration times to which jobs are held, as they were rounded to find the shifts: a job that is off by more
@@ -101,7 +101,7 @@ class Interleaver(Protocol):
         candidates : sequence of Placement
             One to ten, the scheduler's own first; all have the same jobs in the same order.
         capacities_bps : float64 array, shape (links,)
-            Of the links of the network.
+            Capacities of the links of the network.
         """
         ...
 
@@ -113,7 +113,7 @@ class WorkerJob:
     Attributes
     ----------
     profile : CommunicationProfile
-        What the busiest worker sends; no phases where there is one worker only.
+        Profile of the busiest worker; no phases if there is only one worker.
     src, dst : int64 arrays, shape (pairs,)
         Workers that send each other something.
     share : float64 array, shape (pairs,)
@@ -132,7 +132,7 @@ class WorkerJob:
 MakeWorkerJob = Callable[[TraceJob, int], WorkerJob]
 """Returns a job of a trace on so many workers."""
 READINGS = 40
-"""Of an iteration; silences that are much shorter than the time between two are not seen."""
+"""Samples per iteration; silences much shorter than the time between two samples are not seen."""
 TOLERANCE = 0.1
 """Share of the bytes that may be sent at another moment, for fewer phases."""
 QUIET = 0.08
@@ -140,19 +140,19 @@ QUIET = 0.08
 KEPT = 4096
 """Shapes that are kept in memory."""
 SERVED_S = 1.0
-"""Of a served model, whose load has no iteration, so much stands for one."""
+"""Stands in for the iteration of a served model, whose load has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a worker is, and how its work is counted.
+    """Hardware of a worker, and the simulator of its work.
 
     Attributes
     ----------
     bandwidth_bps, latency_s : float
-        Of a server's link.
+        Bandwidth and latency of a server's link.
     accelerator : str
-        Of which a worker has one.
+        Accelerator; each worker has one.
     simulator : str
         Name in :data:`topoopt.simulation.SIMULATORS`.
     """
@@ -186,7 +186,7 @@ def worker_profile(job: TraceJob, workers: int, machine: Machine) -> Communicati
 
 @dataclass(frozen=True, eq=False)
 class _Iteration:
-    """What the busiest worker sends, and over all of it who sends how much to whom."""
+    """Profile of the busiest worker, and bytes between workers over the whole iteration."""
 
     profile: CommunicationProfile
     busiest: int

@@ -33,7 +33,7 @@ EPOCH_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSettings:
-    """How the workers of a cluster are given out.
+    """Settings for allocating the workers of a cluster.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ScheduleSettings:
     epoch_s : float
         After which leases are over.
     restart_s : float
-        For which a job stands still when its workers change; the papers name none.
+        Time for which a job stops when its workers change; the papers give none.
     jitter : float
         Standard deviation of each stretch of computing, as a part of its length.
     noise_scale : float
@@ -60,7 +60,7 @@ class ScheduleSettings:
         Jobs that get their first workers begin at a random time within an iteration; else at once. Nobody begins to the
         microsecond with another job, and MLTCP would never tell such jobs apart.
     seed : int
-        Of all chance.
+        Random seed of everything.
 
     Raises
     ------
@@ -116,15 +116,15 @@ POD_HOPS = 4
 
 @dataclass(frozen=True, eq=False)
 class WorkerNetwork:
-    """A fabric whose every switch is a node, as jobs on single workers use it.
+    """A fabric with every switch as a node, as jobs on single workers use it.
 
     Attributes
     ----------
     fabric : Fabric
     description : str
-        Where its numbers are from.
+        Source of its figures.
     seed : int
-        Of the draw of paths.
+        Random seed of path draws.
     """
 
     fabric: Fabric
@@ -138,7 +138,7 @@ class WorkerNetwork:
 
     @property
     def capacities_bps(self) -> Floats:
-        """Of each directed link, shape (links,)."""
+        """Capacity of each directed link, shape (links,)."""
         return self.fabric.topology.bandwidth_bps
 
     @cached_property
@@ -171,7 +171,7 @@ class WorkerNetwork:
         src, dst : int64 arrays, shape (pairs,)
             Servers of the network.
         share : float64 array, shape (pairs,)
-            What a connection sends, in parts of some rate.
+            Rate of each connection, relative to some common rate.
 
         Returns
         -------

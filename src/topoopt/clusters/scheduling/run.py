@@ -48,14 +48,14 @@ SHAPES_KEPT = 4096
 
 @dataclass(frozen=True, slots=True)
 class ScheduledCourse:
-    """What happened.
+    """Course of a trace under a scheduler.
 
     Attributes
     ----------
     ended : tuple of RunningJob
         In order of arrival.
     changes : tuple of (float, int, int)
-        At each decision: the time, how many jobs run, on how many servers.
+        Decisions: time, number of running jobs, and their servers.
     scores : tuple of float
         With CASSINI, the mean compatibility score of the links at each decision.
     """
@@ -134,7 +134,7 @@ class Cassini:
     Attributes
     ----------
     cables : tuple of str
-        Of each directed link: the two directions of a cable have the same.
+        Cable of each directed link: both directions of a cable have the same name.
     rules : InterleavingRules
     """
 
@@ -186,12 +186,12 @@ class Cassini:
 
 @dataclass(frozen=True, eq=False)
 class ScheduledCluster:
-    """A network, what its servers are, and who gives out workers there, one after the other.
+    """A network, its servers, and the schedulers to run on it one after the other.
 
     Attributes
     ----------
     schedules : tuple of ScheduleSettings
-        At least one; all have one seed and one weighting.
+        At least one; all have the same seed and weighting.
     """
 
     network: WorkerNetwork

@@ -23,17 +23,17 @@ WHOLE = 1e-6
 
 
 class RunningJob(CountedJob):
-    """A job from when it comes until it ends.
+    """A job from arrival to end.
 
     Attributes
     ----------
     placed : PlacedWorkers or None
-        Where it runs; None while it waits.
+        Placement; None while it waits.
     next_start_s : float
-        When the iteration after those that were simulated starts.
+        Start of the iteration after the simulated ones.
     end_s : float
-        When its last iteration is over; infinite until that is simulated. A served model goes when it has stayed for
-        as long as the trace says, whatever its sends take.
+        End of its last iteration; infinite until that is simulated. A served model ends when it has stayed for
+        as long as the trace gives, however long its sends take.
     marks : float
         Packets with an ECN mark, estimated.
     """
@@ -56,7 +56,7 @@ class RunningJob(CountedJob):
 
     @property
     def servers(self) -> tuple[int, ...]:
-        """At present; none while it waits."""
+        """Present servers; none while it waits."""
         return self.placed.servers if self.placed else ()
 
     @property
@@ -85,7 +85,7 @@ class RunningJob(CountedJob):
 
     @property
     def worth(self) -> float:
-        """How much work one of its present iterations is."""
+        """Work done in one of its present iterations."""
         workers = len(self.servers)
         return workers / self.job.servers * self._efficiencies[workers - 1]
 
@@ -115,7 +115,7 @@ class RunningJob(CountedJob):
 
     @property
     def iterating(self) -> Iterating:
-        """What a stretch wants to know."""
+        """State for the next stretch of simulation."""
         assert self.placed is not None
         return Iterating(self.placed, self.next_start_s, self.left, self.pace, self.slot_s, self.group)
 

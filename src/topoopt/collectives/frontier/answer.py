@@ -40,9 +40,9 @@ class Bound:
     Attributes
     ----------
     volume : float
-        As that of a :class:`~topoopt.collectives.frontier.Way`.
+        As in a :class:`~topoopt.collectives.frontier.Way`.
     why : str
-        What gives the volume, in words.
+        Argument for the volume.
     """
 
     steps: int
@@ -83,7 +83,7 @@ class Crossing:
 
 
 LARGEST_BYTES = 1 << 50
-"""What stands for no limit in files of MSCCL."""
+"""Stands for no limit in MSCCL files."""
 
 
 @shows_itself
@@ -98,15 +98,15 @@ class CollectiveAnswer:
     size_bytes : float
         M: of an all-gather what everyone has afterwards, of the others the buffer of a server.
     alpha_s : float
-        What a step takes beside its bytes.
+        Time per step besides its bytes.
     ways : tuple of Way
         Every schedule, the quickest for this size first.
     chosen : Way
         The quickest, or of the schedule that was asked for the quickest.
     crossings : tuple of Crossing
-        Where the quickest of all changes with the size.
+        Sizes at which the fastest schedule changes.
     played : PlayedSchedule or None
-        What came out when the chosen one was played; None where it has too many messages.
+        Result of playing the chosen schedule; None where it has too many messages.
     left_out : tuple of str
         Schedules that were not looked at, for there are too many servers.
     """
@@ -270,7 +270,7 @@ def collective_answer(
     size_bytes
         M, as in :class:`~topoopt.collectives.frontier.CollectiveAnswer`.
     alpha_s
-        What a step takes beside its bytes.
+        Time per step besides its bytes.
     schedule
         One of those of the operation, or ``best``.
 

@@ -70,11 +70,11 @@ class Way:
     schedule : str
         Name in :data:`SCHEDULES`.
     detail : str
-        Which of several: how many rings, how many chunks.
+        Variant: number of rings or chunks.
     steps : int
         One link after the other; a transfer over three links takes three.
     volume : float
-        What the fullest ports carry, step by step, over all that a server's ports could.
+        Load of the fullest ports, summed over steps, relative to the capacity of all ports of a server.
     transfers : function
         Makes the schedule itself.
     """
@@ -237,7 +237,7 @@ SCHEDULES: Mapping[str, Mapping[str, MakeWays]] = {
     "reduce-scatter": _schedules("reduce-scatter", _ON_ITS_LINKS),
     "all-to-all": _schedules("all-to-all", {"direct": direct_ways}),
 }
-"""By operation: schedules by name."""
+"""Schedules by name, by operation."""
 OPERATIONS = tuple(SCHEDULES)
 BEST = "best"
 

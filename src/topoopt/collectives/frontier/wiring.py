@@ -1,4 +1,4 @@
-"""The noun Wiring: servers joined directly, and how many ports each has; by strides or by the name of a family."""
+"""Wiring: directly joined servers and their ports; by strides or by the name of a family."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from topoopt.topologies.wirings import FAMILY_NAMES, WiringRequest, read_wiring_
 
 FULL_MESH = "full-mesh"
 MOST_SERVERS, MOST_LINKS = 4096, 200_000
-"""Of a wiring that schedules are made for."""
+"""Largest wiring that schedules are made for."""
 WIRED_DIRECTLY = ("best", *FAMILY_NAMES, FULL_MESH)
 """Families whose servers are joined without switches; ``best`` of them has the fewest hops."""
 
@@ -31,9 +31,9 @@ class Wiring:
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the wiring.
     ports : int
-        Of a server, each way; in some, a port may be idle.
+        Ports per server and direction; some of them may be idle.
     links : str
         ``duplex`` where every link has one back, else ``directed``.
     rings : tuple of (servers in the order of visit, share of a link's rate)
@@ -48,7 +48,7 @@ class Wiring:
 
     @property
     def servers(self) -> int:
-        """How many there are."""
+        """Number of servers."""
         return self.topology.servers
 
     @property
@@ -162,7 +162,7 @@ def read_wiring(
     Parameters
     ----------
     bandwidth_bps
-        Of a port; where not given that of the links of the file, if they say one, else ``usual_bps``.
+        Bandwidth per port; defaults to that of the links in the file, if it has one, else ``usual_bps``.
 
     Raises
     ------

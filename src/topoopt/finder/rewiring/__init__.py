@@ -1,4 +1,4 @@
-"""From one wiring to the next with the fewest moved fibers, and in which order."""
+"""Rewiring with the fewest moved fibers, and the order of the moves."""
 
 from topoopt.finder.rewiring.fiber_moves import MOVE_COLUMNS as MOVE_COLUMNS
 from topoopt.finder.rewiring.fiber_moves import MoveOrder as MoveOrder

@@ -1,4 +1,4 @@
-"""In which order fibers are moved, so that ports are free when they are needed and a running job is not cut."""
+"""Order of fiber moves that keeps ports free when they are needed and a running job connected."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from topoopt.finder.rewiring.rewire import Rewiring
 from topoopt.finder.rewiring.wiring import Patch, Port, Wiring
 
 _Move = tuple[tuple[Patch, ...], Patch]
-"""What has to be unplugged, and what is then plugged in."""
+"""Patches to unplug, and the patch to plug in then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Step:
     Attributes
     ----------
     reached : float
-        Of the ordered pairs of servers of the job, the share that can still reach each other while everything that
-        the step unplugs is unplugged and nothing of it plugged in again; 1 where the job is not cut.
+        Share of the job's ordered pairs of servers that can still reach each other while everything that the step
+        unplugs is unplugged and nothing is plugged in yet; 1 where the job is not cut.
     """
 
     unplug: tuple[Patch, ...]
@@ -48,17 +48,17 @@ class MoveOrder:
 
     @property
     def cuts(self) -> int:
-        """How many steps cut the job that should run on: 0 unless that could not be avoided, or was not asked for."""
+        """Number of steps that cut a job meant to run on; 0 where ``keep_running`` is false."""
         return sum(step.reached < 1 for step in self.steps) if self.keep_running else 0
 
 
 def order_moves(rewiring: Rewiring, keep_running: bool = False) -> MoveOrder:
     """Return steps that lead from the old wiring to the new one.
 
-    Of a job that has stopped everything is unplugged, then plugged, in one step. For a job that runs on, a step
-    unplugs at most one cable of each server (of fibers one out and one in), and only what leaves a way from every
-    server to every other. Links that need nothing unplugged come first. Where no link is like that, the one that
-    cuts off the fewest pairs is a step by itself.
+    For a stopped job, everything is unplugged, then plugged in, in one step. For a running job, a step unplugs at most
+    one cable per server (fibers: one out and one in), and only such that every server still reaches every other. Links
+    that need nothing unplugged come first. If there is no such link, the one that cuts off the fewest pairs is a step
+    of its own.
     """
     room = _Room(rewiring)
     if not rewiring.removed and not rewiring.made:
@@ -78,7 +78,7 @@ def order_moves(rewiring: Rewiring, keep_running: bool = False) -> MoveOrder:
 
 
 class _Room:
-    """What is plugged in now, and which of the job's servers reach each other over it."""
+    """Links plugged in now, and the reachability of the job's servers over them."""
 
     def __init__(self, rewiring: Rewiring) -> None:
         self._wiring = rewiring.old
@@ -156,7 +156,7 @@ def _step(room: _Room, moves: Sequence[_Move]) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class RewiringTime:
-    """What the moves take on one technology.
+    """Time of the moves on one technology.
 
     Attributes
     ----------

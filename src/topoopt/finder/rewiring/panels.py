@@ -1,4 +1,4 @@
-"""Which link goes through which panel: an edge coloring that keeps as many links as possible where they are.
+"""Assignment of links to panels: an edge coloring that keeps as many links as possible where they are.
 
 A panel can join a server to as many others as it has interfaces of it, so the links of one color must form a graph
 of that degree. With one interface a panel, fibers (directed) can always be divided, since a bipartite multigraph
@@ -17,7 +17,7 @@ from scipy.sparse import coo_array
 
 Pair = tuple[int, int]
 Panels = dict[Pair, list[int]]
-"""How many links of each pair go through each panel."""
+"""Number of links of each pair through each panel."""
 
 LARGEST_FEASIBLE = 512
 """Pairs × panels up to which integer programming looks for a division where none was found along chains."""
@@ -28,16 +28,17 @@ _MOST_NODES = 50  # of the branch-and-bound tree
 
 @dataclass(frozen=True, slots=True)
 class DivisionProblem:
-    """Links to be divided among panels.
+    """Links to be divided among panels, and the interfaces of each panel.
 
     Attributes
     ----------
     links : mapping from (vertex, vertex) to how many links join them
-        For fibers the two sides of a server are two vertices.
+        Number of links per pair of vertices. With directed links, the two sides of a server are two vertices.
     room : sequence of int
         Interfaces that each panel has of every vertex.
     before : mapping from (vertex, vertex) to how many of its links go through each panel now
-        As many as possible of these stay. They fit, being a part of what is patched now.
+        Links of each pair through each panel now; as many as possible stay. They fit, being part of today's
+        patches.
     dead : mapping from (vertex, panel) to how many of its interfaces there do not work
     """
 

@@ -1,6 +1,6 @@
-"""From one wiring to the next with the fewest moved fibers: which server takes which rank, which port which link.
+"""Rewiring with the fewest moved fibers: ranks to servers, links to ports.
 
-Which server takes which rank of a new topology, so that as many links as possible are there already.
+Servers are assigned to the ranks of a new topology such that as many links as possible exist already.
 
 Most common links of two unlabeled graphs is a quadratic assignment problem, hard in general. Up to eight servers all
 assignments are tried. Beyond, these are the maps r -> m·r + t (mod n), under which circulants stay circulants; what
@@ -33,7 +33,7 @@ _HOT, _MILD, _COLD = 0.35, 0.2, 0.08  # links: a random start, an orderly one, a
 _ONE, _MANY = 512, 256
 """Pairs × panels that are divided exactly: of one order of the servers, and of each of many."""
 _RANDOM_STARTS = 3
-"""Of annealing on the panels as they are; on all as one there is one."""
+"""Random starts of annealing on the panels as they are; with all panels as one there is one start."""
 _Found = tuple[
     tuple[int, ...], Wiring, bool
 ]  # the server of each rank, the patches, whether no others keep more
@@ -41,7 +41,7 @@ _Found = tuple[
 
 @dataclass(frozen=True, slots=True)
 class Rewiring:
-    """How a new topology is patched where an old one is plugged in.
+    """Patching of a new topology where an old one is plugged in.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Rewiring:
     servers : tuple of int
         The server that takes each rank of the new topology.
     removed, made : tuple of Patch
-        What is unplugged, and what is plugged in. A moved fiber is one of each.
+        Patches unplugged and patches plugged in. A moved fiber is one of each.
     lower_bound : int
         No assignment of ranks and ports moves fewer fibers.
     """
@@ -214,7 +214,7 @@ def annealed_places(
     old, new : Wiring
         Patches among servers 0 .. servers - 1, on equal panels.
     starts : iterable of int64 arrays, shape (servers,)
-        To begin with, beside random ones.
+        Initial assignments, besides random ones.
     """
     if not old.patches or not new.patches or old.panels * servers**2 > _LARGEST:
         return

@@ -1,4 +1,4 @@
-"""The nouns Patch and Wiring: which port of which server is joined to which, on which panel."""
+"""Patch and Wiring: pairs of server ports that are joined on each panel."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ class Patch:
 
 @dataclass(frozen=True)
 class Wiring:
-    """What is patched through the panels of a room; panels may be optical switches.
+    """Patches through the panels of a room; panels may be optical switches.
 
     Panel k takes the interfaces ``k·w .. k·w + w - 1`` of every server, where w is ``interfaces_per_panel``, and joins
     ports of its own only. The paper's fabric has w = 1: interface i of every server goes to switch i of d. Where cables
@@ -88,7 +88,7 @@ class Wiring:
 
     @property
     def panels(self) -> int:
-        """How many panels there are."""
+        """Number of panels."""
         return -(-self.degree // self.interfaces_per_panel)
 
     @cached_property
@@ -148,7 +148,7 @@ class Wiring:
 
 
 Links = dict[Pair, int]
-"""How many links go from the first to the second server; of cables the lower server is the first."""
+"""Number of links from the first to the second server; for duplex cables, the lower server is the first."""
 
 
 def wire(topology: Topology, degree: int, links: str, interfaces_per_panel: int | None = None) -> Wiring:
@@ -161,8 +161,8 @@ def wire(topology: Topology, degree: int, links: str, interfaces_per_panel: int 
     links : str
         ``duplex`` or ``directed``.
     interfaces_per_panel : int, optional
-        How many interfaces of a server share a panel; by default the fewest with which the links can be divided:
-        one, two, or all.
+        Interfaces of a server that share a panel; by default the fewest with which the links can be divided: one, two,
+        or all.
 
     Raises
     ------
@@ -314,9 +314,9 @@ class Joined:
     degree : int
         Interfaces of a server.
     patched : Wiring, optional
-        Which ports the links take, where that is known.
+        Ports that the links take, where known.
     names : tuple of str
-        Of the servers, where a file gave them some.
+        Names of the servers, if a file gave them.
     """
 
     topology: Topology
@@ -327,7 +327,7 @@ class Joined:
 
     @property
     def servers(self) -> int:
-        """How many there are."""
+        """Number of servers."""
         return self.topology.servers
 
 

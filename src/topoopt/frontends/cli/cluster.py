@@ -14,7 +14,7 @@ from topoopt.schema.words import ClusterWords, File, Word
 
 
 class CourseWords(TypedDict, total=False):
-    """On which fabrics."""
+    """Fabrics of the course."""
 
     fabrics: Annotated[Sequence[str], Word("LIST", names=("fabric", "fabrics"))]
     """Networks to compare, with commas: {networks of cluster}. Jobs have links of their own on topoopt and
@@ -25,7 +25,7 @@ class CourseWords(TypedDict, total=False):
 
 
 class ClusterFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     out: File
     """Write the result as JSON, for topoopt report."""
@@ -60,7 +60,7 @@ def run(
 
 
 CLUSTER_VERBS = lines_of(run)
-"""The verbs of the group."""
+"""Verbs of the group."""
 cluster = group(
     "topoopt.frontends.cli.cluster:",
     CLUSTER_VERBS,

@@ -24,7 +24,7 @@ COLUMNS = ("fabric", "item", "bandwidth_bps", "count", "unit_usd", "total_usd", 
 
 
 class BillWords(TypedDict, total=False):
-    """What is shown and written."""
+    """Detail and output files."""
 
     bill: Annotated[Sequence[str], Word("LIST", commas="fabrics with commas, all or none")]
     """Networks whose bill is printed, or all or none (default: the first)."""
@@ -35,7 +35,7 @@ class BillWords(TypedDict, total=False):
 
 
 class ChooseFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     out: Annotated[str, Word("DIR")]
     """Directory for the answer, a table of all networks and the plans; the same command resumes from it."""

@@ -1,4 +1,4 @@
-"""Where the command starts: Ctrl-C is one line even while the program is still being read."""
+"""Entry point of the command: Ctrl-C prints one line even while the program is still being imported."""
 
 import gc
 import io

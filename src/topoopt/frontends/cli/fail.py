@@ -13,7 +13,7 @@ from topoopt.schema.words import FailWords, File, panel
 
 @panel("One failure")
 class FailFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     out: File
     """Write the repaired plan."""

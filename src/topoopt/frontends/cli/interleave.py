@@ -12,14 +12,14 @@ from topoopt.schema.words import File, InterleaveWords, PhasesWords, Word
 
 
 class PhasesFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     out: File
     """Write the profile as a job file, which topoopt interleave reads."""
 
 
 class InterleaveFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     report: File
     """Write the circles before and after rotation as one HTML page."""

@@ -26,7 +26,7 @@ from topoopt.schema.words import (
 
 @panel("Fit")
 class FitWords(TypedDict, total=False):
-    """Of which runs, and from where."""
+    """Runs to fit, and the start of the fit."""
 
     accelerator: Annotated[str, Word("NAME[,NAME]")]
     """Accelerators whose runs are used; the calibration is for the first (default: the one with most runs)."""
@@ -48,7 +48,7 @@ class FitWords(TypedDict, total=False):
 
 @panel("Output")
 class FitFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     out: File
     """Write the calibration as TOML."""
@@ -71,7 +71,7 @@ class RunsFiles(TypedDict, total=False):
 
 @panel("Output")
 class ListWords(TypedDict, total=False):
-    """How many are shown, and what is written."""
+    """Number of rows shown, and output files."""
 
     top: Annotated[int, Word("K", 10)]
     """Number of configurations to show."""
@@ -84,7 +84,7 @@ class ListWords(TypedDict, total=False):
 
 @panel("Output")
 class MatrixWords(TypedDict, total=False):
-    """What the matrix is of, and what is written."""
+    """Kind of matrix, and output files."""
 
     by: Annotated[str, Word("server|rank|kind", "server")]
     """Matrix of servers, without traffic inside them; of ranks; or of servers for each kind of traffic."""
@@ -202,7 +202,7 @@ def calibrate(
 
 
 LLM_VERBS = lines_of(estimate, traffic, search, calibrate)
-"""The verbs of the group."""
+"""Verbs of the group."""
 llm = group(
     "topoopt.frontends.cli.llm:",
     LLM_VERBS,

@@ -13,7 +13,7 @@ from topoopt.schema.words import File, MltcpWords, panel
 
 @panel("Output")
 class MltcpFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     report: File
     """Write an HTML page with charts."""
@@ -40,7 +40,7 @@ def simulate(
 
 
 MLTCP_VERBS = lines_of(simulate)
-"""The verbs of the group."""
+"""Verbs of the group."""
 mltcp = group(
     "topoopt.frontends.cli.mltcp:",
     MLTCP_VERBS,

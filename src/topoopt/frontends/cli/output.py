@@ -1,4 +1,4 @@
-"""What every verb prints with: JSON, and pages."""
+"""Output of every verb: JSON, and pages."""
 
 import json
 import os

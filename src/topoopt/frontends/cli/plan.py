@@ -27,14 +27,14 @@ ModelArgument = Annotated[
 
 
 class BesideWords(TypedDict, total=False):
-    """What a plan is compared with."""
+    """Networks that a plan is compared with."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
     """Baseline networks, with commas: {networks of plan}; none for none. Default: {compared by plan}."""
 
 
 class CollectiveWord(TypedDict, total=False):
-    """How collectives run."""
+    """Algorithm of collectives."""
 
     collective: Annotated[str, Word(COLLECTIVE_FORM)]
     """AllReduce algorithm when the plan is simulated; the search uses rings. auto: for each group and size the
@@ -43,14 +43,14 @@ class CollectiveWord(TypedDict, total=False):
 
 
 class PlanFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     out: File
     """Write the plan, which report and all other verbs read."""
 
 
 class ComparisonWords(TypedDict, total=False):
-    """On which fabrics, and how they are simulated."""
+    """Fabrics of a comparison, and their simulation."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
     """Networks to compare, with commas: {networks of plan}. Default: {compared by plan}."""
@@ -66,7 +66,7 @@ class ComparisonWords(TypedDict, total=False):
 
 
 class TrafficFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     csv_file: Annotated[str, Word("FILE", names=("csv",))]
     """Write every pair and every link as CSV."""

@@ -12,7 +12,7 @@ from topoopt.schema.words import Word
 
 
 class ReportWords(TypedDict, total=False):
-    """What is written, and where."""
+    """Output files."""
 
     out: Annotated[str, Word("FILE", "report.html")]
     """File to write."""

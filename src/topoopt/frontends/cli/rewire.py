@@ -18,7 +18,7 @@ COLUMNS = (
 
 
 class RewireWords(TypedDict, total=False):
-    """What may be moved, and what is written."""
+    """Allowed moves, and output files."""
 
     keep_running: Switch
     """Keep the job running: never disconnect it, and rename no server."""

@@ -19,7 +19,7 @@ TABLES = ("flows", "links")
 
 @panel("Files")
 class SimulationFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     timeline: File
     """Write a timeline of all tasks as CSV."""
@@ -36,7 +36,7 @@ class SimulationFiles(TypedDict, total=False):
 
 
 class FidelityWords(TypedDict, total=False):
-    """At which fidelity, and how collectives run."""
+    """Fidelity, and algorithm of collectives."""
 
     simulator: Annotated[str, Word("packet|flow|analytic|auto")]
     """analytic: first come, first served on each link, fast; flow: max-min fair rates; packet: every packet

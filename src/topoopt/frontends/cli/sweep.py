@@ -34,14 +34,14 @@ class ChartWords(TypedDict, total=False):
 
 
 class ResultsFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     out: File
     """Write the rows as .csv or .parquet (needs topoopt[parquet])."""
 
 
 class SweepWords(TypedDict, total=False):
-    """Where results go, and who computes."""
+    """Results file, and processes or hosts."""
 
     out: File
     """File for the results (default: FILE.duckdb beside the sweep)."""

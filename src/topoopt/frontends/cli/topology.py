@@ -17,7 +17,7 @@ FORMATS = ("msccl",)
 
 @panel("Export")
 class ExportWords(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     export: Annotated[str, Word("msccl")]
     """Write the schedule for other programs: MSCCL's XML, checked by running it."""
@@ -26,7 +26,7 @@ class ExportWords(TypedDict, total=False):
 
 
 class RingWords(TypedDict, total=False):
-    """Which rings."""
+    """Choice of rings."""
 
     servers: int
     """Number of servers; required without a wiring file."""
@@ -40,7 +40,7 @@ class RingWords(TypedDict, total=False):
 
 
 class TopologyFiles(TypedDict, total=False):
-    """What is written."""
+    """Output files."""
 
     out: File
     """Write the wiring, with its rings and the port of every cable end, for this verb to read."""

@@ -41,7 +41,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
 """The modules of verbs that share a file with a verb of another name."""
 PROGRAM = "topoopt.frontends.cli"
 Commands = Mapping[str, EntryPoint | InvalidInput]
-"""Where the commands of plug-ins are, by verb, or why one cannot be used."""
+"""Commands of plug-ins by verb, or the reason why one cannot be used."""
 
 
 def help_of(verb: Callable[..., None]) -> str:

@@ -11,7 +11,7 @@ from topoopt.frontends.cli.word_flags import spread
 
 
 class VerifyWords(TypedDict, total=False):
-    """What a file may leave unsaid."""
+    """Values that a file may omit."""
 
     degree: int
     """Ports per server of a graph that does not state them and leaves some idle."""

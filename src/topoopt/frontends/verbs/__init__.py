@@ -1,4 +1,4 @@
-"""What one can ask, as functions: one a verb, called like the command; and what verbs of plug-ins are written with."""
+"""Verbs as functions, named like the commands; and the parts that verbs of plug-ins are written with."""
 
 from typing import TYPE_CHECKING
 

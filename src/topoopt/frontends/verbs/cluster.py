@@ -75,7 +75,7 @@ WITHOUT_MEANING = (
 PARTS: Mapping[str, str] = MappingProxyType(
     {"cassini": "cassini", **{name: "sharing" for name in SHARINGS if name != "fair"}}
 )
-"""What a scheduler's name may be joined with, by +, and the word that says the same of all."""
+"""Suffixes of a scheduler's name, joined by +, and the equivalent option."""
 DRAWN: Mapping[str, Any] = MappingProxyType(
     {
         "jobs": 0,
@@ -87,7 +87,7 @@ DRAWN: Mapping[str, Any] = MappingProxyType(
         "mean_duration": "1h",
     }
 )
-"""What is drawn where nothing is given: a day of jobs."""
+"""Default of a generated trace: a day of jobs."""
 USED = {"poisson": ("load", "horizon"), MIXED: ("load", "horizon", "jobs")}
 """Words that a preset takes; the others take none."""
 FREE = ("jobs", "at_once", "load", "horizon", "mix", "servers_per_job", "durations", "mean_duration")

@@ -96,7 +96,7 @@ def choose(
     Returns
     -------
     Choice
-        With ``to_frame()`` and ``to_json()``.
+        Answer with ``to_frame()`` and ``to_json()``.
 
     Raises
     ------

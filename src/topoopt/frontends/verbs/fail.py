@@ -194,12 +194,12 @@ def check_one_part(words: Mapping[str, Any]) -> None:
 
 
 def failed_part(words: Mapping[str, Any], plan: Plan, given: GivenInventory) -> Failure:
-    """Return what fails of a plan.
+    """Return the failure of a plan.
 
     Parameters
     ----------
     words : mapping
-        With one of :data:`PARTS`; digits are a number, all else is a name of the inventory.
+        Options with one of :data:`PARTS`; digits are a number, anything else is a name in the inventory.
 
     Raises
     ------

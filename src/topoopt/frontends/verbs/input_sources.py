@@ -1,4 +1,4 @@
-"""Who is joined with whom, however it is given: a plan, its file, or a wiring file."""
+"""Wirings from any source: a plan, its file, or a wiring file."""
 
 import os
 from dataclasses import replace

@@ -35,7 +35,7 @@ def interleave(
         Profiles, plans or simulations, or files of jobs, plans, task graphs and counters: of what is no profile the
         busiest link counts, see :func:`topoopt.phases`.
     capacity
-        Of the link, such as ``"50Gbps"`` or bits per second.
+        Capacity of the link, such as ``"50Gbps"`` or bits per second.
     **words
         The flags of ``topoopt interleave`` with underscores: ``step``, ``solver``, ``quantum``, ``seed``.
 

@@ -1,6 +1,6 @@
-"""The request that the words of a job come to.
+"""Requests from the options of a job.
 
-What is not given is left to the file that is asked about, to the preset and to the defaults.
+Options that are not given are left to the file in question, the preset and the defaults.
 """
 
 import os
@@ -39,7 +39,7 @@ Origin = tuple[tuple[str, str], ...]
 NamedSource = str | os.PathLike[str] | JobRequest
 """A model's name, the path of a file, or a request that is made already."""
 Source = NamedSource | Described
-"""The same, or a model that is described in Python."""
+"""A named source, or a model described in Python."""
 _SETTINGS = ("compute", "precision", "optimizer", "memory_check", "embedding_factor")
 _RENAMED = {"embedding_factor": "embedding_bytes_factor"}
 _NETWORK = {"degree": "degree", "bandwidth": "link_bandwidth_bps"}

@@ -118,17 +118,17 @@ def compare(
     simulators
         Two or more instead: every fabric by each, and by how much they differ.
     collective
-        How AllReduces run; see :func:`topoopt.simulate`. As the plan has it where not given; of ``auto`` every fabric
-        has rings where these are faster.
+        Algorithm of AllReduces, see :func:`topoopt.simulate`; by default the plan's. With ``auto``, every fabric
+        uses rings where these are faster.
     on_progress
         Called with the stage, what is done and what there is.
     **words
-        As :func:`topoopt.plan` takes them; of a plan those of the search alone.
+        Options of :func:`topoopt.plan`; for a plan, those of the search alone.
 
     Returns
     -------
     Comparison
-        With ``to_frame()`` and ``to_json()``.
+        Answer with ``to_frame()`` and ``to_json()``.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def plan(
 ) -> Plan:
     """Optimize parallelization strategy, topology and routing together, and compare with other networks.
 
-    Of a transformer the best configurations (tensor, pipeline, data, context and expert parallel degrees,
+    For a transformer, the best configurations (tensor, pipeline, data, context and expert parallel degrees,
     micro-batch, recomputation …) are each wired and simulated.
 
     Parameters
@@ -183,9 +183,9 @@ def plan(
     fabrics
         Names of baselines; the five of the paper, and rails, where not given.
     collective
-        How AllReduces run in the plan's simulation; see :func:`topoopt.simulate`. ``auto`` where not given (``stepped``
-        with the presets ``paper`` and ``released``): an algorithm for each message where that is a percent faster
-        than rings.
+        Algorithm of AllReduces in the plan's simulation, see :func:`topoopt.simulate`; by default ``auto``
+        (``stepped`` with the presets ``paper`` and ``released``): an algorithm for each message where that is a
+        percent faster than rings.
     on_progress
         Called with the stage, what is done and what there is.
     on_draft

@@ -56,7 +56,7 @@ from topoopt.workloads.transformer import TransformerModel
 _SPLIT = (*DegreeWords.__annotations__, *ShardingWords.__annotations__, "framework")
 _MACHINES = ("accelerator", "accelerators_per_server", "intra_server_bandwidth", "latency")
 MOST_SERVERS = 128
-"""For which networks are looked at where nobody asks; of more it takes a while."""
+"""Most servers for which networks are compared by default; for more it takes a while."""
 _TRAINING = {"train_tensor": "tp", "train_pipeline": "pp", "train_context": "cp", "train_expert": "ep"}
 _ROLLOUT = {
     "gen_tensor": "tensor",

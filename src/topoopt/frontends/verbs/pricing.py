@@ -1,4 +1,4 @@
-"""What the words of ownership come to for transformers in closed form."""
+"""Ownership terms and networks from options, for transformers in closed form."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ _RUNNING = {
 _RUN = {"samples": "samples", "tokens": "tokens", "run_hours": "hours"}
 _SERVER = ("server_price", "server_power")
 _CALLED = {"fiber_length": "fiber_length_m"}
-"""What a word is called where its unit has to be said."""
+"""Parameter names that differ from the option since they carry its unit."""
 
 
 def assumed_by(words: Mapping[str, Any], system: System, accelerators: int, *flags: str) -> str:

@@ -1,4 +1,4 @@
-"""What a job sends in an iteration, however it is given: a profile, a job file, counters, or what can be simulated."""
+"""Communication profiles from any source: a profile, a job file, counters, or a job to simulate."""
 
 import os
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ ProfileSource = CommunicationProfile | Plan | Simulation | str | os.PathLike[str
 
 ALL = "all"
 SMALL = 0.01
-"""Of the bytes of the busiest link: links of counters that carry less have acknowledgments, and no profile."""
+"""Fraction of the busiest link's bytes: links below it carry acknowledgments only, and get no profile."""
 
 
 @dataclass(frozen=True, slots=True)
 class HowProfiled:
-    """How a profile is found where it is not given; see :class:`topoopt.schema.words.PhasesWords`."""
+    """Method for finding a profile that is not given; see :class:`topoopt.schema.words.PhasesWords`."""
 
     simulator: str = "flow"
     link: str | None = None

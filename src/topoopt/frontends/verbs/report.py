@@ -35,13 +35,13 @@ def report(
     Parameters
     ----------
     answer
-        What a verb has answered, or a JSON file of a plan, a comparison or a cluster.
+        Answer of a verb, or a JSON file of a plan, a comparison or a cluster.
     out
-        Where the page is written.
+        File of the page.
     figures
         A folder into which each figure is drawn for papers, too.
     formats
-        Of these figures.
+        Formats of these figures.
     on_progress
         Called with the stage, what is done and what there is.
 

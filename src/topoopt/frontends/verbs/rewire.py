@@ -18,13 +18,13 @@ def rewire(
     interfaces_per_panel: int | None = None,
     inventory: InventorySource | None = None,
 ) -> RewiringAnswer:
-    """Say which fibers to move, in which order, to get from one plan to the next.
+    """Return the fibers to move, in order, to get from one plan to the next.
 
     Parameters
     ----------
     old, new
-        What is wired now and what comes: a plan or its file, or a wiring file. Ports that a wiring file says are
-        those in which the old cables are.
+        Present and new wiring: a plan or its file, or a wiring file. Ports in a wiring file are those of the old
+        cables.
     keep_running
         The job runs on meanwhile: never cut it, rename no server.
     relabel
@@ -32,7 +32,7 @@ def rewire(
     interfaces_per_panel
         Interfaces of a server on one panel; the fewest that do where not given.
     inventory
-        Which server, interface, panel, port and cable is which, or the file that says it; the rest is made up.
+        Inventory of servers, interfaces, panels, ports and cables, or its file; missing parts are generated.
 
     Returns
     -------

@@ -66,7 +66,7 @@ def serving(
     Returns
     -------
     ServingAnswer
-        With ``to_frame()`` and ``to_json()``.
+        Answer with ``to_frame()`` and ``to_json()``.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def serving_runs(runs: Path, *, calibration: Path | None = None) -> PredictedSer
     runs
         A CSV file of measured runs, a row each.
     calibration
-        What :func:`calibrate_serving` found for one's own stack, as a file; the shipped constants where not given.
+        Result of :func:`calibrate_serving` for the user's stack, as a file; by default the shipped constants.
 
     Returns
     -------

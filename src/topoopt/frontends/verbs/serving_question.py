@@ -1,4 +1,4 @@
-"""What the words of a service come to: machines, requests, objectives, what is given of a deployment, the network."""
+"""Question of a served model from its options: hardware, requests, objectives, given deployment, and network."""
 
 import os
 from collections.abc import Mapping

@@ -73,13 +73,13 @@ def simulate(
         ``analytic``, ``flow``, ``packet``, or ``auto``: analytic where nothing contends, else flow, with the error to
         expect. If not given, packet for a ``.fbuf`` or with a word about packets, auto for a plan.
     steady_state
-        Of four iterations of a plan that overlap, the mean of those in the middle.
+        Mean of the middle ones of four overlapping iterations of a plan.
     collective
         ``stepped`` (rings in rounds that wait for each other), ``bulk`` (one flow for all rounds), an algorithm, or
         ``auto``. Where not given, as the plan or its traces have it; several that differ, and a ``.fbuf``, have
         ``stepped``.
     seed
-        Of all chance: paths, equal ready times, wiring.
+        Random seed of paths, ties between ready tasks, and wiring.
     log_flows
         Whether every connection of packets is kept, for completion times; where not given, unless they are too many.
     on_progress

@@ -1,4 +1,4 @@
-"""The words of a simulation: which fabric, and what packets do."""
+"""Simulation settings from options: the fabric, and the behavior of packets."""
 
 import os
 import re
@@ -30,9 +30,9 @@ MOST_MOMENT_S = 1_000_000
 FOR_ALL = ("path_choice", "compat")
 """Words about packets that mean something to the other simulators, too."""
 SHARINGS = ("fair", "mltcp")
-"""How the links that several jobs share are shared in the flow simulator."""
+"""Policies of the flow simulator for links shared by several jobs."""
 SPLIT_OF = {"connection": "one", "paths": "paths", "packet": "spread"}
-"""What the flow and the analytic simulator call a path choice."""
+"""Names of path choices in the flow and the analytic simulator."""
 _PLAIN = (
     *("fabric", "degree", "servers", "routing", "host_forwarding"),
     *("electrical_ports", "region_servers", "circuits", "hiding"),

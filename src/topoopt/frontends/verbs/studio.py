@@ -39,7 +39,7 @@ def studio(
     Parameters
     ----------
     model
-        What the page opens with: a model's name, or a file that a plan takes.
+        Model that the page opens with: a name, or a file accepted by ``plan``.
     on_ready
         Called with the address, once it listens.
     **words
@@ -48,7 +48,7 @@ def studio(
     Returns
     -------
     StudioAddress
-        Where it was, after it has been interrupted.
+        Address of the studio, after it has been interrupted.
 
     Raises
     ------
@@ -76,19 +76,19 @@ def studio(
 
 @checked_arguments
 def studio_answer(model: str | None = None, **words: Unpack[QuestionWords]) -> StudioAnswer:
-    """Return what the page says of a question: every fabric at once, in closed form, with its price.
+    """Return the page's answer to a question: every fabric at once, in closed form, with its price.
 
     Parameters
     ----------
     model
         A model's name, or a file that a plan takes; ``llama3-70b`` if not given.
     **words
-        The words of the question: ``servers``, ``degree``, ``bandwidth`` …
+        Options of the question: ``servers``, ``degree``, ``bandwidth`` …
 
     Returns
     -------
     StudioAnswer
-        With ``to_json()``, which is what the page's server answers.
+        Answer with ``to_json()``, as returned by the page's server.
 
     Raises
     ------

@@ -56,15 +56,15 @@ def sweep(
 ) -> SweepAnswer | SweepPreview:
     """Plan every combination of models, clusters, networks and seeds in a file, and store the results.
 
-    What is in the results file already is not computed again: after Ctrl-C, a crash, or with more values in the
-    sweep, the same call goes on. Read them with :func:`topoopt.results`.
+    Points in the results file are not computed again: after Ctrl-C, a crash, or with more values in the sweep, the
+    same call continues. Read the results with :func:`topoopt.results`.
 
     Parameters
     ----------
     file
         The sweep, as YAML.
     out
-        Where results go; ``FILE.duckdb`` beside the sweep where not given.
+        Results file; by default ``FILE.duckdb`` beside the sweep.
     processes
         Points computed at a time; 0 for one on each core.
     ray
@@ -136,12 +136,12 @@ def _check_crew(processes: int, address: str | None) -> None:
 
 @checked_arguments
 def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> ResultsAnswer:
-    """Show and query what a sweep has stored; also while it runs.
+    """Show and query the results of a sweep; also while it runs.
 
     Parameters
     ----------
     file
-        What :func:`topoopt.sweep` has written.
+        Results file of :func:`topoopt.sweep`.
     **words
         ``columns``: names, also with commas; what differs and the main figures where not given; ``where``: a condition,
         such as ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for all; ``best``:

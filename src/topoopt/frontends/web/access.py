@@ -1,4 +1,4 @@
-"""Who may see the page: whoever shows the token, or anyone on this machine; and what a browser may do with it."""
+"""Access to the page: by token, or from this host without one; and its content security policy."""
 
 import secrets
 from ipaddress import ip_address

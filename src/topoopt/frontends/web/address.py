@@ -16,12 +16,12 @@ LONGEST_S = 1e8
 
 @dataclass(frozen=True, slots=True)
 class StudioAddress:
-    """Where a studio listens.
+    """Address of a studio.
 
     Attributes
     ----------
     url : str
-        To be opened; with the token, where one is needed.
+        URL to open; with the token, where one is needed.
     """
 
     url: str

@@ -1,10 +1,10 @@
-"""The answer to a question at once: every fabric in closed form, priced, and the sentence that says which to take.
+"""Immediate answer to a question: every fabric in closed form, priced, with a sentence of recommendation.
 
-A transformer on a fabric in closed form: all configurations once, the few that may win at every network.
+For a transformer, all configurations are evaluated once, and the few that may win on any network are kept.
 
-What a configuration takes falls with the bandwidth between servers. So of all of them those are kept that no other
-beats both on a network that is nearly free and on one that is slow; and these few are weighed again whenever ports,
-bandwidth or fabric change, which takes milliseconds.
+The time of a configuration falls with the bandwidth between servers. So those are kept that no other beats both on
+a nearly ideal network and on a slow one; these few are evaluated again whenever ports, bandwidth or fabric change,
+which takes milliseconds.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,11 +56,11 @@ from topoopt.transformers import (
 )
 
 FREE_BPS = 1e18
-"""Of a network that takes no time."""
+"""Bandwidth of an ideal network."""
 SLOW = 64.0
 """A network so many times slower than the one that is asked for is the slowest that counts."""
 USUAL_BPS = 400e9
-"""Of an accelerator: around which configurations are ranked."""
+"""Bandwidth per accelerator around which configurations are ranked."""
 PARTS = ("compute_s", "bubble_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s")
 
 
@@ -84,7 +84,7 @@ class Contenders:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What prices a fabric: machines, price list and accounting, terms, and what an iteration trains."""
+    """Pricing of a fabric: hardware, price list and accounting, terms, and work per iteration."""
 
     cluster: ClusterSpec
     pricing: Pricing
@@ -115,7 +115,7 @@ DEFAULT_TECHNOLOGY = next(iter(LINK_TECHNOLOGIES))
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a kind of job says of itself and of each fabric; all else of an answer is the same for all kinds.
+    """Parts of an answer that depend on the kind of job.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ HALF_SIZE = Sizing("fat-tree", "full bisection, half of d·B a server", _half, "
 
 @dataclass(frozen=True, slots=True)
 class FabricRule:
-    """What a closed form needs to know of a fabric.
+    """Parameters of a fabric for its closed form.
 
     Attributes
     ----------
@@ -83,9 +83,9 @@ class ClosedForm:
     Attributes
     ----------
     parts_s : mapping
-        By what is done; they add up to the iteration time.
+        Parts of the iteration time by activity; they add up to it.
     configuration : str
-        How the model is split, in a few words.
+        Short description of the split.
     """
 
     iteration_time_s: float
@@ -104,14 +104,14 @@ LAYER_DIMS = ("in", "out")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EstimatedJob:
-    """A job and its few strategies, by what they are called.
+    """A job and its few strategies, by name.
 
     Attributes
     ----------
     parts : tuple of int
         In how many each strategy splits layers at most.
     free_s : tuple of float
-        What each takes where servers reach each other in no time.
+        Time of each strategy on an ideal network.
     """
 
     job: Job
@@ -122,7 +122,7 @@ class EstimatedJob:
 
     @property
     def bound_s(self) -> float:
-        """What no network goes below with these strategies."""
+        """Lower bound with these strategies on any network."""
         return min(self.free_s)
 
 

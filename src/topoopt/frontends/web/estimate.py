@@ -25,23 +25,23 @@ class FabricEstimate(NetworkRow):
     Attributes
     ----------
     rule : str
-        How it is dimensioned, as a baseline of a plan.
+        Rule by which it is dimensioned, as a baseline of a plan.
     title : str
-        What it is called in charts.
+        Label in charts.
     iteration_time_s : float
-        Of an iteration: rings and neighbors have links of their own, what goes from all to all is relayed.
+        Iteration time: rings and neighbors have dedicated links, all-to-all traffic is relayed.
     most_time_s : float
-        If everything between servers were relayed.
+        Iteration time if all traffic between servers were relayed.
     parts_s : mapping
-        Where the time goes; they add up to it.
+        Parts of the iteration time; they add up to it.
     configuration : str
-        How the model is split, in a few words.
+        Short description of the split.
     owned_usd : float or None
         Network, servers and what running them takes over the years; None where a price is not known.
     usd_per_hour, usd_per_unit : float or None
-        Of all that is owned; for a token or a sample.
+        Total cost of ownership, per hour and per token or sample.
     network_usd_per_hour : float or None
-        Of the network with what it takes to run it.
+        Cost of the network including its operation.
     """
 
     rule: str
@@ -59,7 +59,7 @@ class FabricEstimate(NetworkRow):
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """What a drawing of a direct wiring shows before one is found: rings of all servers along strides.
+    """Sketch of a direct wiring before one is found: rings of all servers along strides.
 
     Attributes
     ----------
@@ -77,22 +77,22 @@ class Sketch:
 
 @dataclass(frozen=True, slots=True)
 class StudioAnswer:
-    """What the page says of a question.
+    """Answer of the page to a question.
 
     Attributes
     ----------
     job : str
         The model, and on what.
     unit : str
-        What an iteration trains: ``token`` or ``sample``.
+        Unit of training: ``token`` or ``sample``.
     units : float
-        How many of them an iteration trains.
+        Units per iteration.
     bound_s : float
-        What no network of any kind goes below with the splits that were looked at.
+        Lower bound on any network with the splits considered.
     best : str
         The fabric of the sentence.
     sentence, reason : str
-        Which network, how long, how much; and why.
+        Recommendation (network, time, cost), and its reason.
     interval_share : float or None
         Share of its times that 80 % of measured runs are off at most; None where no calibration says it.
     """
@@ -155,7 +155,7 @@ TIE = 0.0005
 UNTOLD = 0.02
 """Times that differ by less an estimate does not tell apart: of pairs that it has further apart one in 50 is wrong."""
 NEAR = 1.02
-"""Where what a unit costs is not known: of the fabrics that take at most so many times the fastest, the cheapest."""
+"""Where the cost per unit is unknown, the cheapest fabric within this factor of the fastest is chosen."""
 
 
 def best_fabric(answer: StudioAnswer) -> FabricEstimate:

@@ -45,14 +45,14 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "communication_s": "communication",
     }
 )
-"""What the time goes into, in words."""
+"""Labels of the parts of the iteration time."""
 FRONT, RELAYED = "front", "all relayed"
 SEEN = 1.002
 """Times an estimate, from which on its range is worth a mark."""
 SERVERS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 BANDWIDTHS_GBPS = (25, 50, 100, 200, 400, 800, 1600)
 MOST_PORTS = 16
-"""Of a slider; a field of numbers takes more."""
+"""Most ports on a slider; a number field accepts more."""
 AT_ONCE = 2
 """Questions that are answered side by side; more would only share the cores and need memory each."""
 PAUSE_S, SIGN_OF_LIFE_S = 0.1, 10.0
@@ -64,16 +64,16 @@ KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg":
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Studio:
-    """What all requests share.
+    """State shared by all requests.
 
     Attributes
     ----------
     first : Question
-        That the page opens with.
+        Question that the page opens with.
     files : frozenset of str
         Names of files that the studio was started with.
     token : str or None
-        That has to be shown.
+        Token that requests must present.
     """
 
     desk: PlanDesk

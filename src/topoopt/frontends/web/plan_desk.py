@@ -1,4 +1,4 @@
-"""Where pages ask for plans: one at a time is made, in a process of its own; each can be called off."""
+"""Queue of the page's plan requests: one plan at a time, in a separate process; each can be canceled."""
 
 import shutil
 import signal
@@ -29,7 +29,7 @@ LEAST_PAUSE_S = 0.05
 WAITING, RUNNING, DONE, FAILED, CANCELLED = "waiting", "running", "done", "failed", "cancelled"
 ENDED = (DONE, FAILED, CANCELLED)
 FILES: Mapping[str, str] = {"plan.json": "application/json", "report.html": "text/html; charset=utf-8"}
-"""What a plan is frozen as, by name: its kind."""
+"""Media types of a plan's files, by name."""
 
 
 class UnknownPlan(LookupError):
@@ -38,20 +38,20 @@ class UnknownPlan(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class PlanState:
-    """A plan that is asked for, at one moment.
+    """State of a requested plan at one moment.
 
     Attributes
     ----------
     key : str
-        By which it is known; equal questions have the same one.
+        Key of the question; equal questions have the same one.
     search : mapping
         Words of the search beside the question, such as ``seed``.
     done, total : int
-        Of the stage; a total of 0 where nobody knows.
+        Progress of the stage; the total is 0 where unknown.
     version : int
         Grows with every change.
     message : str
-        Why there is no plan.
+        Reason why there is no plan.
     draft : mapping
         The best answer so far in short, see :class:`topoopt.search.Draft`, and which one it is; empty before the first.
     result : mapping
@@ -72,7 +72,7 @@ class PlanState:
 
     @property
     def drafts(self) -> int:
-        """How many answers there have been."""
+        """Number of draft answers so far."""
         return 0 if self.draft is None else int(self.draft["number"])
 
     @property

@@ -1,4 +1,4 @@
-"""The noun Question: what a page of the studio asks, the same words as of a plan."""
+"""Question of a studio page, with the same options as a plan."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +16,7 @@ from topoopt.workloads import MODELS
 from topoopt.workloads.transformer import TRANSFORMERS
 
 FIRST_MODEL = "llama3-70b"
-"""What a page asks about where nothing is said."""
+"""Model of a page without a question."""
 RANGE = ("low", "typical", "high")
 """Names of the catalogue's prices of a server."""
 RUNNING: Mapping[str, str] = {
@@ -35,14 +35,14 @@ _LEAST = {"servers": 2, "seq": 1, "degree": 1}
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A model, machines, ports and prices; None is what a plan takes where nothing is said.
+    """Model, hardware, ports and prices; None for the default of a plan.
 
     Attributes
     ----------
     bandwidth_bps : float
-        Of one port.
+        Bandwidth per port.
     years, utilization, electricity_price, interest, colocation, maintenance, staff, storage, server_price
-        As words of ownership, see :func:`topoopt.plan`.
+        Ownership options, see :func:`topoopt.plan`.
     """
 
     model: str = FIRST_MODEL
@@ -68,14 +68,14 @@ class Question:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What was said, as words of a plan."""
+        """Given values, as options of a plan."""
         said = {name: value for name, value in asdict(self).items() if value is not None}
         said["bandwidth"] = f"{said.pop('bandwidth_bps') / 1e9:.10g}Gbps"
         return said
 
     @property
     def plan_words(self) -> dict[str, Any]:
-        """The words that a plan takes beside the model."""
+        """Options of a plan besides the model."""
         return {name: value for name, value in self.words.items() if name != "model"}
 
 

@@ -17,7 +17,7 @@ from topoopt.frontends.web.plan_desk import PlanDesk
 from topoopt.frontends.web.question import Question
 
 GRACE_S = 1
-"""For answers under way, once it is interrupted."""
+"""Time for answers in progress after an interrupt."""
 
 
 def serve(
@@ -31,14 +31,14 @@ def serve(
     longest_s: float | None = None,
     on_ready: Callable[[StudioAddress], None] = lambda address: None,
 ) -> StudioAddress:
-    """Serve the page until somebody interrupts; return where it was.
+    """Serve the page until it is interrupted; return its address.
 
     Parameters
     ----------
     files
         Names of files that the page may ask about.
     token
-        That has to be shown; where others can reach the address one is made if none is given.
+        Token that requests must present; generated where others can reach the address and none is given.
     longest_s
         After which it ends by itself.
     on_ready

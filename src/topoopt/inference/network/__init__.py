@@ -1,1 +1,1 @@
-"""What a deployment sends between servers, where it goes, and what that takes on a network."""
+"""Traffic of a deployment between servers, its routes, and the time it takes on a network."""

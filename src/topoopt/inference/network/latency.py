@@ -19,12 +19,12 @@ _MOST_ITERATIONS = 60
 
 @dataclass(frozen=True, slots=True)
 class PoolLaws:
-    """How fast pools are without a network, and how much they hold.
+    """Speed of pools without a network, and their capacity.
 
     Attributes
     ----------
     prefill : StepTable
-        Of the pool that reads prompts.
+        Step table of the prefill pool.
     decode : StepTable
     places : int
         Requests that a replica of the decode pool holds.
@@ -42,20 +42,20 @@ class PoolLaws:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a request meets on the average.
+    """Mean latencies of a request.
 
     Attributes
     ----------
     ttft_s, tpot_s : float
         Infinite where requests pile up.
     ttft_late_s : float
-        What nine of ten requests wait for their first token, at most.
+        90th percentile of the time to first token.
     prompt_wait_s, prompt_s, kv_s, place_wait_s : float
         The parts of the first: waiting, reading the prompt, what keys and values add, waiting for a place.
     prompt_network_s, token_network_s : float
         The network's part of ``prompt_s``, and of ``tpot_s``.
     token_hops_s : float
-        What trips of more than one hop take of that.
+        Part of that time spent on trips of more than one hop.
     batch : float
         Requests that a decode replica answers at once.
     prefill_busy, decode_busy, network_busy : float
@@ -79,12 +79,12 @@ class Expected:
 
     @property
     def kv_share(self) -> float:
-        """Of the time to the first token, what keys and values add."""
+        """Share of the KV transfer in the time to first token."""
         return self.kv_s / self.ttft_s if math.isfinite(self.ttft_s) else math.nan
 
     @property
     def hop_share(self) -> float:
-        """Of the time of a token, what trips of more than one hop add."""
+        """Share of trips of more than one hop in the time per token."""
         return self.token_hops_s / self.tpot_s if math.isfinite(self.tpot_s) else math.nan
 
 
@@ -235,13 +235,13 @@ MATTERS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class NetworkWorth:
-    """What a network takes of the times that users see.
+    """Effect of a network on the latencies of users.
 
     Attributes
     ----------
     ttft_share, tpot_share : float
-        How much longer both are for what they spend on the network; that queues are longer for it, too, is not in it.
-        Infinite where requests pile up.
+        Relative increase of both latencies by network time; longer queues caused by it are not included. Infinite
+        where the queue grows without limit.
     kv_bps : float
         Bits a second of a server below which keys and values take longer than reading the prompt; 0 without any.
     token_bps : float

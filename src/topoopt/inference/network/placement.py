@@ -31,7 +31,7 @@ class Placement:
     Attributes
     ----------
     servers : int
-        That are used: 0 .. servers-1.
+        Servers used: 0 .. servers-1.
     prefill, decode : int64 arrays, shape (replicas, accelerators of a replica)
         The first has no rows where one pool does both.
     """
@@ -48,7 +48,7 @@ class LaidRoutes:
     Attributes
     ----------
     rows : PairLinks
-        Of the pair (src, dst) row ``src * servers + dst``.
+        Row ``src * servers + dst`` holds the pair (src, dst).
     """
 
     topology: Topology
@@ -106,14 +106,14 @@ _CLOSE = 1e-6
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pairing:
-    """Who sends to whom.
+    """Assignment of prefill replicas to decode replicas.
 
     Attributes
     ----------
     name : str
         A name in :data:`PAIRINGS`.
     shares : float64 array, shape (prefill replicas, decode replicas)
-        Of all requests; sums to 1, every row and every column alike.
+        Shares of all requests; the sum is 1, all rows have equal sums, and so have all columns.
     """
 
     name: str
@@ -127,15 +127,15 @@ class Pairing:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PairingCase:
-    """What a pairing is chosen for.
+    """Inputs for choosing a pairing.
 
     Attributes
     ----------
     laid : LaidRoutes
     busy : float64 array, shape (links,)
-        What all else takes of each link, per request a second.
+        Load of each link by everything else, per request per second.
     kv_bytes : float
-        Of a request.
+        KV-cache bytes per request.
     """
 
     placement: Placement
@@ -203,7 +203,7 @@ PAIRINGS: Mapping[str, Callable[[PairingCase], Floats | None]] = {
     "network-aware": by_network,
     "neighbors": to_neighbors,
 }
-"""By name: from a case to the share of requests of each pair, or None where there is no such pairing."""
+"""Pairings by name: each returns the share of requests per pair, or None where it does not apply."""
 
 
 def pairings(case: PairingCase, names: tuple[str, ...]) -> list[Pairing]:

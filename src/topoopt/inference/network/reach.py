@@ -1,4 +1,4 @@
-"""What a fabric adds to the steps of a deployment and to the way of keys and values: the noun Reach."""
+"""Reach: time that a fabric adds to the steps of a deployment and to the KV transfers."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from topoopt.workloads.transformer import TransformerModel
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Served:
-    """What is served, and how, whatever the fabric.
+    """Served model and deployment, whatever the fabric.
 
     Attributes
     ----------
@@ -39,14 +39,14 @@ class Served:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StepReach:
-    """What a step of a pool takes on the network, beside what its law has without one.
+    """Network time of a pool's step, in addition to its time without a network.
 
     Attributes
     ----------
     hop_s : float
-        Of each step: trips that are longer than one hop.
+        Time per step of trips longer than one hop.
     link_s_per_token : float64 array, shape (links,)
-        How long each link is busy for each token of each replica's step.
+        Busy time of each link per token of each replica's step.
     inside_s_per_token : float
         Tokens of experts on links inside servers, where experts are spread over several.
     exchanges : float
@@ -92,7 +92,7 @@ class Reach:
     kv_busy : float64 array, shape (links,)
         The part of it that is keys and values.
     shares : float64 array, shape (prefill replicas, decode replicas)
-        Of requests.
+        Share of requests by pair of replicas.
     tax : float
         Bytes times hops over bytes: 1 where no server forwards.
     sent_bytes : float
@@ -124,14 +124,14 @@ class Reach:
 def reach(
     served: Served, fabric: Fabric, laid: LaidRoutes, shares: Floats, per_request: ServingTraffic
 ) -> Reach:
-    """Return what a fabric adds.
+    """Return the times that a fabric adds.
 
     Parameters
     ----------
     shares : float64 array, shape (prefill replicas, decode replicas)
-        Of requests, by pair.
+        Share of requests by pair of replicas.
     per_request : ServingTraffic
-        Of one request a second by these shares.
+        Traffic of one request per second with these shares.
     """
     placement, deployment = served.placement, served.deployment
     servers = placement.servers

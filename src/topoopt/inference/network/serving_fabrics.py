@@ -27,8 +27,8 @@ MOST_FAMILIES = 3
 
 
 WAYS = ("shortest", "spread")
-"""How bytes go over cables between servers: over shortest ways, weighted such that the fullest link is least full; or
-split over ways of up to one hop more, so that a burst has more links and all of them together more bytes."""
+"""Routing over cables between servers: shortest paths, weighted to minimize the fullest link's load; or paths of
+up to one more hop, so that a burst has more links, at the cost of more bytes on all of them together."""
 
 
 def serving_fabrics(
@@ -100,7 +100,7 @@ def candidate_wirings(cluster: ClusterSpec, placement: Placement, demand: Traffi
     Parameters
     ----------
     demand : Traffic
-        What is sent where keys and values go anywhere; the topology finder wires one for it.
+        Traffic with KV transfers between any replicas; the topology finder wires one topology for it.
     """
     n, degree = placement.servers, cluster.degree
     pools = _pools(placement)

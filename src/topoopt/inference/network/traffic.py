@@ -1,7 +1,7 @@
 """Traffic of a deployment: sends of one pass of tokens, and bytes per second between servers, by kind.
 
-What a pass sends is a closed form of bytes, before anything is placed. A token's activations have 2 bytes a number,
-but for what goes to experts in 8 bits: then a scale of 4 bytes for each 128 numbers goes with it (DeepSeek-V3,
+The bytes of a pass are a closed form that does not depend on placement. A token's activations have 2 bytes per
+number, except tokens sent to experts in 8 bits: these have a scale of 4 bytes for each 128 numbers (DeepSeek-V3,
 section 3.2.2).
 
 Tokens of a decode step take a base time to their experts or back, and one for bytes on links inside and between
@@ -40,11 +40,11 @@ class PassBytes:
     tensor_reduces : int
         AllReduces of ``reduced_bytes`` over the ranks of tensor parallelism.
     stage_reduces : int
-        The same over all accelerators of a stage, which experts have that are split over all of them.
+        The same over all accelerators of a stage, for experts that are split over all of them.
     reduced_bytes : float
         A token's share of one of them.
     boundary_bytes : float
-        From one stage to the next.
+        Bytes from one stage to the next.
     dispatch_bytes, combine_bytes : float
         A copy on the way to one expert of one layer, and back.
     expert_layers : int
@@ -61,7 +61,7 @@ class PassBytes:
 
 
 INSIDE_BYTES_PER_S = 160e9
-"""What DeepEP reaches of an H800's links inside a server, as its table says."""
+"""Bandwidth that DeepEP reaches on an H800's links inside a server, as published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ExchangeLaw:
     Attributes
     ----------
     base_s : float
-        Of a kernel and one trip, without bytes.
+        Time of a kernel and one trip, without bytes.
     slowness, inside_slowness : float
         Times what the bytes between servers, and inside, take at nominal bandwidth.
     error : float
@@ -90,7 +90,7 @@ FIXED = ("experts", "stages")
 
 @dataclass(frozen=True, slots=True)
 class SentBy:
-    """How what is sent depends on more than the deployment.
+    """Options of the traffic beyond the deployment.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class ServingTraffic:
     kinds : mapping of kind to float64 array, shape (servers, servers)
         ``experts``, ``stages`` and ``kv``; nothing on the diagonal.
     reduces : tuple of AllReduceGroup
-        Of tensor parallelism over several servers; bytes are those of a second.
+        AllReduces of tensor parallelism over several servers, with bytes per second.
     """
 
     servers: int

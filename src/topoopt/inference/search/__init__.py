@@ -1,1 +1,1 @@
-"""From requests and objectives to deployments: screened in closed form, simulated, ranked by goodput."""
+"""Search for deployments given requests and objectives: screened in closed form, simulated, ranked by goodput."""

@@ -1,4 +1,4 @@
-"""The noun ServingAnswer: deployments and fabrics with goodput, times and price, and more of one resource."""
+"""ServingAnswer: deployments and fabrics with goodput, latencies and price, and the gain from more of one resource."""
 
 import math
 from collections.abc import Sequence
@@ -32,14 +32,14 @@ Part = TypeVar("Part", Constants, Replica)
 
 @dataclass(frozen=True, slots=True)
 class Relief:
-    """A resource of which there is twice as much.
+    """Effect of doubling one resource.
 
     Attributes
     ----------
     what : str
         The resource, as an answer calls what binds.
     words : str
-        What is done about it.
+        Description of the remedy.
     doubled, halved : sequence of str
         Constants of the law of a step, and columns of a replica.
     room : int
@@ -90,7 +90,7 @@ def user_tokens_per_s(run: ServingRun) -> float:
 @shows_itself
 @dataclass(frozen=True, eq=False)
 class ServingAnswer:
-    """What ``topoopt serving`` says.
+    """Answer of ``topoopt serving``.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class ServingAnswer:
     splits, screened : int
         Ways of splitting a replica that fit, and deployments of them that meet the objectives in closed form.
     fabrics : tuple of OnOneFabric
-        Of several servers: every network, with the deployment that is best on it.
+        For several servers, every network with the best deployment on it.
     skipped : tuple of (fabric, reason)
     """
 
@@ -160,7 +160,7 @@ class ServingAnswer:
 
     @property
     def usd_per_hour(self) -> float | None:
-        """What all machines cost: servers and, of several, the winning network; None where a part has no price."""
+        """Cost of servers and, with several, of the winning network; None where a part has no price."""
         if self.winner is not None:
             return self.winner.served.usd_per_hour
         return self.question.owned.usd_per_hour if self.question.owned else None
@@ -175,7 +175,7 @@ class ServingAnswer:
         Parameters
         ----------
         usd_per_hour
-            Of the machines it is on; of a single server known, and else that of its fabric.
+            Hourly cost of its servers; by default known for a single server, and otherwise that of its fabric.
         """
         if not self.fabrics:
             usd_per_hour = self.usd_per_hour

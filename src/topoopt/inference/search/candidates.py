@@ -22,28 +22,28 @@ from topoopt.inference.search.deployment_file import split_words
 from topoopt.plans import unbeaten
 
 KEPT_SPLITS = 12
-"""Of those of a pool, by rate an accelerator: others are in no best pair of pools, but for what is left over."""
+"""Splits kept per pool, by rate per accelerator: others are in no best pair of pools, except for leftovers."""
 BUSY_MOST = 0.95
 MOST_TOKENS = 1 << 20
-"""Of a step, where tables of step times end."""
+"""Most tokens of a step: the end of the step tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is given of a deployment.
+    """Limits and given parts of a deployment.
 
     Attributes
     ----------
     accelerators : int
-        Of both pools, at most.
+        Accelerators of both pools, at most.
     modes : tuple of str
-        That are tried.
+        Modes to try.
     max_batch, token_budget : int
-        Of each copy of attention: requests that it answers at once, and tokens of a step.
+        Limits per attention copy: concurrent requests, and tokens of a step.
     prefill_accelerators : int or None
-        Of a prefill pool; searched if not given.
+        Accelerators of a prefill pool; searched if not given.
     replicas, prefill_replicas : int or None
-        Of those that answer, and of those that read prompts alone; searched if not given.
+        Replicas that decode, and replicas that only prefill; searched if not given.
     """
 
     accelerators: int
@@ -61,20 +61,20 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A deployment, with what closed forms say of it.
+    """A deployment with its closed-form estimates.
 
     Attributes
     ----------
     rate_per_s : float
         Requests a second within the objectives, about.
     stable_per_s : float
-        That it keeps up with at all.
+        Largest stable request rate.
     batch, tpot_s : float
-        Of a replica that answers, at that rate.
+        Batch and time per token of a decode replica at that rate.
     ttft_s : float
-        Of a long prompt alone.
+        Time to first token of a long prompt alone.
     decode, prefill : Split
-        How replicas are split; without a pool of its own for prompts both are the same.
+        Splits of replicas; without a separate prefill pool, both are the same.
     """
 
     deployment: Deployment

@@ -21,7 +21,7 @@ MOST_STAGES = 8
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a model is served on.
+    """Hardware that a model is served on.
 
     Attributes
     ----------
@@ -53,16 +53,16 @@ class Split:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demand:
-    """What is asked.
+    """Requests to be served.
 
     Attributes
     ----------
     requests : Requests
-        At the rate at which a trace has them, or at one a second.
+        Requests at the rate of their trace, or at one per second.
     rate_per_s : float or None
         The rate that is asked for; None for as many as are answered in time, and of a closed loop.
     words : str
-        What they are, for people.
+        Description for display.
     """
 
     requests: Requests

@@ -29,7 +29,7 @@ class PoolPart(Strict):
 
     @property
     def split(self) -> Parallelism:
-        """How a replica is split."""
+        """Split of a replica."""
         return Parallelism(self.tensor, self.pipeline, self.expert, self.attention_data)
 
 

@@ -1,4 +1,4 @@
-"""From a question to an answer: screen every deployment in closed form, simulate the best, put them on fabrics."""
+"""Search of deployments: screen all in closed form, simulate the best, and place them on fabrics."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -28,9 +28,9 @@ from topoopt.inference.simulator import Fleet, ServingRun, simulate_serving
 from topoopt.inference.simulator.kernel.layout import Clock
 
 BINDS = 0.03
-"""Of the goodput, from which on more of a resource is told from the 1 % up to which goodputs are found."""
+"""Relative gain in goodput that is distinguishable from the 1 % accuracy of goodputs."""
 NOISE = 1.02
-"""Of a rate that is found by simulation."""
+"""Tolerance of a rate that is found by simulation."""
 
 
 def serve(question: Question, on_progress: Progress) -> ServingAnswer:
@@ -135,12 +135,12 @@ def measured_binding(
     fleet_of: Mapping[str, FleetAt],
     gain_of: Callable[[FleetAt], float],
 ) -> Binding:
-    """Return what binds: that of which twice as much raises the goodput most; a queue where nothing does.
+    """Return the bottleneck: the resource whose doubling raises the goodput most; the queue if none does.
 
     Parameters
     ----------
     run
-        At the goodput.
+        Run at the goodput.
     fleet_of
         The deployment with twice as much, by resource.
     gain_of

@@ -26,13 +26,13 @@ from topoopt.inference.step_table import StepTable
 NEAREST = "network-aware"
 """The router of two pools whose pairs were chosen with the wiring."""
 SMALLEST_SHARE = 1e-9
-"""Of requests, from which a pairing joins two replicas."""
+"""Share of requests above which a pairing connects two replicas."""
 INSIDE_BYTES_PER_S = 1e15
-"""Of a cache that crosses no link: both replicas are on one server, as in closed form."""
+"""Bandwidth of a KV cache that crosses no link: both replicas are on one server, as in closed form."""
 MOST_KEPT = 400
 """Deployments that are tried on fabrics, by what they promise."""
 MOST_SIMULATED = 5
-"""On a fabric, of those that promise more than was simulated."""
+"""Most deployments simulated on a fabric, among those with estimates above the simulated ones."""
 MOST_OF_A_TOKEN = 0.5
 """Share of the time of a token on the network, from which on that is what binds it."""
 
@@ -71,11 +71,11 @@ def on_fabrics(
 ) -> Table[OnOneFabric]:
     """Return a row for each fabric.
 
-    What a deployment promises is its goodput, simulated on a network that takes no time; of those that were not
-    simulated the rate of closed forms, by as much less as the best simulated one of its mode had less than that. On
-    each fabric wiring, routes and pairing are chosen in closed form, at the mean lengths of the requests, and say what
-    is left of the promise there. The best is then simulated on that fabric with the requests themselves, and is the
-    answer if no other one promises more than that.
+    The estimate of a deployment is its goodput, simulated on an ideal network; if it was not simulated, its
+    closed-form rate, reduced as much as that of the best simulated one of its mode. On each fabric wiring, routes and
+    pairing are chosen in closed form, at the mean lengths of the requests, and say what is left of the promise there.
+    The best is then simulated on that fabric with the requests themselves, and is the answer if no other one promises
+    more than that.
 
     Raises
     ------
@@ -182,9 +182,10 @@ def on_fabric(
     Parameters
     ----------
     router
-        Who gets a request; of two pools who has the cache first where pairs were chosen, if None.
+        Routing policy; None for the default one, or, with two pools and a chosen pairing, the decode replica that
+        gets the cache first.
     failures
-        Of servers, whose links carry nothing meanwhile: nothing of others that they forward, either.
+        Server failures; links of a failed server carry nothing, including traffic that it relays for others.
     """
     way, laws = row.on.reach, row.laws
     busy = np.minimum(rate_per_s * way.kv_busy, 1.0)

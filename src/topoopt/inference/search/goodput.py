@@ -22,16 +22,16 @@ FULL = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What binds.
+    """Bottleneck of a deployment.
 
     Attributes
     ----------
     what : str
         ``compute``, ``memory bandwidth``, ``KV capacity``, ``network``, ``overhead`` or ``queue``.
     words : str
-        Which objective it touches, and how.
+        Objective that it limits, and how.
     gains : mapping of str to float
-        By what share the goodput grows with twice as much of each resource, where that was simulated.
+        Relative gain of the goodput when each resource is doubled, where simulated.
     """
 
     what: str
@@ -40,7 +40,7 @@ class Binding:
 
 
 EXACT = 0.01
-"""Of the rate, up to which it is found."""
+"""Relative accuracy of a goodput."""
 MOST_HALVINGS = 12
 FleetAt = Callable[[float], Fleet]
 """A deployment as it is at so many requests a second: the busier links are, the longer it takes."""
@@ -56,20 +56,20 @@ KEPT_UP, MOST_DOUBLINGS, HALVINGS = 0.95, 8, 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluated:
-    """A deployment that was simulated.
+    """A simulated deployment.
 
     Attributes
     ----------
     run : ServingRun
-        At the rate that was asked for; where none was, at the goodput.
+        Run at the requested rate; without one, at the goodput.
     at_goodput : ServingRun
-        At the goodput, where there is one.
+        Run at the goodput, if there is one.
     goodput_per_s : float
         Requests a second at which enough meet both objectives.
     stable_per_s : float
         Requests a second when there is always something to do.
     binding : Binding
-        At the goodput.
+        Bottleneck at the goodput.
     """
 
     candidate: Candidate
@@ -89,7 +89,7 @@ class Evaluated:
 
     @property
     def accelerators(self) -> int:
-        """Those in use."""
+        """Accelerators in use."""
         return self.candidate.deployment.accelerators
 
 
@@ -182,7 +182,7 @@ def goodput(
     fleet_at
         The fleet at a rate: the busier its links are, the longer it takes.
     guess_per_s
-        Where the search begins.
+        Start of the search.
     """
 
     def meets(rate_per_s: float) -> bool:

@@ -1,4 +1,4 @@
-"""The noun Question: model, machines, requests, objectives; and deployments that are given, also as a file."""
+"""Question: model, hardware, requests and objectives; and given deployments, also as a file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from topoopt.pricing import Ownership
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetworkQuestion:
-    """What is asked of networks.
+    """Options of the networks to compare.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class NetworkQuestion:
     fabrics : tuple of str
         Names of ``topoopt.catalog.networks_of("serving")``.
     priced : Priced
-        How networks and servers are priced.
+        Pricing of networks and servers.
     pairings : tuple of str
         Names in :data:`topoopt.inference.PAIRINGS` that the router knows.
     sent : SentBy
@@ -48,19 +48,20 @@ class NetworkQuestion:
 
 USUAL_ROUTER = "least-loaded"
 FREE_BYTES_PER_S = 1e18
-"""Of a network that takes no time."""
+"""Bandwidth of an ideal network."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How caches get from pool to pool.
+    """Transfer of KV caches between pools.
 
     Attributes
     ----------
     bytes_per_s : float
-        Of one accelerator, as built; those of a replica send side by side. Between servers a fabric says it.
+        Nominal bandwidth per accelerator; those of a replica send in parallel. Between servers, a fabric replaces
+        it.
     law : TransferLaw
-        What a transfer takes before its first byte, and the share of those bytes a second that it reaches.
+        Setup time of a transfer, and the share of that bandwidth that it reaches.
     layerwise : bool
         Whether layers are sent while others are read.
     """
@@ -81,19 +82,19 @@ class ServerFailure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """What is asked.
+    """Parameters of a search for deployments.
 
     Attributes
     ----------
     fixed, fixed_prefill : mapping of str to int
         Degrees that are given, of replicas that answer or do everything, and of those that read prompts alone.
     router : str or None
-        Who gets a request; None for the usual one.
+        Routing policy; None for the default one.
     failures, server_failures : sequences of Failure, ServerFailure
     owned : Ownership or None
-        What the machines of one server cost.
+        Cost of the hardware of one server.
     network : NetworkQuestion or None
-        Of several servers; None where all accelerators are in one.
+        Networks of several servers; None where all accelerators are in one.
     top : int
         Deployments that are simulated for each mode, and shown.
     """

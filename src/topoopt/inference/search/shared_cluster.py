@@ -22,20 +22,20 @@ from topoopt.routing import Fabric
 from topoopt.workloads.transformer import TransformerModel
 
 REQUESTS = 1000, 6000
-"""Of a run, at least and at most: as many as come in so long as it takes to answer one, six times over."""
+"""Least and most requests of a run: six times as many as arrive in the time to answer one."""
 
 AT_ONCE_BYTES_PER_S = 1e18
-"""Of caches in the simulator, to whose requests the times of sends are added afterwards."""
+"""Bandwidth of caches in the simulator; the times of sends are added to its requests afterwards."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Service:
-    """A deployment on a fabric, and requests that come to it.
+    """A deployment on a fabric, and its requests.
 
     Attributes
     ----------
     way : Reach
-        What the network adds with nobody else on it.
+        Network times without other traffic.
     load : RequestLoad
     requests : Requests
     accelerator : str
@@ -68,7 +68,7 @@ def service_on(
     Parameters
     ----------
     fabric
-        With rings for groups of tensor parallelism over several servers.
+        Fabric with rings for groups of tensor parallelism over several servers.
     spread
         Standard deviation over mean of lengths.
 

@@ -1,4 +1,4 @@
-"""The noun Fleet: all that the simulator knows of a deployment, by replica: step times, pages, transfers, routers."""
+"""Fleet: the simulator's view of a deployment by replica: step times, pages, transfers, routers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,8 +12,9 @@ from topoopt.inference.requests import BLOCK_TOKENS
 from topoopt.inference.step_table import StepTable
 
 ROUTERS = ("round-robin", "least-loaded", "prefix-aware", "network-aware")
-"""Who gets a request: the next one; who has the fewest tokens in its caches and its queue; who has the fewest tokens to
-read, less those of the prompt that it has cached; and of those that answer and have room, who gets the cache first."""
+"""Routing policies: the next replica; the one with the fewest tokens in its caches and its queue; the one with the
+fewest tokens to prefill, less the cached part of the prompt; and among decode replicas with room, the one that
+gets the cache first."""
 
 
 SHORTEST_LOOK_S = 0.1
@@ -26,7 +27,7 @@ class Replicas:
     Attributes
     ----------
     pool : Pool
-        How many there are, and what a step of one takes at most.
+        Number of replicas, and limits of a step.
     table : StepTable
     pages : int
         Pages of keys and values that a replica has room for.
@@ -44,7 +45,7 @@ class TransferRoutes:
     Attributes
     ----------
     pair_first : array (replicas * replicas + 1,) of int
-        Where the links of a pair begin: of ``source`` and ``end`` at ``source * replicas + end``.
+        Start of each pair's links, by ``source * replicas + end``.
     link : array (entries,) of int
     share : array (entries,) of float
         Bytes on that link for a byte of the cache.
@@ -59,20 +60,21 @@ class TransferRoutes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transfer:
-    """How caches get from replicas that read to those that answer.
+    """Transfer of KV caches from prefill to decode replicas.
 
     Attributes
     ----------
     setup_s, bytes_per_s : array (replicas, replicas) of float
-        Of each ordered pair, those that read numbered before those that answer; the second of a transfer that is alone.
+        Setup time and bandwidth of each ordered pair, prefill replicas before decode replicas; the bandwidth is
+        without contention.
     cache_bytes_per_token : float
-        Of all layers.
+        Cache size per token, all layers.
     layers : int
-        That are sent one by one while others are read; 1 where the whole cache is sent when all are.
+        Layers sent one by one during prefill; 1 where the whole cache is sent after it.
     routes : TransferRoutes or None
         Without any, the network is an ideal switch, at whose ends one transfer goes after the other.
     allowed : array (replicas, replicas) of bool, or None
-        To whom a replica may send while one of them is up; to all where not given.
+        Replicas to which each may send while any of them is up; all by default.
     """
 
     setup_s: Floats
@@ -103,12 +105,13 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class RoleRule:
-    """When a replica goes over to the other pool; it finishes what it has first, one replica after the other.
+    """Conditions under which a replica changes to the other pool, after finishing its work, one replica after the
+    other.
 
     Attributes
     ----------
     every_s : float
-        How often the pools are looked at.
+        Interval at which the pools are checked.
     turn_s : float
         Seconds that a replica without requests takes to change.
     unread_tokens : float
@@ -134,7 +137,7 @@ class RoleRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fleet:
-    """Replicas, by number: those that read prompts, if they are a pool of their own, before those that answer.
+    """Replicas by number: the prefill pool's, if there is one, before the decode pool's.
 
     Attributes
     ----------
@@ -143,16 +146,16 @@ class Fleet:
     decode : Replicas
     prefill : Replicas or None
     settings : EngineSettings
-        Of which pages, prefixes and speculation are of concern here.
+        Engine settings; pages, prefixes and speculation are used here.
     router : str
         One of :data:`ROUTERS`.
     transfer : Transfer or None
-        Of two pools.
+        Transfers between two pools.
     failures : sequence of Failure
     roles : RoleRule or None
-        Of two pools whose replicas may change.
+        Role changes between two pools.
     outages : sequence of Outage
-        Of the links of transfers.
+        Outages of the links used by transfers.
     """
 
     mode: str
@@ -200,7 +203,7 @@ class Fleet:
 
     @property
     def pools(self) -> tuple[Replicas, Replicas]:
-        """Those that read prompts, and those that answer; in modes of one pool that one twice."""
+        """Prefill and decode pool; in modes of one pool, that one twice."""
         return self.prefill or self.decode, self.decode
 
     def check_fits(self, most_tokens: int) -> None:

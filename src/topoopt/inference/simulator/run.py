@@ -45,7 +45,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ServingRun:
-    """What :func:`simulate_serving` returns; arrays have an entry a request, or one a replica."""
+    """Result of :func:`simulate_serving`; arrays have an entry per request, or per replica."""
 
     fleet: Fleet
     requests: Requests
@@ -53,7 +53,7 @@ class ServingRun:
 
     @property
     def arrival_s(self) -> Floats:
-        """When requests came; of a closed loop, when their clients sent them."""
+        """Arrival times; with a closed loop, times at which the clients sent the requests."""
         return self.state.arrival_s
 
     @property
@@ -96,12 +96,12 @@ class ServingRun:
 
     @property
     def answered_s(self) -> Floats:
-        """When requests were answered."""
+        """Completion time of each request."""
         return np.asarray(self.state.time[:, Time.LAST])
 
     @property
     def end_s(self) -> float:
-        """When the last request was answered."""
+        """Completion time of the last request."""
         return float(self.answered_s.max())
 
     @property
@@ -111,7 +111,7 @@ class ServingRun:
 
     @property
     def preempted(self) -> Ints:
-        """How often each request lost its pages."""
+        """Preemptions per request."""
         return self.state.request[:, Request.PREEMPTED]
 
     @property
@@ -140,7 +140,7 @@ class ServingRun:
 
 
 MOST_LOOKS = 1_000_000
-"""At pools whose replicas may change."""
+"""Most checks of pools whose replicas may change."""
 EVENTS_A_TOKEN = 8
 """A run has far fewer events; more of them are a mistake of ours that would never end."""
 

@@ -1,1 +1,1 @@
-"""How long one step of a replica takes: what an accelerator has to do in it, the law, and the table of it."""
+"""Step time of a replica: the work of an accelerator, the model, and its table."""

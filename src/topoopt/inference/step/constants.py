@@ -1,4 +1,4 @@
-"""The noun Constants: what the law of a step knows of an accelerator and an engine beside promised rates."""
+"""Constants: fitted parameters of an accelerator and an engine, besides data-sheet rates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -18,7 +18,7 @@ ONE = Parallelism()
 
 @dataclass(frozen=True, slots=True)
 class ServedStack:
-    """What runs on what: all that constants depend on."""
+    """Accelerator, engine and model kind: everything that constants depend on."""
 
     model: TransformerModel
     accelerator: Accelerator
@@ -32,16 +32,16 @@ Number = float | Floats
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Fractions of promised rates, and seconds that an engine adds: floats, or columns (n,) of configurations.
+    """Fractions of data-sheet rates, and engine overheads in seconds: floats, or columns (n,) of configurations.
 
     Attributes
     ----------
     dense_memory, expert_memory, cache_memory : fractions of the memory bandwidth
-        That reading weights, experts and caches reaches.
+        Memory efficiency of reading weights, experts and caches.
     dense_compute, expert_compute, pair_compute : fractions of the peak rate
-        That products of prompts, of experts, and of attention reach.
+        Compute efficiency of products of prompts, of experts, and of attention.
     decode_compute : fraction
-        Of ``dense_compute`` that products of few tokens have.
+        Efficiency of products of few tokens, relative to ``dense_compute``.
     activation_passes : how often kernels between a layer's products read or write the whole activations of a token
     exchange_s : an exchange of experts' inputs of nothing
     layer_s, step_s, request_s : what a decoding step adds for each layer, by itself, for each request

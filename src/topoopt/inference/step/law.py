@@ -39,14 +39,14 @@ def step_table(
     constants: Constants | None = None,
     fabric: System | None = None,
 ) -> StepTable:
-    """Return how long steps of a replica take.
+    """Return the step times of a replica.
 
     Parameters
     ----------
     accelerator
         A name or alias of the catalogue.
     constants
-        Of one's own calibration, instead.
+        Constants of the user's own calibration, in place of the shipped ones.
     fabric
         Servers on a fabric, which adds the time of bytes between them; those of the reference system are in, else.
 
@@ -123,7 +123,7 @@ def decode_step_s(one: Replica, law: Constants, requests: Number, cached: Number
     Parameters
     ----------
     requests
-        Of a whole replica.
+        Requests of a whole replica.
     cached
         Mean tokens of a request in the caches.
     """

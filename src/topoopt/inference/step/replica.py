@@ -1,4 +1,4 @@
-"""The noun Replica: what one accelerator holds and moves in a step, as columns of configurations."""
+"""Replica: data held and moved by one accelerator in a step, as columns of configurations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -30,7 +30,7 @@ SERVER = 8
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """What one accelerator of a replica holds and moves, all layers together: columns, arrays (n,) of float.
+    """Data held and moved by one accelerator of a replica, all layers together: columns, arrays (n,) of float.
 
     With pipeline stages a token meets all of them one after the other; sums are over all stages.
 

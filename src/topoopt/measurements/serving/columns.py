@@ -61,7 +61,7 @@ QUANTITIES = ("tpot", "ttft", "prefill", "e2e", "throughput", "prompt_rate")
 PROMPT_TOKENS = 16384.0
 """Tokens that an accelerator reads at once where the rate of reading prompts is measured."""
 SPREADS = {"tpot": 0.08, "ttft": 0.35, "prefill": 0.15, "e2e": 0.08, "throughput": 0.2, "prompt_rate": 0.2}
-"""By how much, in logarithms, each quantity is expected to be missed: its weight in a fit."""
+"""Expected error of each quantity, in logarithms: its weight in a fit."""
 EARLY = 0.8
 """A whole run shorter than this share of its own tokens' time was stopped before its last token."""
 

@@ -61,9 +61,9 @@ class ServingCalibration:
     ----------
     name : str
     factors : mapping
-        By constant.
+        Factors by constant.
     engines, accelerators : tuple of str
-        Of the runs it was fitted to; for others shipped constants stay as they are.
+        Engines and accelerators of the runs it was fitted to; for others, shipped constants are used unchanged.
     """
 
     name: str
@@ -95,12 +95,12 @@ GROUPS: Mapping[str, Callable[[ServedRun], str]] = {
     "dataset": lambda run: run.row.dataset,
     "model": lambda run: run.stack.model.name,
 }
-"""By what errors are given."""
+"""Groups by which errors are given."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPrediction:
-    """What is predicted of one run, by quantity: seconds, tokens per second, bytes; and how far scored ones are off."""
+    """Prediction of one run, by quantity: seconds, tokens per second, bytes; and the errors of scored ones."""
 
     run: ServedRun
     values: Mapping[str, float]
@@ -115,7 +115,7 @@ class PredictedServing:
     Attributes
     ----------
     calibration : str
-        Of which constants: ``shipped``, or the file of one's own.
+        Calibration used: ``shipped``, or the user's file.
     predictions : tuple of RunPrediction
     not_scored : tuple of NotScored
         Rows, and quantities of rows, without a score, each with its reason.
@@ -128,7 +128,7 @@ class PredictedServing:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What is scored, in order."""
+        """Scored quantities, in order."""
         there = {name for one in self.predictions for name in one.error_percent}
         return tuple(name for name in SCORED if name in there)
 
@@ -170,7 +170,7 @@ UNITS = {"offline_throughput": "_tokens_per_s", "throughput": "_tokens_per_s", "
 TEMPLATE_TOKENS = {"vllm": 14}
 """Tokens of a chat template that are moved beside those of the prompt (Mooncake's table of vLLM)."""
 NOMINAL_BYTES_PER_S = 200e9
-"""Of the routes on which transfers were measured: eight ports, or four of 400 Gb/s (Mooncake)."""
+"""Bandwidth of the routes on which transfers were measured: eight ports, or four of 400 Gb/s (Mooncake)."""
 
 
 def predict_served_runs(path: str, own: ServingCalibration | None = None) -> PredictedServing:

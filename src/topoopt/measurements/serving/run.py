@@ -39,7 +39,7 @@ NOT_MODELLED = {
     "mlperf-interactive": "neither parallelism nor precision is in the table",
 }
 MEMORY_SHARE = 0.95
-"""Of the accelerator's memory that engines take in benchmarks, whose scripts raise the usual share."""
+"""Memory fraction of the accelerator that engines use in benchmarks, whose scripts raise the default."""
 MEASURED = {
     "ttft": "ttft_ms",
     "tpot": "tpot_ms",
@@ -59,22 +59,22 @@ class ServedRun:
     Attributes
     ----------
     stack : ServedStack
-        What its constants depend on; its split is that of replicas that answer.
+        Stack that its constants depend on; the split is that of decode replicas.
     accelerators : int
         In use, all pools together.
     prefill : Parallelism
-        Of replicas that read prompts; that of the stack but in mode ``disagg``.
+        Split of prefill replicas; equal to that of the stack except in mode ``disagg``.
     decode_replicas, prefill_replicas : int
     prompt, answer : float
         Mean tokens of requests.
     clients : float
-        Of the closed loop, or requests of the static batch; nan where all come at once.
+        Clients of the closed loop, or requests of the static batch; nan where all arrive at once.
     measured : mapping
         Seconds by quantity, of :data:`MEASURED`; tokens per second of all accelerators, of :data:`RATES`.
     queue_limited : bool
         Whether the table says that requests waited for admission.
     cache_bytes : float
-        That one request moved; nan where not measured.
+        KV-cache bytes moved by one request; nan where not measured.
     """
 
     row: TableRow

@@ -25,7 +25,7 @@ OUTCOMES = ("status", "iter_time_s", "iter_time_ms", "tflops_per_gpu", "mfu_pct"
 """Columns that may say that a run did not fit into memory."""
 BYTES = {"mb": 1e6, "gb": 1e9, "mib": 2.0**20, "gib": 2.0**30}
 WORDS: dict[str, dict[str, str]] = {}
-"""What the words of a column mean, in the order in which they are looked for."""
+"""Meanings of the words in a column, in the order in which they are searched."""
 for _row in packaged_rows("measurements.training", "run_words"):
     WORDS.setdefault(_row["column"], {})[_row["word"]] = _row["meaning"]
 
@@ -66,7 +66,7 @@ STAGE = re.compile(r"(?:zero|stage|\bz)[-_ ]*([0-3])(?!\d)")
 SHARED_OUT = {r"dist(ributed)?[-_ ]?opt": "1", r"shard[-_ ]grad": "2", r"full[-_ ]shard": "3"}
 """Patterns inside longer words, such as ``Megatron with distributed optimizer``."""
 OF_ACTIVATIONS = r"\bact(ivation)?s?[-_ ]*(re-?comput\w*|check-?point\w*|ckpt)"
-"""What the column is about, where a cell says it again; alone it means all of it."""
+"""Subject of the column, where a cell repeats it; alone it means all of it."""
 
 
 def zero_stage(row: Row) -> int:
@@ -166,7 +166,7 @@ DEGREE = re.compile(r"\b(tp|pp|dp|cp|ep|etp|vpp|vp|mbs|sp|fsdp|hsdp)[\s:=_-]*(\d
 DEGREE_IN_FRONT = re.compile(r"\b(\d+)[\s-]*way\s+(tensor|pipeline|data|context|expert)\b")
 COLUMNS = {"vp": "vpp", "tensor": "tp", "pipeline": "pp", "data": "dp", "context": "cp", "expert": "ep"}
 SHARE_OF_ALL = re.compile(r"n?gpus?\s*([*x×/])\s*(\d+)", re.IGNORECASE)
-"""So many replicas or sequences for each accelerator, as NVIDIA's recipes write them: ``GPUs*2``."""
+"""Number of replicas or sequences per accelerator, as in NVIDIA's recipes: ``GPUs*2``."""
 LENGTHS = re.compile(r"(\d+(?:\.\d+)?)(?:\s*[:x×*]\s*(\d+(?:\.\d+)?))?")
 """A length, and of how many samples."""
 SERVER = 8

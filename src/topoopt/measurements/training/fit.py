@@ -55,7 +55,7 @@ from topoopt.transformers import (
 
 @dataclass(frozen=True, eq=False)
 class TimedRuns:
-    """Runs of any models and systems, a row each.
+    """Runs of any models and systems, one row each.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class TimedRuns:
     measured_s : array, shape (runs,)
         NaN where a run has no time.
     datasets : array of text
-        Of each run.
+        Data set of each run.
     parameters : array
         Parameters of each run's model.
     family : array
@@ -99,10 +99,10 @@ class TimedRuns:
 NOISE = 0.06
 """Spread of measured around predicted times, in natural logarithms, against which the priors weigh."""
 PAIR_NOISE = 0.03
-"""The same of changes between the runs of a pair, in which what is alike in both cancels."""
+"""The same for changes between the runs of a pair, in which common errors cancel."""
 COLLECTIVE_NOISE = 0.15
 STRENGTHS = (1.0, 3.0)
-"""How strongly a parameter is regularized to its start, to be tried; 1 is its ``spread``."""
+"""Strengths of the regularization towards the start to be tried; 1 is the parameter's ``spread``."""
 FEWEST_RUNS = 2
 FEWEST_TO_CHOOSE = 6
 """Runs below which the strength of the priors is 1, not chosen."""
@@ -134,27 +134,27 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class FitRules:
-    """Which runs a calibration is fitted to, from where, and how they weigh.
+    """Rules of a fit: its runs, their weights, and the start.
 
     Attributes
     ----------
     accelerators : tuple of str
         Whose runs are taken, the calibration being for the first; those with most runs where empty.
     start : str
-        Where the fit starts, and to what it is regularized: ``neutral``, a name or a file; the accelerator's own
+        Start of the fit and target of the regularization: ``neutral``, a name or a file; the accelerator's own
         calibration where empty.
     attention : str or None
         One of :data:`~topoopt.transformers.ATTENTIONS`; as the start has it where not given.
     weights : mapping
-        How much a data set counts; 1 for those not named.
+        Weight of each data set; 1 for those not named.
     strength : float or None
-        Of the start; chosen by cross-validation where not given.
+        Strength of the regularization; chosen by cross-validation where not given.
     hold : tuple of str
         Constants that stay where they start, which have evidence elsewhere.
     collectives : str
         A table of measured collectives, whose rows of the accelerators count, too; none where empty.
     seed : int
-        Of the held-out parts.
+        Random seed of the held-out parts.
     """
 
     accelerators: tuple[str, ...] = ()
@@ -361,7 +361,7 @@ def calibrate(
     Parameters
     ----------
     strength
-        Of the priors; None for the one of ``STRENGTHS`` with the least held-out error.
+        Strength of the priors; None for the one of ``STRENGTHS`` with the least held-out error.
 
     Raises
     ------

@@ -38,16 +38,16 @@ FIRST_STAGE = r"\brank[ _]?0\b|\bfirst (rank|stage)\b"
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What is predicted of a run.
+    """Prediction of a run.
 
     Attributes
     ----------
     memory_bytes : float
-        On the fullest accelerator.
+        Memory of the fullest accelerator.
     peak_bytes : float
-        Of that, and of what the allocator keeps beyond it, as much as the row's measurement counts.
+        Peak memory including the allocator's surplus, as far as the row's measurement counts it.
     model_flops_per_s : float
-        Of one accelerator, without recomputation.
+        FLOP/s per accelerator, without recomputation.
     """
 
     run: Run
@@ -63,12 +63,12 @@ class Prediction:
 
     @property
     def error_percent(self) -> float:
-        """By how much the time is off; NaN where none was measured."""
+        """Relative error of the time, percent; NaN where none was measured."""
         return percent_off(self.iteration_time_s, self.run.measured_s)
 
     @property
     def memory_error_percent(self) -> float:
-        """By how much the memory is off the measured peak; NaN where none was measured."""
+        """Relative error of the memory against the measured peak, percent; NaN where none was measured."""
         measured = self.run.peak_memory_bytes or math.nan
         return percent_off(self.peak_bytes, measured)
 
@@ -188,8 +188,8 @@ def predict_runs(runs: Runs, calibration: Calibration | None = None) -> Predicte
     Parameters
     ----------
     calibration
-        For the runs of its accelerator and its relatives; the others take what is shipped for theirs, and so do all
-        with None.
+        Calibration for the runs of its accelerator and its relatives; all others, and all runs with None, use the
+        shipped ones.
     """
     groups: dict[str, list[Run]] = defaultdict(list)
     for run in runs.runs:
@@ -234,8 +234,8 @@ def _predicted(members: list[Run], calibration: Calibration) -> list[Prediction]
 def run_memory(run: Run) -> MemoryColumns:
     """Return the memory of a run, one row.
 
-    What its row leaves open is as it has to be to fit: the least recomputation and, where adapters are trained in 8
-    bits, what enters the activation in 8 bits, as NVIDIA's recipes of MLPerf have it only to fit (FP8_ACT).
+    Options that the row leaves open are set so that it fits: the least recomputation and, where adapters are trained
+    in 8 bits, what enters the activation in 8 bits, as NVIDIA's recipes of MLPerf have it only to fit (FP8_ACT).
     """
     one, (accelerator, attention, framework) = run.configuration, _stack(run)
     said = text(run.row.cells, "recompute")

@@ -1,15 +1,15 @@
 """Published or measured training runs: a CSV in, models, configurations, systems and times out.
 
-What few runs vary of a configuration: a column each, with the words that frameworks have for it.
+Options that few runs vary have a column each, with the words that frameworks use for them.
 
-What a run trained: everything, or low-rank adapters of the rank that its row says or that its framework takes.
+A run trains all weights, or low-rank adapters of the rank given by its row or its framework.
 
 Where a row says LoRA and no rank, it is that of its source. NVIDIA's performance recipes of Megatron Bridge have rank
 16 on the projections to queries, keys and values alone (``perf_recipes/llama``: ``target_modules = ["linear_qkv"]`` on
 ``llama3_70b_peft_config``, whose ``dim`` is 16); MLPerf's llama2_70b_lora has rank 16 on attention;
 Hugging Face's PEFT has rank 8, there, too.
 
-What a row of published runs leaves unsaid and the recipe says that they were run with.
+Options that rows of published runs leave out are taken from the recipe.
 
 NVIDIA's page of Megatron Bridge names a container for each row; the recipes of that container say whether all-to-alls
 of experts overlap, and whether whole iterations are launched as graphs. ``data/run_recipes.csv`` has them with sources.
@@ -70,14 +70,14 @@ from topoopt.transformers import (
 from topoopt.workloads.transformer import TransformerModel
 
 VERSION = r"(\d\d)\.(\d\d)(?:\.(\d\d))? NeMo"
-"""Of a container, in a row's note."""
+"""Version of a container, in a row's note."""
 STACKS = {"megatron-bridge": r"megatron[-_ ]bridge"}
-"""How rows name a stack, in their framework, data set or source."""
+"""Names of a stack in the framework, data set or source of a row."""
 RECIPE_PLACES = ("framework", "dataset", "source")
 _RECIPES = packaged_rows("measurements.training", "run_recipes")
 ADAPTED = r"\bq?(lora|peft|dora)\b|adapter"
 WHOLE = r"\b(sft|full|fft|pre-?train\w*|fine-?tun\w*|cpt|none)\b"
-"""What a column about the task says: adapters, or all weights."""
+"""Values of a column about the task: adapters, or all weights."""
 PLACES = ("framework", "source", "dataset", "note")
 
 
@@ -138,11 +138,11 @@ COLUMNS = RunColumns(
 NETWORK_BANDWIDTH_BPS = 100e9
 """Per accelerator, where neither the row nor the catalogue knows."""
 SCALE_UP_BANDWIDTH_BPS = 400e9
-"""The same inside a server: one link of AMD's xGMI, 50 GB/s, stands for links of unknown rate."""
+"""Default bandwidth inside a server: one link of AMD's xGMI, 50 GB/s."""
 IDLE_AT_1 = {"pp": ("schedule",), "ep": ("dispatch", "overlap_experts", "exchange"), "cp": ("context",)}
 """Columns that say how something is done, and the degree by which there is something to do."""
 SLOWEST_GBPS, FASTEST_GBPS = 1e-3, 1e6
-"""Of links; rates beyond these are slips of the keyboard."""
+"""Range of link rates; rates beyond it are taken for typing errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,9 @@ class Run:
     measured_s : float
         Time of an iteration; NaN where none was published, or where the run was out of memory.
     attention : str
-        How it ran, ``fused``, ``eager``, or by which fused kernel (:data:`~topoopt.transformers.ATTENTIONS_OF_RUNS`);
-        nothing where the row does not say, and the calibration does.
+        Attention kernel: ``fused``, ``eager``, or the name of a fused kernel
+        (:data:`~topoopt.transformers.ATTENTIONS_OF_RUNS`); empty where the row does not give it, and the
+        calibration decides.
     time_from : str
         The column that the time comes from: as it stands there, or from tokens, a rate or a share of the peak.
     peak_memory_bytes : float

@@ -35,7 +35,7 @@ from topoopt.workloads.transformer import (
 GATED_FAMILIES = ("llama", "mistral", "mixtral", "qwen", "gemma", "deepseek", "olmo")
 """Words in the architecture or model of a row whose feed-forward parts have three matrices."""
 FAMILIES_WITHOUT_BIASES = ("mpt",)
-"""Of those with two matrices: MPT was trained with ``no_bias`` and without dropout."""
+"""Families without biases, among those with two matrices: MPT was trained with ``no_bias`` and without dropout."""
 SHAPES = {
     "layers": "layers",
     "hidden": "hidden",
@@ -55,7 +55,7 @@ SHAPES = {
 WITHOUT_MTP = r"\b(w/o|without|no) mtp\b"
 """In a model's name: its modules for further tokens are left out."""
 USUAL = ("heads", "kv_heads", "ffn", "vocab")
-"""Those that have a usual value where layers and hidden size are given."""
+"""Fields with a default where layers and hidden size are given."""
 TIME = re.compile(r"(.*?\d)\s*(ms|s)")
 TIME_COLUMNS = (
     *("iter_time_s", "iter_time_ms", "tokens_per_s_per_gpu", "tokens_per_s", "sequences_per_s"),
@@ -66,7 +66,7 @@ TIMES = TIME_COLUMNS[:2]
 LARGEST_PEAK = 1e6
 """TFLOP/s."""
 USUAL_DEFINITION = "matmul"
-"""Of rates that say no other: matrix products without recomputation, attention not halved, as Megatron-LM counts."""
+"""Default definition of rates: matrix products without recomputation, attention not halved, as Megatron-LM counts."""
 
 
 def measured_s(row: Row, model: TransformerModel, one: Configuration, system: System) -> tuple[float, str]:

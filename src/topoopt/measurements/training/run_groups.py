@@ -30,7 +30,7 @@ class PairErrors:
     Attributes
     ----------
     pairs : int
-        With a measured change of :data:`LEAST_CHANGE` at least.
+        Pairs with a measured change of :data:`LEAST_CHANGE` at least.
     right_sign, within_two : int
         Pairs predicted in the same direction, and within a factor of two of the measured change.
     measured_percent, predicted_percent : float
@@ -79,7 +79,7 @@ def paired_rows(family: Ints, accelerators: Ints, labelled: Bools, per_server: F
     Parameters
     ----------
     family, accelerators, labelled, per_server : array, shape (runs,)
-        As of :func:`families` and :func:`is_labelled`; of the job, and those of a server.
+        As in :func:`families` and :func:`is_labelled`; accelerators of the job, and of a server.
     """
     members: Mapping[int, list[int]] = defaultdict(list)
     for row, number in enumerate(family.tolist()):

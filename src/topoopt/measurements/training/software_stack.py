@@ -29,7 +29,7 @@ KERNEL_NAMES = {
     "flash2": r"flash[-_ ]?(attention)?[-_ ]?2|fa2",
     "cudnn": r"te|cudnn|flash[-_ ]?(attention)?[-_ ]?3|fa3",
 }
-"""Of fused kernels, as a column may name them."""
+"""Names of fused kernels in a column."""
 
 OLD_FLASH = r"\bflash[-_ ]?attention[-_ ]?v?1\b"
 """In notes."""

@@ -1,4 +1,4 @@
-"""Which server, interface, panel and panel port is which: names for what a wiring says in numbers."""
+"""Names of servers, interfaces, panels and panel ports for the numbers of a wiring."""
 
 from topoopt.plans.inventory.default_names import completed as completed
 from topoopt.plans.inventory.file import GivenInventory as GivenInventory

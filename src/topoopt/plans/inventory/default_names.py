@@ -39,7 +39,7 @@ def completed(
     servers : int
         Servers of the room; there may be more in what is given.
     kind : str
-        What made-up panels are, see :data:`~topoopt.plans.inventory.PANEL_KINDS`.
+        Kind of generated panels, see :data:`~topoopt.plans.inventory.PANEL_KINDS`.
 
     Raises
     ------

@@ -109,7 +109,7 @@ class PanelPart(Strict):
 
 
 class CablePart(Strict):
-    """What joins an interface to a port of a panel."""
+    """A cable between an interface and a port of a panel, as in the file."""
 
     server: Host
     interface: Word
@@ -122,7 +122,7 @@ class CablePart(Strict):
 
 
 class InventoryFile(Strict):
-    """What there is, as far as somebody has written it down."""
+    """Inventory as far as it was written down."""
 
     servers: list[ServerPart] = Field(default_factory=list)
     panels: list[PanelPart] = Field(default_factory=list)
@@ -142,7 +142,7 @@ _HEAD = """\
 
 @dataclass(frozen=True)
 class GivenInventory:
-    """What somebody has written down, and where.
+    """An inventory as given by a user, and its source.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class GivenInventory:
     place : str
         The file; nothing where it is no file.
     text : str
-        What the file says.
+        Content of the file.
     """
 
     content: InventoryFile = field(default_factory=InventoryFile)
@@ -161,7 +161,8 @@ class GivenInventory:
     def named(self, names: Sequence[str]) -> "GivenInventory":
         """Return it with servers of these names, if it lists none.
 
-        What no host name has becomes a hyphen. Names that are then no longer different, or none, are left to the rule.
+        Characters that no host name may have become hyphens. Names that are then empty or not unique are left
+        to the rule.
         """
         hosts = [re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:_LONGEST_HOST] for name in names]
         if self.content.servers or not all(hosts) or len(set(hosts)) < len(hosts):

@@ -1,7 +1,7 @@
-"""The noun Inventory: servers with their interfaces, panels with their ports, and the cables between them.
+"""Inventory: servers with their interfaces, panels with their ports, and the cables between them.
 
-A cable goes from an interface of a server to a port of a panel, and stays there. What a plan changes is which two
-ports of a panel are joined: by a patch cord on its front, or by a circuit inside an optical switch.
+A cable joins an interface of a server to a port of a panel permanently. A plan changes which two ports of a panel
+are joined: by a patch cord on its front, or by a circuit inside an optical switch.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,9 +12,9 @@ from topoopt.base.errors import Infeasible, InvalidInput, check_known, hint
 from topoopt.finder.rewiring import Patch, Wiring
 
 PANEL_KINDS = ("manual", "polatis", "calient", "sonic-ocs")
-"""What a panel may be: one at which people or robots move patch cords, or an optical switch by how it is told."""
+"""Kinds of panels: patch panels, or optical switches by their control interface."""
 SIDES = ("both", "out", "in")
-"""What a cable carries: both ways, or of fibers one way out of the server's interface or into it."""
+"""Directions that a cable carries: both; for single fibers, out of the server's interface or into it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class Interface:
     Attributes
     ----------
     name : str
-        As the server's system calls it, such as ``ens1f0``.
+        Name in the server's operating system, such as ``ens1f0``.
     nic : str
         The card that it is on.
     port : int
-        Of that card, from 0.
+        Port of that card, from 0.
     mac, rdma_device : str
-        Its address, and what RDMA programs call it; empty where unknown.
+        MAC address and RDMA device name; empty where unknown.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Server:
     Attributes
     ----------
     position : int
-        Where in the rack it is, in rack units from the bottom.
+        Position in the rack, in rack units from the bottom.
     interfaces : tuple of Interface
         Interface i of the wiring is the i-th.
     """
@@ -69,7 +69,7 @@ class Panel:
     ports : int
         Numbered from 1. A port has room for a fiber into the panel and one out of it, as a duplex plug has.
     port_names : tuple of str
-        What the device calls its ports, where not by a rule of its kind.
+        Port names of the device, where they do not follow the rule of its kind.
     """
 
     name: str
@@ -82,12 +82,13 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """What joins an interface of a server to a port of a panel, for good.
+    """A permanent cable between an interface of a server and a port of a panel.
 
     Attributes
     ----------
     side : str
-        ``both``: a duplex cable. ``out``: the fiber on which the interface sends. ``in``: on which it hears.
+        ``both``: a duplex cable. ``out``: the fiber on which the interface sends. ``in``: the one on which it
+        receives.
     """
 
     id: str
@@ -100,7 +101,7 @@ class Cable:
 
 @dataclass(frozen=True)
 class Inventory:
-    """What there is, by name.
+    """Equipment of a room, by name.
 
     Raises
     ------
@@ -207,10 +208,10 @@ def _check_end(key: str, name: str, known: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Circuit:
-    """Two ports of a panel that are joined, and what hangs on them.
+    """Two ports of a panel that are joined, and the cables in them.
 
-    Of a duplex wiring it goes both ways, and ``a`` is the end at the server that comes first. Of a directed one
-    server ``a`` sends and server ``b`` hears.
+    In a duplex wiring it carries both directions, and ``a`` is the end at the server that comes first. In a directed
+    one, server ``a`` sends and server ``b`` receives.
 
     Attributes
     ----------

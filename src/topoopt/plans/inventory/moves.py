@@ -1,7 +1,7 @@
-"""What a person or a switch does to get from some circuits to others: one end of a connection is moved where possible.
+"""Moves from one set of circuits to another: one end of a connection is moved where possible.
 
-A cable from a server to a panel stays where it is. On a manual panel it is the patch cord between two ports that moves:
-one end of it is pulled out and plugged in elsewhere. An optical switch joins a port with another one instead.
+A cable from a server to a panel stays in place. On a manual panel, the patch cord between two ports moves: one end
+of it is unplugged and plugged in elsewhere. An optical switch joins a port to another one instead.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,21 +28,21 @@ _Port = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One thing to do at a panel.
+    """One action at a panel.
 
     Attributes
     ----------
     step : int
-        From 1; of a step first everything is pulled out, then everything plugged in.
+        Step, from 1; in each step everything is unplugged first, then plugged in.
     action : str
         ``move``: the connection of ``cable`` goes from port ``old`` to port ``new``. ``unplug``: the one between
         ``cable`` and ``old`` goes. ``plug``: one between ``cable`` and ``new`` comes.
     kind : str
-        What the panel is.
+        Kind of the panel.
     cable : Cable
         The one whose port stays in use, or is the first of the two.
     old, new : Cable, optional
-        Those in the ports that it was, and is to be, joined with.
+        Cables in the ports that it was joined to, and will be joined to.
     """
 
     step: int
@@ -184,14 +184,14 @@ NAME_COLUMNS = (
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class RewiringAnswer:
-    """From one plan to the next with the fewest moved fibers; ``old`` and ``new`` are what the plans are called.
+    """Rewiring from one plan to the next with the fewest moved fibers; ``old`` and ``new`` are the plans' names.
 
     Attributes
     ----------
     relabeling : bool
         Whether the servers were free to take other ranks.
     inventory : Inventory
-        What the servers, panels and cables of the room are called.
+        Names of the servers, panels and cables of the room.
     """
 
     old: str
@@ -204,7 +204,7 @@ class RewiringAnswer:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before moving anything."""
+        """Caveats before moving anything."""
         return (DIRECTED_WARNING,) if self.rewiring.old.links == "directed" else ()
 
     def moves(self) -> list[tuple[Any, ...]]:

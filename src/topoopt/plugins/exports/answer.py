@@ -46,14 +46,14 @@ class ExportAnswer:
 
     @property
     def forwarding(self) -> dict[str, Any] | None:
-        """How servers forward; None where no format of it is among those that are written."""
+        """Forwarding by the servers; None where no forwarding format is written."""
         names = {row.name for row in FORWARDING_FORMATS}
         asked = any(one.format.name in names for one in self.formats)
         return forwarding_facts(self.deployment) if asked else None
 
     @property
     def files(self) -> dict[str, str | bytes]:
-        """What is in each file, by its name in the folder."""
+        """Contents of each file, by its name in the folder."""
         return {name: data for one in self.formats for name, data in one.files.items()}
 
     def to_frame(self) -> Frame:

@@ -36,7 +36,7 @@ Row = tuple[str, int, int, str, str, str, str, str, str, int]
 MM = 72 / 25.4
 """Points of a millimeter."""
 WIDTH = 0.6
-"""Of a character of Courier, in sizes of the font."""
+"""Width of a character of Courier, in sizes of the font."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Line:
     Attributes
     ----------
     x_mm, y_mm : float
-        Where its base line begins, from the lower left corner of the page.
+        Start of the base line, from the lower left corner of the page.
     size_pt : float
     """
 
@@ -178,8 +178,8 @@ def _file(objects: Sequence[bytes]) -> bytes:
 def patch_list(deployment: Deployment) -> Contents:
     """Return the patch list as CSV, the work order for people, and the wiring that they lead to.
 
-    What stays has step 0; without a present wiring all is connected in step 1. The wiring file is what is present
-    the next time: a plan alone would be taken to be wired into an empty room, which is not how it got there.
+    Links that stay have step 0; without a present wiring everything is connected in step 1. Use the wiring file as
+    present the next time: a plan alone would be taken to be wired into an empty room, which is not how it got there.
     """
     rows = patch_list_rows(deployment)
     patches = csv_text([COLUMNS, *rows])

@@ -1,4 +1,4 @@
-"""The nouns Deployment, Format and ServerNetwork: what export formats are given, and what they give."""
+"""Deployment, ExportFormat and ServerNetwork: input and output of export formats."""
 
 import csv
 import io
@@ -26,18 +26,18 @@ from topoopt.routing.forwarding import (
 )
 
 MTU_BYTES = 9000
-"""Of every interface: what the largest frames of usual cards carry."""
+"""MTU of every interface: the largest frame of common cards."""
 FIRST_TABLE = 1000
 """The table of the source with the lowest number."""
 LONGEST_NAME = 15
-"""Of an interface of Linux."""
+"""Longest name of an interface in Linux."""
 _HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _INTERFACE_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._+-]{{0,{LONGEST_NAME - 1}}}")
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbor:
-    """Who is at the far end of a fiber, which cannot be asked for its MAC."""
+    """Server at the far end of a fiber, whose MAC cannot be resolved over it."""
 
     address: str
     mac: str
@@ -45,16 +45,16 @@ class Neighbor:
 
 @dataclass(frozen=True, slots=True)
 class ServerInterface:
-    """An interface that a cable is on.
+    """An interface with a cable.
 
     Attributes
     ----------
     addresses : tuple of str
-        With ``/31``: one of a cable, of two fibers two.
+        Addresses with ``/31``: one per cable, two for two fibers.
     neighbors : tuple of Neighbor
         Only of directed links.
     mac : str
-        What has to be set, for others to know it; empty where nobody has to, or where the inventory says what it is.
+        MAC to set, so that others know it; empty where none is needed, or where the inventory gives it.
     """
 
     name: str
@@ -65,12 +65,12 @@ class ServerInterface:
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """Routes for what is from one source only.
+    """Routes for packets from one source only.
 
     Attributes
     ----------
     number : int
-        Of the table.
+        Number of the table.
     source : str
         The prefix of the source's addresses.
     """
@@ -87,7 +87,7 @@ class ServerNetwork:
     Attributes
     ----------
     identities : tuple of str
-        Its own addresses, without ``/32``; the first is that of what it sends.
+        Own addresses, without ``/32``; the first is the source address.
     """
 
     name: str
@@ -99,7 +99,7 @@ class ServerNetwork:
 
 @dataclass(frozen=True, eq=False)
 class Deployment:
-    """A plan that is to become real; make it with :func:`deployment`.
+    """A plan to be deployed; make it with :func:`deployment`.
 
     Attributes
     ----------
@@ -108,15 +108,15 @@ class Deployment:
     inventory : Inventory
         Nothing is missing in it.
     wiring : Wiring
-        Which interfaces every link joins, and through which panel. Of the servers of ``present``, too.
+        Interfaces that every link joins, and its panel; includes the servers of ``present``.
     present : Wiring, optional
-        What is wired now; None: nothing.
+        Present wiring; None: nothing is wired.
     order : MoveOrder, optional
         The steps from what is wired now.
     paths : ``hashed`` or ``pinned``
-        How the bytes of a pair are put on its paths, see :func:`topoopt.routing.forwarding.forwarding_tables`.
+        Assignment of a pair's bytes to its paths, see :func:`topoopt.routing.forwarding.forwarding_tables`.
     prefixes : pair of str
-        Of the addresses of servers, and of links.
+        Prefixes of the addresses of servers, and of links.
     """
 
     plan: Plan
@@ -129,7 +129,7 @@ class Deployment:
 
     @cached_property
     def tables(self) -> ForwardingTables:
-        """What servers do with the bytes of every pair."""
+        """Forwarding of every pair's bytes by the servers."""
         return forwarding_tables(self.plan.fabric.topology, self.plan.fabric.routes, self.paths)
 
     @cached_property
@@ -153,7 +153,7 @@ class Deployment:
 
     @cached_property
     def networks(self) -> tuple[ServerNetwork, ...]:
-        """What every server is told."""
+        """Network configuration of every server."""
         return tuple(server_networks(self.tables, self.addressing, self.next_hops, self.inventory))
 
     @property
@@ -175,23 +175,23 @@ class Deployment:
 
 
 Contents = Mapping[str, str | bytes]
-"""What is in each file, by its name; a name may have a folder before a slash."""
+"""Contents of each file, by its name; a name may have a folder before a slash."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """A way to write a plan down.
+    """A format for exporting a plan.
 
     Attributes
     ----------
     name : str
-        As it is asked for, and what its folder is called.
+        Name of the format and of its folder.
     text : str
-        What it is, in a line.
+        One-line description.
     files : str
-        What its files are called, such as ``patch-list.csv``.
+        Names of its files, such as ``patch-list.csv``.
     consumer : str
-        Who reads it.
+        Programs or people that read it.
     write : function from a deployment to files
         Raises Infeasible, with the reason, where the format cannot say the plan.
     """
@@ -216,11 +216,11 @@ def deployment(
     Parameters
     ----------
     given : GivenInventory, optional
-        What is known of the machines; the rest is made up.
+        Known part of the inventory; the rest is generated.
     present : Joined, optional
-        What is wired now; as many of its patches as possible stay.
+        Present wiring; as many of its patches as possible stay.
     kind : str
-        What panels are, where no inventory says it.
+        Kind of panels, where the inventory does not give it.
     keep_running : bool
         Whether a job runs on the wiring meanwhile, and must not be cut.
 

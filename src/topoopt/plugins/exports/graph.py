@@ -18,7 +18,7 @@ Attributes = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class WiredGraph:
-    """What a graph file says.
+    """Contents of a graph file.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class WiredGraph:
     nodes : tuple of (name, attributes)
         In the order of ranks.
     links : tuple of (name of the source, of the target, key, attributes)
-        Of parallel cables the key counts.
+        Links; the key counts parallel cables.
     """
 
     directed: bool

@@ -1,9 +1,9 @@
-"""What Kubernetes is told: labels of nodes, and a topology for Kueue, so that a job gets servers wired together.
+"""Kubernetes: labels of nodes, and a topology for Kueue, so that a job gets servers wired together.
 
 A label says where a node is in the wiring; it does not decide which pod gets which rank. The label ``topoopt/rank`` is
 for job controllers that place pods by node affinity, or sort them.
 
-What Slurm is told: the servers of a plan are a block, wired among themselves; of at most 16, a ring, too.
+Slurm: the servers of a plan are a block, wired among themselves; at most 16 of them are a ring, too.
 
 A job's order of ranks is not said here but by its host file, see the format ``ranks``.
 
@@ -32,7 +32,7 @@ from topoopt.plans.inventory import Server
 from topoopt.plugins.exports.deployment import Contents, Deployment
 
 PORT = 29500
-"""Where PyTorch's ranks meet if nothing else is said."""
+"""Default rendezvous port of PyTorch's ranks."""
 _HOST = re.compile(r"[A-Za-z0-9._-]+")
 _SLURM_COMMAND = (
     "{rank}\t{host}\ttorchrun --nnodes={nodes} --nproc-per-node={each} --node-rank={rank} "

@@ -98,7 +98,7 @@ follow each other have no link, put a server's own address on a dummy interface,
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """What a server has: accelerators with their capability, NICs with their speed."""
+    """Hardware of a server: accelerators with their capability, NICs with their speed."""
 
     accelerators: int
     capability: int

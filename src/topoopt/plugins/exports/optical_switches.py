@@ -25,7 +25,7 @@ Path = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class PanelStep:
-    """What is changed on one panel at once: first all circuits go, then all come."""
+    """Changes of one panel in one step: first all circuits are removed, then all are made."""
 
     number: int
     gone: tuple[Circuit, ...]
@@ -256,12 +256,12 @@ def _polatis_json(entries: list[dict[str, str]]) -> str:
 
 
 def steps_of_kind(deployment: Deployment, kind: str, most_ports: int | None = None) -> tuple[PanelSteps, ...]:
-    """Return what each panel of a kind is told.
+    """Return the commands for each panel of a kind.
 
     Parameters
     ----------
     most_ports : int, optional
-        Of the largest device of that kind.
+        Ports of the largest device of that kind.
 
     Raises
     ------

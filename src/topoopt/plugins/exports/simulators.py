@@ -35,7 +35,7 @@ from topoopt.simulation import COMPUTE, TRANSFER, ChakraFiles, TaskGraph, chakra
 from topoopt.topologies import Ring, Topology, hops_from
 
 PREFIX = "plan"
-"""What the names of the traces begin with."""
+"""Prefix of the names of traces."""
 _GIB = 2**30
 _COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 RUN = f"""\
@@ -61,7 +61,7 @@ hashed over all of them. The plan's routes are shortest paths, too, but their sh
 KINDS = ("A100", "A800", "H100", "H800")
 """Accelerators that SimAI knows."""
 INSIDE_LATENCY_MS = 2.5e-5
-"""From an accelerator to the switch inside its server, as in SimAI's own topologies."""
+"""Latency from an accelerator to the switch inside its server, as in SimAI's own topologies."""
 
 
 def simai(deployment: Deployment) -> Contents:

@@ -31,9 +31,9 @@ from topoopt.routing.forwarding import Route, all_pairs, cables_in_turn
 COLUMNS = ("src", "dst", "path", "weight", "addresses")
 _PORT = re.compile(r"Ethernet\d+")
 LANES = 4
-"""Of a port: SONiC numbers ports by their first lane where the inventory's names are no names of SONiC."""
+"""Lanes per port: SONiC numbers ports by their first lane; used where the inventory's names are not SONiC's."""
 RULE_PREFERENCE = 1000
-"""Of all rules of ours: tables by source are asked before the main one."""
+"""Preference of all our rules: tables by source are looked up before the main one."""
 PROTOCOL = 189
 """Number that marks routes of ours, so that those of another plan are found."""
 _SCRIPT = """\
@@ -49,7 +49,7 @@ for prefix in {prefixes}; do ip -4 address flush to "$prefix"; done
 ip -batch {name}.batch
 """
 LARGEST_WEIGHT = 255
-"""Of a next hop of a static route of FRR."""
+"""Largest weight of a next hop of a static route in FRR."""
 _WEIGHTS = """\
 ! Next hops have weights: needs static routes with weights (FRR pull request 20559, 2026).
 """
@@ -58,7 +58,7 @@ IMAGE = "frrouting/frr:v8.4.1"
 ROUTES = "routes"
 """The folder of scripts."""
 MANAGEMENT = "eth0"
-"""What containerlab takes for itself."""
+"""Interface reserved by containerlab."""
 LONGEST_INTERFACE = 15
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _INTERFACE = re.compile(r"[^\s:/]+")

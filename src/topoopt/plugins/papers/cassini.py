@@ -52,13 +52,13 @@ ACCELERATOR, LATENCY_S = "a100", 1e-6
 MACHINE = Machine(LINK_BPS, LATENCY_S, ACCELERATOR, COSTS, "flow")
 ITERATIONS = 100
 DRAWS = 20
-"""Of the moments at which jobs begin that nobody shifts."""
+"""Random draws of the start times of unshifted jobs."""
 HEADROOM = 0.02
-"""By which turns are longer than iterations, for jobs that are held to their shifts."""
+"""Fraction by which slots are longer than iterations, for jobs that are held to their shifts."""
 
 SHARINGS = {"fair": fair_sharing(), "mltcp": mltcp_sharing(), "static": static_sharing(0.6)}
 WORKERS = (2, 3)
-"""Of a job: VGG16's published profile, 114 ms at 45 Gb/s, is between the rings of 2 and of 3 workers."""
+"""Workers per job: VGG16's published profile, 114 ms at 45 Gb/s, is between the rings of 2 and of 3."""
 TIMES = ("own", "one")
 """Jobs with their own iteration times, or all with the longest."""
 SHOWN = 3, "one"
@@ -104,12 +104,12 @@ class OneLink:
 
 @dataclass(frozen=True, slots=True)
 class TraceGrid:
-    """Which traces are run.
+    """Traces to run.
 
     Attributes
     ----------
     horizon_s : float
-        Of the Poisson trace.
+        Horizon of the Poisson trace.
     load : float
     shards : bool
         Whether TopoOpt's shards are planned, too.

@@ -34,7 +34,7 @@ DATA_PARALLEL, RELEASED, WIDE = "data-parallel", "released", "default"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where the figure is evaluated."""
+    """One point of the figure."""
 
     model: str
     servers: int
@@ -47,7 +47,7 @@ TEXT = description("fig11")
 
 @dataclass(frozen=True, slots=True)
 class Fig11Grid:
-    """Where the figure is evaluated, and how much is searched there.
+    """Points of the figure, and the effort of the search.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ ROUTINGS = {
     "single-shortest": "one path a pair, as in the released files",
 }
 DRAWN_BATCH = 256
-"""That of the released files."""
+"""Batch in the released files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Wiring:
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """What the rule chooses."""
+        """Strides chosen by the rule."""
         return select_permutations(self.servers, self.degree, links=self.links, rule=self.rule)
 
     @cached_property

@@ -34,7 +34,7 @@ OCS_S = 10e-3
 
 @dataclass(frozen=True, slots=True)
 class Fig17Grid:
-    """Where the figure is evaluated.
+    """Points of the figure.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ PLACED = {IN_A_ROW: "servers in order", AT_RANDOM: "servers at random"}
 
 @dataclass(frozen=True, slots=True)
 class Fig16Grid:
-    """Where the figure is evaluated.
+    """Points of the figure.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Drawn:
 
     @property
     def jobs(self) -> int:
-        """How many run at once."""
+        """Number of jobs that run at the same time."""
         return len(self.at_once.jobs)
 
     def times_s(self, model: str = "") -> list[float]:

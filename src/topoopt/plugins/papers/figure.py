@@ -1,6 +1,6 @@
-"""What is written of a figure: its title, published values and their origins, explanations, charts and notes.
+"""Contents of a figure: its title, published values and their origins, explanations, charts and notes.
 
-It stands in ``data/NAME.toml``, in templates: a study computes rows and values, and its words fill ``{word}`` in.
+The texts are templates in ``data/NAME.toml``: a study computes rows and values, and fills in ``{word}``.
 """
 
 import math
@@ -19,12 +19,12 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One published value beside ours.
+    """A published value beside ours.
 
     Attributes
     ----------
     what : str
-        What is compared, such as ``VGG16, 16 servers``.
+        Subject of the comparison, such as ``VGG16, 16 servers``.
     ours : float
         In ``unit``.
     published_low, published_high : float
@@ -32,9 +32,9 @@ class Comparison:
     tolerance : float or None
         Relative distance from the range at which the value still counts as met; None where it is only reported.
     origin : str
-        Where the published value stands: a released file, a talk, memory of the paper.
+        Source of the published value: a released file, a talk, memory of the paper.
     explanation : str
-        Why the values differ, where they do.
+        Reason for a difference, if any.
     """
 
     what: str
@@ -60,18 +60,18 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Figure:
-    """What one study of a paper's figure has found.
+    """Result of a study of one of the paper's figures.
 
     Attributes
     ----------
     name : str
-        As on the command line, such as ``fig13``.
+        Name on the command line, such as ``fig13``.
     rows : tuple of mappings
         All with the same keys, which end in their units; the file of rows holds exactly these.
     comparisons : tuple of Comparison
     charts : tuple of Chart
     notes : tuple of str
-        What a reader should know: how it was computed, what was assumed, what differs and why.
+        Method, assumptions and differences, with reasons.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class StudySettings:
-    """How a study is run: ``quick`` takes fewer points and smaller searches, and says so in the notes."""
+    """Settings of a study: ``quick`` uses fewer points and smaller searches, and says so in the notes."""
 
     quick: bool
     seed: int = 0
@@ -120,7 +120,7 @@ class Description:
     Attributes
     ----------
     shown : str
-        What the paper's figure shows, in a sentence or two.
+        Description of the paper's figure, in a sentence or two.
     notes : sequence of templates
         A template, or a table of one with ``when``, a word that must be true, or ``each``, a word that holds a mapping
         of further words for each time that the note is made.
@@ -204,14 +204,14 @@ class Description:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curves:
-    """Which columns of rows are drawn: a curve for each value of the column ``by``.
+    """Columns of rows to draw: a curve for each value of the column ``by``.
 
     Attributes
     ----------
     names : mapping, or pairs, of value to name
-        Of the curves that are drawn, in their order; empty for all, by their values.
+        Names of the curves drawn, in order; empty for all, by their values.
     x_scale, y_scale : float
-        By which the values are multiplied.
+        Factors of the values.
     x_is_word : bool
         Whether x are categories and no numbers.
     """

@@ -43,7 +43,7 @@ PER_SERVER = 8
 NVSWITCH_BPS = 450e9 * 8
 """900 GB/s in both directions together."""
 MICRO_BATCHES = 8
-"""Of a replica in an iteration; our choice, the paper's number is not known to us."""
+"""Micro-batches per replica and iteration; our choice, since we do not know the paper's."""
 ACCELERATORS = 1024
 """Our choice, where the parallel degrees leave it open: 128 servers."""
 
@@ -100,12 +100,12 @@ OPTICAL = 6
 FOLLOWED, PREDICTED = "follow the loads", "predicted from the layer before"
 LAYER_BEFORE, WIRED_ONCE = "loads of the layer before", "wired once, at iteration 0"
 EVEN, IMPROVED, TREE = "even", "follow, improved by exchanges", "fat-tree"
-"""What circuits are chosen for; a fat-tree has none."""
+"""Objectives for choosing circuits; a fat-tree has none."""
 SEEN = 20
 """Iterations from which the transitions between layers are fitted."""
 AT_400G = 400e9
 REFERENCE = "rail", 800e9
-"""What Mixtral 8×22B's published times are normalized by: this one is 1.000."""
+"""Network to which Mixtral 8×22B's published times are normalized: 1.000."""
 Variant = tuple[str, str, FabricShape, bool]
 """Fabric, what is special about its circuits, its settings, and whether passes are cut at every all-to-all."""
 VARIANTS: tuple[Variant, ...] = (
@@ -113,20 +113,20 @@ VARIANTS: tuple[Variant, ...] = (
     ("mixnet", "changes in 0 s", FabricShape(delay_s=0.0), False),
     ("mixnet", "4 of 8 ports electrical", FabricShape(electrical_ports=4), False),
 )
-"""What else MixNet could be."""
+"""Variants of MixNet."""
 TEXT = description("mixnet")
 TITLES: Mapping[str, str] = TEXT.charts["time"]["curves"]["names"]
 
 
 @dataclass(frozen=True, slots=True)
 class MixnetGrid:
-    """Where the figure is evaluated.
+    """Points of the figure.
 
     Attributes
     ----------
     cases : tuple of (job, bandwidth)
     iterations : tuple of int
-        Of training, for loads that change.
+        Training iterations, for loads that change.
     every : int
         Every so many-th layer of those is taken.
     variants_at_bps : tuple of float

@@ -27,15 +27,15 @@ from topoopt.simulation import DECREASING, Aggressiveness
 TEXT = description("mltcp")
 PERIOD_S, CAPACITY_BPS = 1.0, 50e9
 FAIR_PART, CROWDED_PART = 0.4, 0.6
-"""Of an iteration, in which each of two jobs sends: they can interleave, or cannot."""
+"""Fraction of an iteration in which each of two jobs sends: they can interleave, or cannot."""
 FIRST_OFFSET = 0.05
 MANY_PART = 0.9
-"""Of the period, in which some of many jobs send when they are interleaved."""
+"""Fraction of the period in which some of many jobs send when they are interleaved."""
 NOISE = 0.01
 COUNTS = (2, 3, 4, 5, 6, 8)
 PAIR_ITERATIONS, MANY_ITERATIONS = 40, 520
 FIRST_ITERATIONS = 20
-"""Of many jobs, in which they come apart: left out of mean and percentile."""
+"""Iterations in which many jobs separate, excluded from mean and percentile."""
 PAIR: Mapping[str, LinkSharing] = {
     "fair": fair_sharing(),
     "mltcp": mltcp_sharing(),

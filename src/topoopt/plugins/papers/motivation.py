@@ -1,4 +1,4 @@
-"""Why a topology for each job: what communication costs, what networks cost, and what two naive wirings miss."""
+"""Motivation for a topology per job: cost of communication, cost of networks, and losses of two naive wirings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,15 +32,15 @@ TRAFFIC_DEGREE, TRAFFIC_BANDWIDTH_BPS = 4, 100e9
 TRAFFIC_SERVERS = (2, 4, 8, 16, 32, 64, 128)
 ACCELERATORS = 4
 HEAT_SERVERS, HEAT_BANDWIDTH_BPS = 16, 25e9
-"""At 25 Gb/s an interface the search splits more than tables."""
+"""Size of the heat maps; at 25 Gb/s per interface the search splits more than tables."""
 STRIDES = (1, 3, 7)
-"""Those of the paper's example of 16 servers and three rings."""
+"""Strides of the paper's example with 16 servers and three rings."""
 MB = 1e6
 
 
 @dataclass(frozen=True, eq=False)
 class ModelTraffic:
-    """What a model moves under the strategy that a search has found."""
+    """Traffic of a model under the strategy that a search found."""
 
     model: str
     traffic: Traffic
@@ -300,7 +300,7 @@ def heat_charts(traffic: Sequence[ModelTraffic], placed: Traffic) -> Iterator[He
     Parameters
     ----------
     placed : Traffic
-        Of DLRM, data parallel with a table on each server.
+        Traffic of DLRM, data parallel with a table on each server.
     """
     n = placed.servers
     yield _heat("dlrm-allreduce", "DLRM, AllReduce on one ring", ring_matrix(n, placed.allreduce))

@@ -59,7 +59,7 @@ PROMPT, ANSWER = 8192, 128
 BUSY = 0.7
 """Share of the time in which prompts are read."""
 SERVER_BYTES_PER_S = 50e9
-"""Of a server, one port of 400 Gb/s."""
+"""Bandwidth of a server, one port of 400 Gb/s."""
 OVERSUBSCRIBED = (1, 2, 4)
 """Times the bandwidth out of a rack that servers of it have together."""
 REPLICAS = {64: 8, 16: 2}
@@ -76,7 +76,7 @@ OBJECTIVES_S = 2.0, 0.05
 
 @dataclass(frozen=True, slots=True)
 class ServingGrid:
-    """How much is simulated, and whether fabrics with searched deployments are among it."""
+    """Amount of simulation, and whether fabrics with searched deployments are included."""
 
     prompts: int
     requests: int

@@ -34,7 +34,7 @@ class StudyEntry:
     study : function
         Makes the figure anew.
     shown : str
-        What the paper's figure shows, in a sentence or two.
+        Description of the paper's figure, in a sentence or two.
     measured : bool
         Whether it is measured on this machine, and so never the same twice: it is made when it is named, and not among
         all figures.
@@ -283,7 +283,7 @@ def reproduce(name: str, *, quick: bool = False, seed: int = 0, on_progress: Pro
     quick
         Fewer points and smaller searches.
     seed
-        For whatever is drawn: searches, random graphs.
+        Random seed of searches and random graphs.
     on_progress
         Called with the stage, what is done and what there is.
 
@@ -314,6 +314,6 @@ def reproducible(measured: bool = True) -> Mapping[str, str]:
     Parameters
     ----------
     measured
-        Those, too, that are measured on this machine and need root, such as ``testbed``.
+        Whether to include figures measured on this host that need root, such as ``testbed``.
     """
     return {key: entry.title for key, entry in STUDIES.items() if measured or not entry.measured}

@@ -32,14 +32,14 @@ FORWARDING = ("dlrm",)
 
 @dataclass(frozen=True, slots=True)
 class TestbedGrid:
-    """What is measured.
+    """Settings of the measurement.
 
     Attributes
     ----------
     slower : float
-        By which the bandwidth of links is divided.
+        Divisor of the links' bandwidth.
     wanted_s : float
-        How long an iteration on TopoOpt's links lasts.
+        Target duration of an iteration on TopoOpt's links.
     """
 
     __test__ = False

@@ -90,26 +90,26 @@ class WiringTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WiringsGrid:
-    """Where the study is evaluated.
+    """Points of the study.
 
     Attributes
     ----------
     servers, degrees, bandwidth_bps
-        Of the wirings, and of the six models.
+        Sizes of the wirings, for the six models.
     batch : int
-        Of an accelerator in the all-to-all study, which is of 128 servers; 0 leaves it out.
+        Batch per accelerator in the all-to-all study, which has 128 servers; 0 skips it.
     models, experts : tuple of str
         Searched on every wiring at each of ``job_degrees``.
     expert_servers, expert_bps
-        Of the mixtures of experts.
+        Servers and bandwidth for the mixtures of experts.
     planned_degrees : tuple of int
-        At which the jobs are planned as well, which takes longer than all else.
+        Degrees at which the jobs are planned as well, which takes longer than everything else.
     budget : int
         Proposals on each wiring.
     search_s : float
-        Of search for each lifted wiring; 0 chooses.
+        Seconds of search for each lifted wiring; 0 chooses.
     records : tuple of (servers, degree)
-        Where others have published the hops of their graphs.
+        Sizes for which hops of graphs have been published.
     """
 
     servers: int

@@ -17,7 +17,7 @@ IDEAL, TREE = "ideal switch", "fat-tree, d·B/3.2"
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many servers there are, with how many interfaces of which bandwidth.
+    """Size of a wiring: servers, interfaces and bandwidth.
 
     Attributes
     ----------
@@ -77,4 +77,4 @@ WIRED: Mapping[str, Callable[[Size, int], Fabric]] = {
 }
 """Builders by name. ``strides`` are those of least diameter and hops among strides coprime to the servers."""
 DIRECT = (STRIDES, EXPANDER, TORUS, LIFTED)
-"""Those without switches: servers relay, and routes can be balanced."""
+"""Fabrics without switches: servers relay, and routes can be balanced."""

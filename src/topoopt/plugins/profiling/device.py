@@ -78,7 +78,7 @@ class CudaDevice:
 
 
 SAFE_PART = 0.8
-"""Of the memory that is available: beyond it the system may end the process instead of refusing."""
+"""Fraction of the available memory that is used: beyond it the system may kill the process instead of refusing."""
 
 
 class CpuDevice:

@@ -33,9 +33,9 @@ class TorchOperator:
     forward : callable
         Makes the output.
     leaves : tuple of tensor
-        What the backward pass makes gradients of: inputs and weights.
+        Tensors for which the backward pass computes gradients: inputs and weights.
     others : tuple of tensor
-        What else is in memory, such as the numbers of looked-up rows.
+        Other tensors in memory, such as the indices of looked-up rows.
     """
 
     forward: Callable[[], Any]
@@ -182,7 +182,7 @@ BUILDERS: Mapping[str, Callable[[Numbers, Any, int], TorchOperator]] = {
     "norm": _norm,
     "lookup": _embedding,
 }
-"""How PyTorch runs each kind of operator of the zoo, and of a transformer's layer (the last four)."""
+"""Builders of PyTorch operators for each kind in the zoo, and in a transformer's layer (the last four)."""
 OUT_OF_MEMORY = "out of memory"
 FEWEST = 3
 """Repetitions of a size that takes longer than :attr:`Repetitions.longest_s`."""
@@ -191,7 +191,7 @@ _SIGNS_OF_FULL_MEMORY = ("out of memory", "can't allocate memory", "not enough m
 
 @dataclass(frozen=True, slots=True)
 class Repetitions:
-    """How often a pass is run.
+    """Number of runs of a pass.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ FLOPS_PER_BYTE = 10.0
 FINISHED, TIME_LIMIT, INTERRUPTED = "finished", "time limit", "interrupted"
 SAVE_EVERY_S = 10.0
 _RUNS_LEFT = 8.0
-"""Of the time that is left, one pass takes no more than this part."""
+"""All runs of one pass take at most the remaining time divided by this."""
 _BOTH_PASSES = 3.0
 """A backward pass takes about twice as long as a forward pass."""
 _Key = tuple[OperatorSignature, PartSize]
@@ -40,7 +40,7 @@ _Key = tuple[OperatorSignature, PartSize]
 @shows_itself
 @dataclass(frozen=True, eq=False)
 class ProfileRun:
-    """What a run of measurements came to.
+    """Outcome of a run of measurements.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class ProfileRun:
     stopped_because : str
         ``finished``, ``time limit`` or ``interrupted``.
     file : str or None
-        Where the profile is.
+        File of the profile.
     """
 
     profile: DeviceProfile
@@ -144,12 +144,12 @@ def measure_subject(
     save: Callable[[DeviceProfile], None],
     on_progress: Progress,
 ) -> ProfileRun:
-    """Measure what is not known yet: every operator's smallest size, then every operator's next.
+    """Measure all unknown times: every operator's smallest size, then every operator's next.
 
     Parameters
     ----------
     known : DeviceProfile, optional
-        What an earlier run of the same subject left.
+        Results of an earlier run of the same subject.
     time_limit_s : float
         Infinite for none. A size is not begun if, by the speed of the last one of its operator or kind, it would
         not end in time; towards the end passes are repeated less often.
@@ -223,7 +223,7 @@ def check_same(known: DeviceProfile, subject: Subject, device: Device) -> None:
 
 
 class _Book:
-    """What was measured before, what has been measured in this run, and how fast that was."""
+    """Earlier measurements, those of this run, and their speed."""
 
     def __init__(self, subject: Subject, device: Device, known: DeviceProfile | None) -> None:
         self._subject = subject
@@ -315,7 +315,7 @@ def by_work(op: SubjectOperator, sizes: Iterable[PartSize]) -> list[PartSize]:
 def needed_bytes(op: SubjectOperator, size: PartSize, precision: str) -> float:
     """Return about how much memory the two passes take: everything and a gradient of everything.
 
-    What a table's sparse gradient holds is what was fetched; its weights have no dense one.
+    A table's sparse gradient holds only the rows fetched; its weights have no dense one.
     """
     o = op.operator
     weights = o.parameter_bytes / size.channel_degree

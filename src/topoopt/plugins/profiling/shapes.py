@@ -109,7 +109,7 @@ class ConcatShape:
 
 @dataclass(frozen=True, slots=True)
 class ElementwiseShape:
-    """As many numbers a sample in as out; ``inputs`` tensors of them."""
+    """Operator with as many numbers per sample in as out; ``inputs`` tensors of them."""
 
     elements: int
     inputs: int = 1
@@ -236,7 +236,7 @@ INFERENCES: Mapping[str, Callable[[OperatorGraph, Operator, Mapping[int, Shape]]
     "flatten": _one_input,
     "softmax": _one_input,
 }
-"""How the shape of each kind of operator is found."""
+"""Inference of the shape of each kind of operator."""
 
 
 def _window(op: Operator, kernel: int, channels_in: int, channels_out: int) -> tuple[int, int, int]:

@@ -57,7 +57,7 @@ class SubjectOperator:
 
     @property
     def signature(self) -> OperatorSignature:
-        """What its times are looked up by."""
+        """Key under which its times are looked up."""
         return signature_of(self.operator)
 
 
@@ -77,7 +77,7 @@ class Subject:
 
     @property
     def sizes(self) -> int:
-        """How many sizes there are to measure."""
+        """Number of sizes to measure."""
         return sum(len(op.sizes) for op in self.operators)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ def subject_of_transformer(
 ) -> Subject:
     """Return the operators of a transformer, with micro-batches as samples and tensor degrees as channel degrees.
 
-    Of each layer kind every distinct operator is there once: projections, the attention's core, feed-forward
+    Every distinct operator of each layer kind occurs once: projections, the attention's core, feed-forward
     matrices or one expert's, norms, and at the ends the embedding and the logits. One sample is a sequence of
     ``model.sequence`` tokens. An expert is measured whole and with the tokens of an even share.
 

@@ -22,7 +22,7 @@ from topoopt.simulation import Aggressiveness
 
 SOURCE = Path(__file__).with_name("mltcp.bpf.c")
 KERNEL_TYPES = Path("/sys/kernel/btf/vmlinux")
-"""Where a kernel says which structures it has (BTF)."""
+"""Type information (BTF) of the running kernel."""
 LONGEST_NAME = 13
 """Characters of an algorithm's name: the kernel has 15, and its maps' names have two more."""
 _PLACES = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/local/sbin"))
@@ -30,7 +30,7 @@ _LIMIT_S = 120.0
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 ONE = 1024
-"""Of the kernel's fixed-point numbers."""
+"""One, in the kernel's fixed-point numbers."""
 _LARGEST = float(1 << 20)
 _OF_NAMESPACE = 1 << 32
 _JOB, _KEY = struct.Struct("<iiQQQ"), struct.Struct("<Q")
@@ -38,7 +38,7 @@ _JOB, _KEY = struct.Struct("<iiQQQ"), struct.Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class MltcpJob:
-    """What the kernel is told of a job.
+    """Parameters of a job for the kernel.
 
     Attributes
     ----------
@@ -80,12 +80,12 @@ class MltcpJob:
 
 @dataclass(frozen=True, slots=True)
 class MltcpIteration:
-    """What the kernel has found out about a job, or about one connection.
+    """Kernel's estimates for a job or for one connection.
 
     Attributes
     ----------
     number : int
-        Of the iteration that runs; the first is 1.
+        Number of the current iteration; the first is 1.
     sent_bytes : int
         Acknowledged in it.
     total_bytes : int
@@ -93,7 +93,7 @@ class MltcpIteration:
     compute_time_s : float
         Learned: the shortest gap between two.
     learned_iterations : int
-        From how many.
+        Number of iterations that they were learned from.
     """
 
     number: int
@@ -104,7 +104,7 @@ class MltcpIteration:
 
 
 PREFIX = "mltcp_"
-"""What the names of ours begin with."""
+"""Prefix of our algorithms' names."""
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 _OURS = re.compile(rf"{PREFIX}[0-9a-f]{{6}}")
@@ -244,9 +244,9 @@ def compile_algorithm(name: str, folder: Path) -> Path:
     Parameters
     ----------
     name : str
-        By which sockets will choose it.
+        Name by which sockets will choose it.
     folder : Path
-        Where the object is written, and the kernel's types.
+        Folder for the object file, and the kernel's types.
 
     Raises
     ------

@@ -1,4 +1,5 @@
-"""Which fabrics a testbed can be: a plan's own links, or one switch at another bandwidth; each as links and routes."""
+"""Fabrics that a testbed can emulate: a plan's own links, or one switch at another bandwidth; each as links and
+routes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,18 +21,18 @@ PAPER_STRIDES = (1, 5)
 
 @dataclass(frozen=True, eq=False)
 class Emulated:
-    """A fabric as a testbed has it.
+    """A fabric as emulated by a testbed.
 
     Attributes
     ----------
     name : str
         In the table of :data:`EMULATED`.
     fabric : Fabric
-        Its links, one path a pair and its rings: what simulators are told of it; not scaled.
+        Links, one path per pair, and rings, for the simulators; not scaled.
     layout : Layout
-        How it is built.
+        Construction of the testbed.
     wiring : Wiring, optional
-        Of direct links.
+        Wiring of direct links.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Emulated:
 
     @property
     def server_bandwidth_bps(self) -> float:
-        """What a server sends at most, not scaled."""
+        """Bandwidth per server, not scaled."""
         return sum(port.bandwidth_bps for port in self.layout.senders if port.node == 0)
 
 
@@ -118,4 +119,5 @@ EMULATED: Mapping[str, Callable[[ClusterSpec, Fabric], Emulated]] = MappingProxy
         "switch": _switch("switch", _one_port),
     }
 )
-"""By name: the plan's own links; one switch with d·B a server, with d·B/3.2 (the paper's equal cost), or with B."""
+"""Emulated fabrics by name: the plan's own links; one switch with d·B per server, with d·B/3.2 (the paper's equal
+cost), or B."""

@@ -14,7 +14,7 @@ from threading import Thread
 from typing import TypeVar
 
 FOLDER = Path("/run/netns")
-"""Where named namespaces are, for ``ip netns``, too."""
+"""Folder of named namespaces, as used by ``ip netns``."""
 
 _CLONE_NEWNET = 0x40000000
 _MS_BIND, _MS_REC, _MS_SHARED = 4096, 16384, 1 << 20

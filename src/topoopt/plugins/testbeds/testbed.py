@@ -334,7 +334,7 @@ def down(name: str | None = None, *, every: bool = False) -> TestbedsAnswer:
     Parameters
     ----------
     name
-        Of one, or of a run with all its testbeds, whoever uses them.
+        Name of a testbed, or of a run with all its testbeds, whoever uses them.
     every
         All of them, but for those that a run goes on in.
 

@@ -1,4 +1,4 @@
-"""What every server's kernel does so that bytes go as a plan says: addresses, tables, whole weights, and walks."""
+"""Forwarding by the servers' kernels, as a plan prescribes: addresses, tables, integer weights and walks."""
 
 from topoopt.routing.forwarding.addressing import IDENTITY_PREFIX as IDENTITY_PREFIX
 from topoopt.routing.forwarding.addressing import LINK_PREFIX as LINK_PREFIX

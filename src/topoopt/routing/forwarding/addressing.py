@@ -1,4 +1,4 @@
-"""The noun Addressing: the addresses of servers and of the ends of their links, the names of interfaces, and MACs."""
+"""Addressing: addresses of servers and link ends, interface names, and MACs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Cable(Protocol):
 
     @property
     def src_interface(self) -> int:
-        """That server's interface."""
+        """Interface of the source server."""
         ...
 
     @property
@@ -39,7 +39,7 @@ class Cable(Protocol):
 
     @property
     def dst_interface(self) -> int:
-        """That server's interface."""
+        """Interface of the destination server."""
         ...
 
 
@@ -76,9 +76,9 @@ class Addressing:
         The first address of each prefix.
     server_names : tuple of str
     interface_names : tuple of tuple of str
-        Of each server.
+        Interface names per server.
     macs : tuple of tuple of str
-        Of each interface of each server.
+        MAC of each interface per server.
     """
 
     end_server: Ints
@@ -93,7 +93,7 @@ class Addressing:
 
     @property
     def servers(self) -> int:
-        """How many there are."""
+        """Number of servers."""
         return len(self.server_names)
 
     @property
@@ -198,7 +198,7 @@ def addressed(
     interface_names : of each server, optional
         eth0, eth1, … by default.
     macs : of each interface, optional
-        By default, and where one is empty, locally administered ones: 02:, then the server and the interface.
+        By default, and where empty, locally administered ones: 02:, then the server and the interface.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From routes to forwarding tables: each pair's flow, split at every server that it crosses."""
+"""Forwarding tables from routes: each pair's flow, split at every server that it crosses."""
 
 from dataclasses import dataclass
 
@@ -112,7 +112,7 @@ _WAYS = {"hashed": _hashed, "pinned": _pinned}
 
 @dataclass(frozen=True, slots=True)
 class _Splits:
-    """How each way is split at each server that it crosses: rows in order of ways, then of servers."""
+    """Split of each way at each server that it crosses: rows in order of ways, then of servers."""
 
     way: Ints
     node: Ints
@@ -196,9 +196,10 @@ def numbered_paths(topology: Topology, dst: Ints, table: PathTable, turn: Ints) 
     ----------
     dst : int64 array, shape (pairs,)
     table : PathTable
-        Of the pairs.
+        Paths of the pairs.
     turn : int64 array, shape (paths,)
-        Of parallel cables a path takes that of this number, modulo how many they are; one by one it is its identity.
+        Number of the parallel cable that a path takes, modulo their count; for single cables it is the path's
+        identity.
     """
     pair = np.repeat(np.arange(len(dst)), np.diff(table.pair_first))
     one_by_one = np.arange(len(pair)) - np.repeat(table.pair_first[:-1], np.diff(table.pair_first))
@@ -261,7 +262,7 @@ def without_circles(topology: Topology, flows: PairLinks, dst: Ints) -> tuple[Pa
     Parameters
     ----------
     dst : int64 array, shape (rows,)
-        Where each row leads.
+        Destination of each row.
     """
     pair = np.repeat(np.arange(len(flows)), np.diff(flows.pair_first))
     link, share = flows.link.astype(np.int64), flows.share.copy()

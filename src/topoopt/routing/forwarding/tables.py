@@ -18,7 +18,7 @@ Split = Literal["hashed", "pinned"]
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """What the tables are for: a pair, an address of its destination, and the share of the pair's bytes that takes it.
+    """Pairs, an address of each destination, and the share of the pair's bytes that is sent to this address.
 
     Attributes
     ----------
@@ -47,8 +47,8 @@ class ForwardingTables:
     Attributes
     ----------
     split : ``hashed`` or ``pinned``
-        What has several paths: an address of the destination whose bytes are hashed over next hops by their shares, or
-        an address for each path.
+        Unit that has several paths: an address of the destination, whose bytes are hashed over next hops by their
+        shares (``hashed``), or each path has its own address (``pinned``).
     identities : int
         Addresses of a server.
     node, source, dst, identity : int64 arrays, shape (entries,)
@@ -62,7 +62,7 @@ class ForwardingTables:
     freed_pairs : int
         Pairs whose paths, taken together, went in circles; those are left out.
     turn : int64 array, shape (entries,)
-        Where paths are pinned, which of the cables of its link an entry takes, modulo how many there are.
+        For pinned paths, the cable of its link that an entry takes, modulo the number of cables.
     """
 
     topology: Topology
@@ -129,12 +129,12 @@ class ForwardingTables:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """Where the tables lead.
+    """Result of following the tables.
 
     Attributes
     ----------
     links : PairLinks
-        What share of each way crosses each link.
+        Share of each way on each link.
     arrived : float64 array, shape (ways,)
         The share that reaches its destination.
     lost : int64 array
@@ -150,7 +150,7 @@ class Followed:
 
 
 LARGEST_WEIGHT = 256
-"""Of a next hop of Linux: eight bits that count from one."""
+"""Largest weight of a next hop in Linux: eight bits that count from one."""
 _DIGITS = 9
 
 
@@ -165,7 +165,7 @@ class NextHops:
         The end of a cable at the server itself; bytes go to the other.
     weight : int64 array, shape (hops,)
     error : float
-        By how much a share of an entry differs at most from what the tables say.
+        Largest deviation of a share from the tables' one.
     """
 
     first: Ints
@@ -194,7 +194,7 @@ class Hop(NamedTuple):
 
 
 class Route(NamedTuple):
-    """Where a server sends what is for an address."""
+    """Next hops of a server for an address."""
 
     address: str
     hops: tuple[Hop, ...]
@@ -207,9 +207,9 @@ class ServerTables:
     Attributes
     ----------
     main : tuple of Route
-        By destination.
+        Routes by destination.
     by_source : mapping
-        For each source that has a table of its own, asked before the main one, its routes.
+        Routes by source, for sources with their own table, which is looked up before the main one.
     """
 
     server: int
@@ -276,9 +276,10 @@ def next_hops(tables: ForwardingTables, addressing: Addressing, largest: int = L
 def integer_weights(first: Ints, share: Floats, largest: int = LARGEST_WEIGHT) -> Ints:
     """Return a whole weight from 1 to ``largest`` for each next hop, such that shares differ least from what is asked.
 
-    Of all scales the one of least error is taken, of several the smallest, so that thirds become 1 and 2. A share is
-    off by at most ``(m - 1) / (largest - m / 2)`` among m next hops: rounding moves each but the largest by less than
-    one, and the sum with them. That is 0.4 % of a pair's bytes for two, 0.8 % for three, and seldom so much.
+    Among all scales the one with the smallest error is taken, and among several of these the smallest, so that
+    thirds become 1 and 2. A share is off by at most ``(m - 1) / (largest - m / 2)`` among m next hops: rounding moves
+    each but the largest by less than one, and the sum with them. That is 0.4 % of a pair's bytes for two next hops,
+    0.8 % for three, and rarely that much.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a file means: pydantic models that refuse unknown keys, and one line for whatever is wrong.
+"""Meaning of files: pydantic models that refuse unknown keys, and one-line errors.
 
 Every file that a person writes by hand comes in as plain values (:mod:`topoopt.schema.files.content`) and goes through
 :func:`validated` with a model made of :class:`Strict`. A mistake becomes one line of the form ``cluster.yaml:
@@ -42,7 +42,8 @@ class Strict(BaseModel):
 
 
 class EveryKey:
-    """Of a noun that is part of a file: every key must be there, but those named here; defaults are for Python.
+    """Marks a noun within a file: every key is required except those named here; defaults are for Python
+    only.
 
     Examples
     --------
@@ -63,7 +64,8 @@ class EveryKey:
 
 
 class OneOf:
-    """Of text in a file: which there may be. The noun itself says so, too, when it is made."""
+    """Marks text in a file that must be one of a few names. The noun itself checks this, too, when it is
+    made."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -90,9 +92,9 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
     model_class
         A :class:`Strict` model, so that a misspelled key is an error.
     mapping
-        What :func:`~topoopt.schema.files.read_yaml` returned.
+        Result of :func:`~topoopt.schema.files.read_yaml`.
     place
-        What stands in front of the message: the name of the file.
+        Prefix of the message: the name of the file.
 
     Raises
     ------
@@ -152,7 +154,7 @@ BandwidthText = Annotated[float, BeforeValidator(quantity(parse_bandwidth))]
 TimeText = Annotated[float, BeforeValidator(quantity(parse_time))]
 """A field that is written ``1 us`` and read as seconds."""
 _UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
-"""Of a model, and of a noun."""
+"""Pydantic's error types for an unknown key, in a model and in a noun."""
 
 
 @cache
@@ -224,14 +226,14 @@ def _plain(limit: float) -> str:
 def with_line(message: str, text: str, place: str) -> str:
     """Return ``place: line N: message`` for a message that begins with a key of the file, else without the line.
 
-    Of a key that is not there, the line is that of the part in which it is missing.
+    For a missing key, the line is that of the part in which it is missing.
 
     Parameters
     ----------
     message : str
-        What is wrong, with or without the place before it.
+        Error message, with or without the place in front.
     text : str
-        What the file says, as YAML, JSON or TOML.
+        Content of the file: YAML, JSON or TOML.
 
     Examples
     --------

@@ -4,7 +4,7 @@ Writes that are whole or not at all, and never take the place of a device, a pip
 
 A folder of files that is written whole or not at all, and never takes the place of what others put there.
 
-What was written is listed in the folder, with a digest of each file. A folder that holds anything else, or a file that
+The folder lists the files written, with a digest of each. A folder that holds anything else, or a file that
 was changed since, is refused; one that is as it was written is replaced.
 """
 

@@ -47,7 +47,7 @@ class WindowGrid:
     ----------
     head_s, tail_s : float64 arrays, shapes (heads,), (tails,)
     latency_s : float
-        What the last byte of a set takes after it has left.
+        Time from the departure of a set's last byte to its arrival.
     last_s : float64 array, shape (heads,)
         The last moment that counts as each of the heads.
     """
@@ -59,7 +59,7 @@ class WindowGrid:
 
     @property
     def cells(self) -> int:
-        """How many sets there are."""
+        """Number of sets."""
         return len(self.head_s) * len(self.tail_s)
 
     def cell(self, release_s: Floats, tail_s: Floats) -> Ints:
@@ -124,9 +124,9 @@ class Demands:
     Attributes
     ----------
     src, dst, size_bytes, cell
-        Of transfers, shape (transfers,).
+        Sources, destinations, bytes and cells of transfers, shape (transfers,).
     member_first, member, total_bytes, out_bytes, in_bytes, collective_cell
-        Of collectives: members as CSR; what all of them together send at least, and each of them sends and hears.
+        Members of collectives as CSR; lower bounds on their total bytes, and on the bytes each sends and receives.
     """
 
     grid: WindowGrid
@@ -218,13 +218,14 @@ def lower_bounds(cluster: ClusterSpec, found: Windows, moved: Demands) -> Bounds
 def injection_bound_s(moved: Demands, out_bytes_per_s: Floats, in_bytes_per_s: Floats) -> float:
     """Return the bound of the busiest server's interfaces, or those of a group, outward or inward.
 
-    A collective takes from a single server what each member must send or hear, and from a group that has it alone what
-    all members together must: any algorithm may spare a member, and then others have more to do.
+    From a single server, a collective takes at least the bytes that each member must send or receive; from a group
+    that has it alone, at least those of all members together: an algorithm may spare a member, and then others
+    have more to do.
 
     Parameters
     ----------
     out_bytes_per_s, in_bytes_per_s : float64 arrays, shape (servers,)
-        What the interfaces of each server can send and hear.
+        Bandwidth of each server's interfaces, outward and inward.
     """
     return max(
         _one_way_s(moved, moved.src, moved.out_bytes, out_bytes_per_s),

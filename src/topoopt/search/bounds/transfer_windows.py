@@ -35,16 +35,16 @@ LARGEST_SETS_BYTES = 256_000_000
 
 @dataclass(frozen=True, eq=False)
 class LeastTimes:
-    """What communication takes at least.
+    """Least times of communication.
 
     Attributes
     ----------
     delay_s, sent_s : float64 arrays, shape (tasks,)
-        Of communication: before its first byte, and from there to its last; 0 of computation.
+        Time before the first byte of communication, and from there to its last; 0 for computation.
     server_bytes_per_s : float
-        What a server can send, or hear, at most.
+        Bandwidth per server and direction.
     latency_s : float
-        Of one link.
+        Latency of one link.
     """
 
     delay_s: Floats
@@ -82,9 +82,9 @@ class _Way:
         return chains_s
 
     def _hear(self, network: LeastTimes, row: Ints, transfer: Ints, arrived_s: Floats) -> None:
-        """Put off what a server waits for to when its interfaces can have heard all of it.
+        """Delay the tasks that wait for data until the server's interfaces can have received all of it.
 
-        Of the transfers that can start at r or later none is heard before r, so they take until r + bytes ÷ bandwidth.
+        Transfers that can start at r or later are not received before r, so they take until r + bytes ÷ bandwidth.
         """
         release_s = self.start_s[transfer] + network.delay_s[transfer]
         order = np.lexsort((-release_s, row))
@@ -97,7 +97,7 @@ class _Way:
 
 
 class _LocalSets:
-    """For every compute task the tasks of its own device that come before it, itself included."""
+    """Predecessors of every compute task on its own device, itself included."""
 
     def __init__(self, graph: TaskGraph, work_s: Floats) -> None:
         computes = np.flatnonzero(graph.kind == COMPUTE)
@@ -135,7 +135,7 @@ class _LocalSets:
 
 ALL_TO_ALL = COLLECTIVES.index("all-to-all")
 PASSES = np.array([RING_PASSES.get(name, 0.0) for name in COLLECTIVES])
-"""How often the members of a collective, but one, send its bytes together; an all-to-all is pairs of servers."""
+"""Passes of a buffer: n members send (n - 1) times this many buffers in all; an all-to-all is split into pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,11 +200,11 @@ def _busiest_device_s(graph: TaskGraph, start_s: Floats, tail_s: Floats) -> floa
 
 
 def least_times(graph: TaskGraph, cluster: ClusterSpec) -> LeastTimes:
-    """Return what each communication takes at least on any network of the cluster's interfaces.
+    """Return lower bounds on the time of each communication, on any network of the cluster's interfaces.
 
-    What leaves a transfer's source, or the members of a collective together, takes its bytes over the bandwidth of
-    their interfaces, and the last byte a hop; an all-to-all also takes its bytes times the hops of Moore's tree over
-    all interfaces that there are.
+    A transfer takes at least its bytes over the bandwidth of its source, a collective its bytes over that of its
+    members together, plus one hop for the last byte; an all-to-all also takes its bytes times the hops of Moore's
+    tree over all interfaces.
     """
     server = cluster.server_bandwidth_bps / 8
     delay_s = np.where(graph.kind == COMPUTE, 0.0, graph.duration_s)

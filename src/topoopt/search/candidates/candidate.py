@@ -1,4 +1,4 @@
-"""The noun Candidate: a strategy on a fabric wired for it, simulated as the task graph of its kind of work."""
+"""Candidate: a strategy on a fabric wired for it, simulated as the task graph of its kind of work."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -165,20 +165,20 @@ WHOLE = "all-to-allreduce"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Candidate:
-    """What may become the plan.
+    """A candidate for the plan.
 
     Attributes
     ----------
     fabric : Fabric
-        With rings of exactly the groups that the strategy has.
+        Fabric with rings of exactly the groups that the strategy has.
     time_s : float
         The simulated iteration time.
     rules : FinderRules
-        By which the fabric was wired.
+        Rules by which the fabric was wired.
     job : Job
-        As which it was simulated.
+        Job as it was simulated.
     kept : SimResult, optional
-        Of that simulation. Of many servers it is not kept, for the times of all tasks take a hundred bytes each.
+        Result of that simulation; not kept for many servers, since the times of all tasks take a hundred bytes each.
     """
 
     strategy: ParallelStrategy
@@ -190,7 +190,7 @@ class Candidate:
 
     @property
     def result(self) -> SimResult:
-        """What was simulated, once more where it is not kept."""
+        """Result of the simulation, which is repeated where it was not kept."""
         return self.kept or simulated(self.job, self.strategy, self.fabric)
 
     def time_again_s(self, job: Job) -> float:

@@ -1,10 +1,10 @@
-"""Why a plan is above its bound: the part of the wiring, of the routes, of the schedule, and of many small messages.
+"""Breakdown of the gap between a plan and its bound: wiring, routes, schedule, and many small messages.
 
-Constraints are taken away one after the other, and each part is what the iteration gains: first what a message costs
-beside its bytes (*rounds*, by a simulation), then that anything waits, for another or for a turn, so that every link is
-busy from the moment on at which it has something to send (*schedule*), then these routes (*routing*), then this wiring
-(*wiring*), until the bound of all wirings is left. So the parts add up to the gap. In another order they would be
-others: what a better routing gains under this schedule, say, is not what it gains where nothing waits.
+Constraints are removed one after the other, and each part is the gain of the iteration: first the cost of messages
+beyond their bytes (*rounds*, by a simulation), then all waiting for others or for a turn, so that every link is
+busy from the moment it has something to send (*schedule*), then these routes (*routing*), then this wiring
+(*wiring*), which leaves the bound over all wirings. So the parts add up to the gap. In another order they would
+differ: the gain of better routing under this schedule is not its gain without waiting.
 
 The bounds of an iteration on one wiring, whatever its routes and with those that it has, are those of
 :mod:`topoopt.search.bounds.lower_bound`, with what is known of the wiring in the place of what any could be: hops of
@@ -42,14 +42,14 @@ from topoopt.workloads import ParallelStrategy
 
 @dataclass(frozen=True, slots=True)
 class WiringBounds:
-    """What an iteration takes at least on a wiring.
+    """Lower bounds of an iteration on a wiring.
 
     Attributes
     ----------
     any_routes_s : float
-        With its rings, and any routes.
+        Bound with its rings, and any routes.
     own_routes_s : float
-        With its rings and its routes, every link busy from the moment on at which it has something to send.
+        Bound with its rings and its routes, every link busy from the moment it has something to send.
     """
 
     any_routes_s: float
@@ -126,7 +126,7 @@ def wiring_bounds(
     Parameters
     ----------
     moved : Demands
-        Of the strategy's task graph.
+        Demands of the strategy's task graph.
     run : tuple
         The graph that was simulated, in which collectives may have become transfers, its windows and its flows.
     optimal_load_s : float, optional

@@ -102,9 +102,9 @@ def most_kept(job: Job) -> int:
 def kept_wirings(
     job: Job, strategy: ParallelStrategy, rules: list[FinderRules], seed: int, most: int
 ) -> list[tuple[FinderRules, Fabric]]:
-    """Return what a strategy is to be simulated on, with its rings: the first rules, and those of least load.
+    """Return the wirings on which to simulate a strategy, with its rings: the first rules, and those of least load.
 
-    Of wirings that are the same only the first is kept.
+    Among equal wirings, only the first is kept.
     """
     first, *others = _loaded(job, strategy, rules, seed)
     return [(one, fabric) for _, one, fabric in (first, *sorted(others, key=itemgetter(0))[: most - 1])]

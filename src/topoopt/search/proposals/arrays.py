@@ -117,7 +117,7 @@ class Problem(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a proposal changes; caches follow ``config``, and from ``before`` on there is only room to work in."""
+    """State that a proposal changes; caches follow ``config``, and from ``before`` on there is only scratch space."""
 
     config: Ints
     best_config: Ints

@@ -136,19 +136,19 @@ class Chain:
     Attributes
     ----------
     strategy : ParallelStrategy
-        At which the next round begins.
+        Start of the next round.
     budget : int
         Proposals of all rounds.
     wirings : tuple of FinderRules
-        Which rounds take by turns; none: the options' rules.
+        Rules that rounds use in turn; none: the options' rules.
     rounds : tuple of ChainAnswer
-        What the rounds so far have found.
+        Results of the rounds so far.
     idle : int
         Rounds, up to the last, that gained nothing.
     over : str
-        Why there is no further round; empty while there may be one.
+        Reason why there is no further round; empty while there may be one.
     cpu_s : float
-        Of all rounds so far.
+        CPU time of all rounds so far.
     """
 
     strategy: ParallelStrategy

@@ -28,7 +28,7 @@ from topoopt.search.proposals.timeline_kernel import evaluate, load_edge, load_r
 Random = NDArray[np.uint64]
 NOW, BEST = 0, 1
 STAMP = stamp(Path(__file__).parent.glob("*_kernel.py"))
-"""Of all that is compiled into the chain: tells its versions apart in the cache on disk."""
+"""Stamp of all code compiled into the chain; distinguishes its versions in the cache on disk."""
 
 
 @entry

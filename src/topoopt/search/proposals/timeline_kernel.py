@@ -10,12 +10,12 @@ Against the simulator, data parallelism of the zoo's models takes 0 to 0.6 % lon
 small jobs on 4 to 16 servers take 5 % longer in the median and 0 to +20 % (5th to 95th percentile), and against max-min
 fair sharing 1.5 % and -8 to +14 %. Ranks agree: Spearman's coefficient is 0.88 to 1.00 by fabric, size and job.
 
-What a split puts on the links: seconds of each edge's exchange and of each operator's AllReduces.
+Load of a split on the links: seconds of each edge's exchange and of each operator's AllReduces.
 
 ``arrays.py`` describes the arrays. An edge and an operator have two slots: what a proposal changes goes into the
 other one, so that what was is still there if the proposal is refused.
 
-What a byte from a server to every other one, and back, puts on the links of their one ways, compiled.
+Load of a byte from a server to every other one, and back, on the links of its single paths, compiled.
 
 Arrays
 ------

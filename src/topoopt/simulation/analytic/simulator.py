@@ -6,8 +6,9 @@ Fast enough for searches; equal to the flow simulator wherever nothing contends.
 
 An iteration without what bandwidth cannot remove: no latency, no connections, no packets to be filled.
 
-What is left are the bytes that links really carry, first come, first served, in the same order of tasks. The difference
-to the analytic simulation is the price of many small messages: of each round of a ring, hop of a path, bias of a layer.
+This leaves the bytes that links really carry, first come, first served, in the same order of tasks. The difference
+to the analytic simulation is the cost of many small messages: each round of a ring, hop of a path, bias of a
+layer.
 """
 
 from dataclasses import replace

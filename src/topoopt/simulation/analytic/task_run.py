@@ -1,4 +1,4 @@
-"""The noun TaskRun: where a run of a task graph stands between two events, as arrays for the event loops.
+"""TaskRun: the state of a run of a task graph between two events, as arrays for the event loops.
 
 All arrays are C-contiguous and of these types, so that each kernel compiles once.
 

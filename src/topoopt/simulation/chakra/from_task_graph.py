@@ -1,6 +1,6 @@
-"""From a task graph to Chakra's traces: the bytes of one file for each server, and the process groups.
+"""Chakra traces from a task graph: the bytes of one file per server, and the process groups.
 
-Which node waits for which in the trace of each rank, where a task graph has edges between tasks.
+The dependencies in the trace of each rank follow from the edges between tasks.
 
 A task has a node in the trace of every rank that it concerns: its server, both ends of a transfer, the members of a
 collective. An edge becomes a dependency wherever both of its tasks have a node; a transfer waits where it is sent.
@@ -55,7 +55,7 @@ from topoopt.simulation.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHAS
 
 
 class _Members:
-    """Who is in which collective."""
+    """Members of each collective."""
 
     def __init__(self, graph: TaskGraph) -> None:
         self.graph = graph
@@ -119,7 +119,7 @@ def chakra_files(graph: TaskGraph, collective: str = "stepped") -> ChakraFiles:
     Parameters
     ----------
     collective
-        How collectives run, written down for :func:`topoopt.simulate`.
+        Algorithm of collectives, recorded for :func:`topoopt.simulate`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From Chakra's traces to a task graph: sends meet their receives, and the nodes of a collective each other.
+"""Task graph from Chakra traces: sends are matched with receives, and the nodes of a collective with each other.
 
 A COMP node computes on its rank, one on the CPU on a device of its own. A transfer begins when its COMM_SEND may; a
 COMM_RECV that waits for something itself is done when both are. A collective begins when the nodes of all members may.
@@ -51,7 +51,7 @@ from topoopt.simulation.task_graph import (
 
 _MICROS = 1e6
 MOST_ACCELERATORS = 1024
-"""Of a server; more are taken for damage."""
+"""Upper limit on the accelerators per server; more are taken for damage."""
 
 
 def chakra_task_graph(traces: ChakraTraces) -> TaskGraph:

@@ -1,4 +1,4 @@
-"""The nouns of Chakra's files, nodes, traces and process groups, and their wire format, protocol buffers.
+"""Files, nodes, traces and process groups of Chakra, and their wire format, protocol buffers.
 
 The wire format is read as far as these files need it: varints, 8 and 4 bytes, and runs of bytes.
 
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from topoopt.base.errors import InvalidInput
 
 VARINT, EIGHT, RUN, FOUR = 0, 1, 2, 5
-"""How a field is laid out; the low three bits of its tag."""
+"""Wire types of fields; the low three bits of the tag."""
 LONGEST_VARINT = 10
 _SIZES = {EIGHT: 8, FOUR: 4}
 
@@ -32,7 +32,7 @@ class Field(NamedTuple):
 
 
 VERSION = "0.0.4"
-"""Of the schema, as ASTRA-sim's own examples say it."""
+"""Version of the schema, as in ASTRA-sim's own examples."""
 NODE_TYPES = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
 INVALID, METADATA, MEM_LOAD, MEM_STORE, COMP, SEND, RECV, COLL = range(len(NODE_TYPES))
 COLLECTIVE_TYPES = (
@@ -86,14 +86,14 @@ class ChakraNode:
 
 @dataclass(frozen=True, slots=True)
 class ChakraTrace:
-    """What one rank does.
+    """Nodes of one rank.
 
     Attributes
     ----------
     place : str
         The file, for messages.
     attributes : mapping
-        Of the file as a whole.
+        Attributes of the file.
     """
 
     place: str

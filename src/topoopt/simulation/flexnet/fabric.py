@@ -1,4 +1,4 @@
-"""From a Fabric to FlexNet's connections, routes and ring descriptors, and back."""
+"""Conversion of a Fabric to FlexNet's connections, routes and ring descriptors, and back."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -101,14 +101,14 @@ def _routes_of_pairs(fabric: Fabric, pairs: Ints) -> RouteRows:
 
 @dataclass(frozen=True, eq=False)
 class RingPlan:
-    """How the rings of all groups are written.
+    """File representation of the rings of all groups.
 
     Attributes
     ----------
     descriptors : tuple of RingDescriptor
-        For groups of a size that all walk their rings in the same jumps.
+        Descriptors of groups of a size that all walk their rings in the same jumps.
     orders : mapping from the sorted members of a group to member orders
-        For groups whose rings go along the routes: an AllReduce of each order carries its part of the bytes.
+        Orders of groups whose rings follow the routes: an AllReduce in each order carries its part of the bytes.
     """
 
     descriptors: tuple[RingDescriptor, ...]
@@ -226,11 +226,11 @@ def flexnet_fabric(
     Parameters
     ----------
     groups : members of each AllReduce group
-        As :attr:`topoopt.simulation.TaskGraph.groups` gives them.
+        As in :attr:`topoopt.simulation.TaskGraph.groups`.
     latency_s : float
-        Of every link; the file holds none.
+        Latency per link; the file has none.
     bandwidth_bps : float, optional
-        Of one cable, each way; by default the file's.
+        Bandwidth per cable and direction; by default the file's.
 
     Raises
     ------

@@ -1,10 +1,10 @@
-"""The noun FlexNetGraph: every field of a FlexNet ``.fbuf`` task graph, by columns.
+"""FlexNetGraph: every field of a FlexNet ``.fbuf`` task graph, by columns.
 
 The format is the one that the authors' simulators FlexNet (which writes it) and FlexNetPacket (which plays
 it) share: FlatBuffers, root table ``TaskGraph``, no file identifier. Columns keep the file's names, units and
 number types, so that reading and writing lose nothing; bandwidths are bytes per *millisecond*, times ms.
 
-The tables of a FlexNet ``.fbuf`` file, field by field in the order of slots: what reading and writing go by.
+The tables of a FlexNet ``.fbuf`` file are listed field by field in the order of slots, for reading and writing.
 
 A field is a number (NumPy's word for its type), a text, a list of numbers ``[u8]``, or a table: then a list of such.
 In columns a list has its CSR pointer in front of what it holds, as in the dataclasses of ``graph.py``.
@@ -30,7 +30,7 @@ NUMBERS: Mapping[str, str] = {
     "drambw": "f4",
     "netbw": "f4",
 }
-"""What the root table begins with."""
+"""Leading fields of the root table."""
 LISTS: Mapping[str, Table] = {
     "connections": {"fromnode": "u4", "tonode": "u4", "nconn": "u4"},
     "operators": {"opid": "u8", "type": "i4", "name": TEXT},
@@ -46,7 +46,7 @@ LISTS: Mapping[str, Table] = {
     "routes": {"fromnode": "u4", "tonode": "u4", "paths": {"hopnodes": "[u4]", "chance": "f4"}},
     "rings": {"ringsz": "u8", "ringpaths": {"jumps": "[i4]"}},
 }
-"""What follows: lists of tables."""
+"""Lists of tables that follow."""
 TASK_TYPES = ("forward", "backward", "comm", "update", "barrier", "nominal-comm", "allreduce")
 """SimTaskType; the file stores the index."""
 FORWARD, BACKWARD, COMM, UPDATE, BARRIER, NOMINAL_COMM, ALLREDUCE = range(len(TASK_TYPES))
@@ -96,8 +96,8 @@ class Tasks:
     type : int16 array
         Index into :data:`TASK_TYPES`.
     runtime : float32 array, ms
-        Of a compute task its time, of an AllReduce the delay before it (the reduction inside each server), of
-        a transfer FlexNet's estimate, which no simulation uses.
+        Time of a compute task; for an AllReduce, the delay before it (the reduction inside each server); for a
+        transfer, FlexNet's estimate, which no simulation uses.
     xfersize : uint64 array
         Bytes of a transfer; of an AllReduce the size of the tensor.
     next_first, next : int64 and uint64 arrays
@@ -126,7 +126,7 @@ class Devices:
     type : int16 array
         Index into :data:`DEVICE_TYPES`.
     nodeid : uint64 array
-        Where it stands, :data:`NO_NODE` for a network device.
+        Node of the device, :data:`NO_NODE` for a network device.
     deviceproperty : uint64 array
         GPU number; src·(nnode + nswitch) + dst of a network device.
     """
@@ -162,7 +162,7 @@ class RouteRows:
 
 @dataclass(frozen=True, slots=True)
 class RingDescriptor:
-    """How a group of ``ringsz`` members walks its rings.
+    """Rings of a group of ``ringsz`` members.
 
     Each ring is a list of jumps: the physical steps, modulo ``nnode``, from a member to the next one.
     """
@@ -181,7 +181,7 @@ class FlexNetGraph:
     Attributes
     ----------
     place : str
-        What stands in front of an error message about this graph: the name of the file.
+        Prefix of error messages about this graph: the name of the file.
     intergpubw, drambw, netbw : float, bytes/ms
         Between the GPUs of a server, to memory, of one network cable.
     """

@@ -1,4 +1,4 @@
-"""From a TaskGraph and Fabric to a FlexNet task graph, so that FlexNetPacket can replay a plan, and back.
+"""Conversion of a TaskGraph and Fabric to a FlexNet task graph, so that FlexNetPacket can replay a plan, and back.
 
 What takes no time here (an empty transfer, one from a server to itself) would take some there: such tasks are
 left out, and what waits for them waits for what they waited for. What the format cannot say is an error and
@@ -88,7 +88,7 @@ def flexnet_graph(
     Parameters
     ----------
     name : str
-        What stands in front of error messages about the result.
+        Prefix of error messages about the result.
     drop_rings : bool
         Write groups whose rings the format cannot hold (see :class:`RingPlan`) without rings: they then take
         one ring in member order along the routes. Otherwise they are an error.

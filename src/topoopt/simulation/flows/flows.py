@@ -1,4 +1,4 @@
-"""From communication tasks to flows on links: what the analytic and the flow simulator share."""
+"""Flows on links from communication tasks, shared by the analytic and the flow simulator."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,7 +39,7 @@ class Flows:
     occupied_bytes : float64 array, shape (flows,)
         Bytes for which a link of coefficient 1 is held: whole packets.
     payload_bytes : float64 array, shape (flows,)
-        What the task really wants carried, over each logical edge of the flow.
+        Bytes of the task itself over each logical edge of the flow.
     before_s, after_s, weight : float64 arrays, shape (flows,)
     classes : LinkRows
         The links of each class, and coefficients as shares. Classes that are alike but for a turn have one row;
@@ -303,7 +303,7 @@ def ring_steps(
     collective : int
         Index into :data:`topoopt.simulation.COLLECTIVES`.
     size_bytes : int
-        Of one member's buffer; ``rings`` equal rings share it.
+        Size of one member's buffer; ``rings`` equal rings share it.
     """
     kind = COLLECTIVES[collective]
     rounds = ring_rounds(kind, members)
@@ -340,7 +340,8 @@ def contends(graph: TaskGraph, flows: Flows, start_s: Floats, capacity: Floats) 
     Parameters
     ----------
     start_s : float64 array, shape (tasks,)
-        When each task was ready in a run of the analytic simulator. If transfers waited in it, they overlap here.
+        Times at which tasks were ready in a run of the analytic simulator. If transfers waited in it, they overlap
+        here.
     capacity : float64 array, shape (links,)
         Bytes per second.
     """

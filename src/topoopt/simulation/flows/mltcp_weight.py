@@ -83,7 +83,7 @@ class Aggressiveness:
 
 
 FAIR: Final = Aggressiveness(0.0, 1.0)
-"""The same at all times: plain congestion control."""
+"""Constant aggressiveness: plain congestion control."""
 
 DECREASING: Final = Aggressiveness(-1.75, 2.0)
 """The paper's counterexample, 2 - 1.75 x: who has sent most yields."""

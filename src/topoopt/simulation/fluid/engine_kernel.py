@@ -34,7 +34,7 @@ from topoopt.simulation.fluid.state import (
 
 FILES = Path(__file__).parent
 FLUID_STAMP = stamp([*FILES.glob("*.py"), *FILES.with_name("analytic").glob("task_run*.py")])
-"""Of all that is compiled into the engine, and of the clocks and the filling that other loops take from it."""
+"""Stamp of all code compiled into the engine, and of the clocks and the filling that other loops reuse."""
 TIE = 1e-12
 """Relative distance below which two completion times, or two fair shares, are one."""
 FULL = 1.0 + 1e-9
@@ -48,7 +48,7 @@ BEGIN = -1
 def advance(s: State, net: Links, delays: Delays, until: float, tolerance: float) -> None:
     """Serve all events up to and with ``until`` at max-min fair rates, or up to a watched task's.
 
-    What happens within ``tolerance`` × now after a change of rates is handled with it.
+    Events within ``tolerance`` × now after a change of rates are handled with it.
     """
     t, x = s.tasks, s.sharing
     list_active(x, net)

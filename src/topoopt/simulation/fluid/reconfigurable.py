@@ -63,7 +63,7 @@ class Connections:
 
 
 class Network(NamedTuple):
-    """What each pair has.
+    """Links and delays of each pair.
 
     ``link_first`` (pairs+1,) points into ``link`` and ``coefficient``, the links of a pair and its bytes on each
     per byte sent; none while a pair waits. ``capacity`` (links,) is in bytes/s, ``before`` and ``after`` (pairs,)
@@ -93,7 +93,7 @@ class Stretches:
     Attributes
     ----------
     left_bytes : float64 array, shape (pairs,)
-        What open connections had still to send at the end of the last stretch.
+        Bytes left to send on open connections at the end of the last stretch.
     link_bytes : float64 array, shape (links,)
         Payload on each link, or on all circuits of a pair of servers: whatever ``end`` counts as one.
     hop_bytes : float64 array, shape (hops,)
@@ -232,7 +232,7 @@ def _play(graph: TaskGraph, fabric: Fabric, run: Stretches, on_progress: Report 
 def network(fabric: Fabric, src: Ints, dst: Ints) -> Network:
     """Return the routes of the pairs over the fabric's present links; a pair without a route has no links.
 
-    What it would take to open a connection over a single circuit stands for a pair that has none.
+    A pair without a circuit has the delay of a connection over a single circuit.
     """
     topology, rule = fabric.topology, fabric.beat
     routed = reached(fabric, src, dst)

@@ -4,7 +4,7 @@ Connections of an all-to-all between servers that have circuits take these, and 
 everything that is no all-to-all, share the electrical fabric. A server whose job has no all-to-alls has its ports wired
 once, for the transfers of an iteration to servers of its region that have none either.
 
-What each pair of servers sends over at present: its circuits, or its routes on the electrical fabric.
+Each pair of servers sends over its present circuits or its routes on the electrical fabric.
 
 Links are numbered electrical ones first, then a place for the circuits from each server to each of its region.
 
@@ -71,7 +71,7 @@ class Exchange:
 
 @dataclass(eq=False)
 class Ports:
-    """What the ports do now.
+    """Current circuits.
 
     Attributes
     ----------

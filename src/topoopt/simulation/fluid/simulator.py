@@ -31,7 +31,7 @@ from topoopt.simulation.result import SimResult
 from topoopt.simulation.task_graph import COMPUTE, TaskGraph
 
 QUANTUM = 1 / 64
-"""Of an iteration's bytes, between two changes of weights; these are F halfway."""
+"""Fraction of an iteration's bytes between two changes of weights; the weights are F halfway."""
 MOST_CHANGES = 16
 """Changes of weights while a quantum is sent, where events are many."""
 ROUNDING = 1e-9
@@ -40,7 +40,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class _Jobs:
-    """What is known of the jobs.
+    """Properties of the jobs.
 
     Attributes
     ----------
@@ -78,8 +78,9 @@ class _Jobs:
 
 
 DEEP, FINE_TOLERANCE = 32, 1e-6
-"""Where so many communications wait for each other, what is handled late adds up: 192 micro-batches through 16
-stages took 3.7 % longer with the coarse tolerance, and 0.02 % with the fine one."""
+"""Number of communications that wait for each other from which the finer tolerance is used, since late handling
+adds up: 192 micro-batches through 16 stages took 3.7 % longer with the coarse tolerance, and 0.02 % with the fine
+one."""
 
 
 def flow(

@@ -1,4 +1,4 @@
-"""The nouns State, Sharing and Links: what the engine knows between two events of tasks, streams and shared links.
+"""State, Sharing and Links: the engine's state between two events of tasks, streams and shared links.
 
 A *connection* sends bytes. All connections of a *class* use the same links, each link with a coefficient (bytes on it
 per byte sent), and get the same rate for each unit of their weight. So a class keeps one virtual clock, the bytes
@@ -116,7 +116,7 @@ HOLD, REPORT = 1, 2
 
 
 class Rounds(NamedTuple):
-    """What tasks of the network send: rounds of equal connections, one round after the other.
+    """Communication tasks: rounds of equal connections, one round after the other.
 
     ============= ======= ============== ==============================================================
     name          dtype   shape          meaning

@@ -1,4 +1,4 @@
-"""From the task graphs of several jobs to one: placed on a fabric, each repeated back to back."""
+"""Task graph merged from those of several jobs, each placed on a fabric and repeated back to back."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from topoopt.base.errors import Infeasible, InvalidInput, check_known
 from topoopt.simulation.task_graph import COLUMNS, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
 
 Placement = tuple[tuple[int, ...], ...]
-"""For each job the servers of the fabric, in the order of the job's own servers."""
+"""Servers of the fabric per job, in the order of the job's own servers."""
 
 
 def _strided(sizes: Sequence[int], servers: int, seed: int) -> Placement:
@@ -53,7 +53,7 @@ class MergedJobs:
         Job by job, repetition by repetition, in the order of the job's own tasks. Between two repetitions stands a
         barrier: a transfer of nothing from a server to itself. ``iteration`` counts through the repetitions of a job.
     first_task : tuple of int
-        Where each job begins.
+        First task of each job.
     job_tasks, repetitions : tuple of int
         Tasks of one repetition of each job, and how many of them there are.
     """
@@ -278,7 +278,7 @@ def place_jobs(sizes: Sequence[int], servers: int, how: str = "contiguous", seed
     ----------
     sizes : servers of each job
     servers : int
-        Of the fabric; what is left over stays idle.
+        Servers of the fabric; unused ones stay idle.
     how : str
         Name in :data:`PLACEMENTS`. ``contiguous``: one job after the other. ``strided``: dealt like cards, a
         server to each job in turn. ``random``: drawn with the seed.

@@ -19,7 +19,7 @@ from topoopt.simulation.simulators import AUTO, ExpectedError, choose_and_simula
 from topoopt.simulation.task_graph import TRANSFER, TaskRows, task_graph_from_edges
 
 STEPS = 1000
-"""Of the progress bar."""
+"""Resolution of the progress bar."""
 
 
 def simulate_job(

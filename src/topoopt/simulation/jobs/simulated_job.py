@@ -1,4 +1,4 @@
-"""The noun SimulatedJob (a plan, a FlexNet task graph or Chakra traces), and the fabric that it runs on."""
+"""SimulatedJob (a plan, a FlexNet task graph or Chakra traces) and the fabric that it runs on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ class SimulatedJob:
     path, name : str
         The file, or ``plan`` where there is none, and what the job is called in tables.
     graph : TaskGraph
-        Of one iteration, or of several that overlap.
+        Task graph of one iteration, or of several that overlap.
     collective : str
-        How its collectives run where nothing else is asked for, a word of ``topoopt simulate --collective``.
+        Default algorithm of its collectives, a value of ``topoopt simulate --collective``.
     """
 
     path: str
@@ -49,7 +49,7 @@ MOST_SERVERS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class FabricChoice:
-    """What is asked of the fabric; ``None`` where nothing is."""
+    """Requested properties of the fabric; ``None`` for those not requested."""
 
     fabric: str | None = None
     bandwidth_bps: float | None = None

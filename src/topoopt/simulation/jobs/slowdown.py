@@ -39,13 +39,13 @@ class JobsTogether:
         Mean iteration of each job, over those that ended before the slowest job's first; or over all that were
         asked for.
     iterations : tuple of int
-        How many these are, at least 1.
+        Number of these iterations, at least 1.
     begin_s : tuple of float
-        When each job began.
+        Start of each job.
     ends_s : tuple of float64 arrays, shape (iterations,)
-        When each of these iterations of each job ended.
+        End of each of these iterations of each job.
     result : SimResult
-        Of the whole run, with the tasks of all jobs; its own iteration time has no meaning here.
+        Result of the whole run, with the tasks of all jobs; its own iteration time has no meaning here.
     """
 
     placement: Placement
@@ -111,9 +111,9 @@ def simulate_together(
     placement : tuple of tuples of int, optional
         Servers of each job; by default one job after the other.
     iterations : int, optional
-        How many of each job; by default as many as fit into the slowest job's first.
+        Iterations per job; by default as many as fit into the slowest job's first.
     begin_s : sequence of float, optional
-        When each job begins; by default all at once.
+        Start of each job; by default all start together.
 
     Raises
     ------

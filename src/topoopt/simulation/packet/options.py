@@ -13,14 +13,14 @@ PFC_STEP_PACKETS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """How a connection decides when to send.
+    """Transport protocol of connections: when a connection may send.
 
     Attributes
     ----------
     law : str
-        What it does: a name in ``kernel/transports.py``.
+        Control law, a name in ``kernel/transports.py``.
     source : str
-        Where the rules and constants come from.
+        Source of the rules and constants.
     paced : bool
         Whether packets leave by a clock of their connection, and not by a window and acknowledgments.
     first_window_packets, ssthresh_packets : float
@@ -39,7 +39,7 @@ class Transport:
     pfc_off_packets, pfc_on_packets : float
         Priority flow control: pause a link when so much of what came by it waits, resume at so much.
     aggressiveness : Aggressiveness, optional
-        By what connections are weighed (MLTCP): their growth is multiplied. They are kept over iterations then.
+        Weights of connections (MLTCP): their growth is multiplied. They are kept over iterations then.
     gap_share : float
         A silence of so much of the time that a job computes says that its iteration is over; of MLTCP alone.
     own : mapping from name to value
@@ -147,17 +147,17 @@ COMPATIBILITIES = ("none", "flexnetpacket")
 ACKS = ("free", "reverse")
 """``free``: an acknowledgment takes no time. ``reverse``: it is a packet of 64 bytes on the way back."""
 PATH_CHOICES = ("connection", "paths", "packet")
-"""Who takes one of a pair's weighted paths. ``connection``: each draws one. ``paths``: a transfer is cut into one
-connection a path, by weight. ``packet``: each packet draws one (spraying)."""
+"""Unit that takes one of a pair's weighted paths. ``connection``: each draws one. ``paths``: a transfer is cut
+into one connection per path, by weight. ``packet``: each packet draws one (spraying)."""
 RECOVERIES = ("selective", "go-back-n")
-"""What is sent again after a loss. ``selective``: what was lost. ``go-back-n``: everything from there on, for the
-receiver keeps nothing that is out of order, like early network interfaces with RDMA."""
+"""Packets resent after a loss. ``selective``: the lost ones. ``go-back-n``: everything from the lost one on, since
+the receiver drops what is out of order, like early network interfaces with RDMA."""
 CONNECTIONS = ("new", "kept")
-"""What a transfer sends by. ``new``: a connection of its own. ``kept``: it goes on where the one before it between the
-same two servers has ended, with its window and round-trip time, as a socket that stays open over iterations."""
+"""Connection of a transfer. ``new``: its own. ``kept``: it continues the previous one between the same two
+servers, with its window and round-trip time, as a socket that stays open over iterations."""
 TOTALS = ("given", "learned")
-"""How MLTCP knows what an iteration has and how long its job computes: from the task graph, or by watching the first
-iterations, in which it grows as the transport that it is made of."""
+"""Source of an iteration's bytes and computing time in MLTCP: the task graph (``given``), or the first iterations
+(``learned``), in which it grows as its base transport."""
 PROGRESS_OF = ("pair", "job")
 """Whose bytes MLTCP counts: those between two servers, or all of a job."""
 
@@ -169,7 +169,7 @@ class LinkFailure:
     Attributes
     ----------
     repair_s : float
-        When it is up again; infinity for never.
+        Time of repair; infinity for never.
     """
 
     src: int
@@ -274,7 +274,7 @@ class PacketOptions:
 
     @property
     def weights(self) -> Aggressiveness | None:
-        """By what connections are weighed, if they are."""
+        """Aggressiveness by which connections are weighted, or None."""
         usual = TRANSPORTS[self.transport].aggressiveness
         return usual if usual is None or self.aggressiveness is None else self.aggressiveness
 

@@ -66,7 +66,7 @@ Pass = tuple[int, int, int, int]
 ROUNDS_TO_PLAY = 12
 """Rounds of as many micro-batches as stages, up to which all are played."""
 IN_STEP = 1e-12
-"""Of the time of a round: what the times by which stages end later may differ by, which is rounding."""
+"""Tolerance, as a fraction of a round, when comparing how much later stages end: rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ class PipelinedTime:
     compute_s : float
         Passes of the busiest worker, with all that stays inside a server.
     exchange_s : float
-        What exchanges inside passes add.
+        Time added by exchanges inside passes.
     transfer_s : float
-        What sending between chunks adds, and exchanges around passes that are not hidden.
+        Time added by sending between chunks, and by exchanges around passes that are not hidden.
     bubble_s : float
-        What workers wait for each other while the pipeline fills and drains, communication being free.
+        Time that workers wait for each other while the pipeline fills and drains, with free communication.
     gradient_s : float
         Gradients and parameters after the last pass.
     optimizer_s : float
@@ -158,7 +158,8 @@ def _busiest(step: PipelinedStep) -> tuple[Chunk, ...]:
 def _passes_s(step: PipelinedStep, inside_s: Floats) -> float:
     """Return when the last pass ends if passes take longer by ``inside_s`` and sending takes no time.
 
-    Of many micro-batches a few rounds are played. Once each stage ends as much later with every round, so it goes on.
+    For many micro-batches, a few rounds are played. Once each stage ends later by the same time every round, the
+    rest is extrapolated.
     """
     times = _pass_times(step, inside_s, np.zeros((2, len(step.chunks))))
     a_round = step.stages
@@ -313,7 +314,7 @@ def wrap_up_s(step: PipelinedStep, known: Operations, played: Sequence[Played]) 
     Parameters
     ----------
     played : sequence of Played
-        Of each replica.
+        One per replica.
     """
     links = _Links(known.links)
     done_s = np.array([each.stage_end_s for each in played]).T
@@ -373,7 +374,7 @@ def _served(
     Parameters
     ----------
     requests : list of (float, int, int)
-        When each part is ready, the number of its synchronization, and which of its ``shares`` it is.
+        Time at which each part is ready, the number of its synchronization, and the index into its ``shares``.
     delays_s : sequence of (float, float)
         Delay of each synchronization inside the servers, and the time that an accelerator's NIC needs for it.
     """

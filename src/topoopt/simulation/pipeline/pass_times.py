@@ -1,6 +1,6 @@
 """Times of a pipelined step on a fabric: each communication, and the passes of one replica by its schedule.
 
-What a worker sends on in one direction goes one after the other; nothing else shares its links.
+A worker's transfers in one direction are sequential; nothing else shares its links.
 """
 
 from collections import defaultdict, deque
@@ -47,13 +47,13 @@ class _Queue:
 class Queues:
     """The exchanges around the passes of one stage, while its passes are played.
 
-    What is before pass k may begin when pass k - 2 is done, that of the first two at once. All operations but one of
-    the first pass, and of the last, go on beside it.
+    Exchanges before pass k may begin when pass k - 2 is done; those of the first two passes begin at once. All but
+    one operation of the first pass, and of the last, overlap with it.
 
     Attributes
     ----------
     order : list of (direction, chunk)
-        Of the stage's passes.
+        Order of the stage's passes.
     """
 
     order: list[Key]
@@ -139,9 +139,10 @@ class PassTimes:
     Attributes
     ----------
     seconds : list of lists, one per direction and chunk
-        With the exchanges inside.
+        Time of a pass, with the exchanges inside it.
     output_s, gradient_s : lists, one per chunk
-        Of activations from the chunk to the next, and of the gradients that come back; the last is not read.
+        Time of sending activations from the chunk to the next, and of the gradients that come back; the last entry
+        is not used.
     """
 
     seconds: list[Seconds]
@@ -151,7 +152,7 @@ class PassTimes:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """When each stage is done with its passes and with what comes after them; when each chunk's last one runs."""
+    """End of each stage's passes and of the work after them, and end of each chunk's last pass."""
 
     stage_end_s: Seconds
     drained_s: Seconds
@@ -211,9 +212,9 @@ class Operations:
     Attributes
     ----------
     sent_s : float64 array, shape (2, chunks, replicas)
-        Of what chunk c sends on, and of what comes back to it; 0 inside a server.
+        Time of sending chunk c's output on, and of the gradients that come back to it; 0 inside a server.
     inside_s : float64 array, shape (directions, chunks)
-        Of all exchanges inside a pass.
+        Time of all exchanges inside a pass.
     around_s : mapping from an exchange before or after a pass to its seconds
         See :data:`~topoopt.simulation.pipeline.pass_times.Around`.
     links : LinkTime
@@ -331,7 +332,7 @@ def play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> P
     Parameters
     ----------
     queues : tuple of Queues, one per stage
-        What goes on around the passes of the stage.
+        Exchanges around the passes of each stage.
     """
     stages, last = step.stages, len(step.chunks) - 1
     never = float("nan")

@@ -17,15 +17,15 @@ SENDING_PHASE = PHASES.index("activation"), PHASES.index("gradient"), PHASES.ind
 
 @dataclass(frozen=True, eq=False)
 class Passes:
-    """Tasks that passes begin and end with.
+    """First and last tasks of passes.
 
     Attributes
     ----------
     head, tail : int64 arrays, shape (directions, chunks, replicas, micro_batches)
         Forward passes first.
     ready, done : int64 arrays, likewise
-        The same of all that is done as one with a pass: what it needs has to be there before ``ready``, and what it
-        makes is there after ``done``.
+        The same including everything that runs as one with a pass: its inputs are needed before ``ready``, and its
+        outputs exist after ``done``.
     piece : int64 array, shape (pieces, chunks, replicas)
         Tasks that end equal pieces of the last pass that makes gradients of weights.
     """
@@ -83,7 +83,7 @@ def add_passes(draft: Draft, step: PipelinedStep, *, one_by_one: bool) -> Passes
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """How passes through one chunk are cut into pieces of computing, and the exchanges inside them."""
+    """Pieces of computing that passes through one chunk are cut into, and the exchanges between them."""
 
     direction: int
     chunk: int
@@ -213,7 +213,7 @@ def add_order(draft: Draft, step: PipelinedStep, passes: Passes) -> tuple[StageT
 def add_sends(draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[StageTasks, ...]) -> None:
     """Let every pass wait for what the neighboring chunk sends it, and the first backward pass for the last forward.
 
-    What a worker sends to one server in one direction goes one after the other, as with NCCL.
+    Transfers of a worker to one server in one direction are sequential, as with NCCL.
     """
     for last in step.last_chunks:
         draft.wait(passes.done[FORWARD, last], passes.ready[BACKWARD, last])

@@ -26,7 +26,7 @@ MANY_FLOWS = 150_000
 """Steps of fewer tasks, and flows of all-to-alls, are simulated with all their micro-batches."""
 
 IN_STEP = 1e-9
-"""Of the time of a round: what the times by which things move may differ by, which is rounding."""
+"""Tolerance, as a fraction of a round, when comparing how far times move: rounding."""
 
 FORWARD_PHASES = PHASES.index("forward"), PHASES.index("activation")
 
@@ -46,7 +46,7 @@ WORTH = 0.75
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
-    """What is known of a step that was not simulated to its end, for it takes too long in any case."""
+    """Lower bounds on a step whose simulation was stopped since it is too slow in any case."""
 
     least_s: float
 

@@ -1,4 +1,4 @@
-"""From a pipelined step to a task graph: every pass, transfer and collective, in the order of the schedule."""
+"""Task graph of a pipelined step: every pass, transfer and collective, in the order of the schedule."""
 
 from math import ceil
 
@@ -26,7 +26,7 @@ OPTIMIZER = "optimizer"
 
 
 class _Turns:
-    """Which synchronizations of lower turns each worker has."""
+    """Synchronizations of lower turns that each worker has."""
 
     def __init__(self, step: PipelinedStep) -> None:
         self._stage = step.chunk_stage.tolist()
@@ -54,8 +54,8 @@ class _Turns:
 def pipeline_task_graph(step: PipelinedStep, iterations: int = 1, *, one_by_one: bool = False) -> TaskGraph:
     """Return the task graph of ``iterations`` training iterations.
 
-    A worker takes its passes strictly in the order of its schedule, and is taken up by the exchanges inside them.
-    What it sends to its neighbors travels while it goes on, unless chunks are blocking. In the next iteration a worker
+    A worker takes its passes strictly in the order of its schedule, and is taken up by the exchanges inside them. Its
+    transfers to neighbors overlap with its next passes, unless chunks are blocking. In the next iteration a worker
     begins when its optimizer is done, and a chunk when its parameters are gathered.
 
     Parameters

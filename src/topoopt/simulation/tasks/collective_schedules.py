@@ -62,11 +62,11 @@ class StepTimes:
     entry_transfer : int64 array, shape (entries,)
         A row for each link that a transfer crosses, in order of step and link.
     entry_s_per_byte : float64 array, shape (entries,)
-        What a byte of the transfer takes of the link, in seconds.
+        Time of a byte of the transfer on the link, in seconds.
     link_first : int64 array, shape (links of each step,)
-        Where in the entries each link of a step begins.
+        First entry of each link of a step.
     step_first : int64 array, shape (steps,)
-        Where in ``link_first`` each step begins.
+        First item of each step in ``link_first``.
     """
 
     moves: Moves
@@ -101,7 +101,8 @@ class RingTimes:
 
 
 WORTH_LEAVING_THE_RING = 0.99
-"""Of the ring's time: ``auto`` leaves the ring, which is simulated as a whole, only for something quicker than this."""
+"""``auto`` leaves the ring, which is simulated as a whole, only for a schedule below this fraction of the ring's
+time."""
 MOST_TRANSFERS = 200_000
 """Schedules with more transfers than this are not among those that ``auto`` chooses from."""
 MOST_PLAYED = 100_000
@@ -312,8 +313,8 @@ def choose(
 ) -> tuple[dict[int, Candidate], tuple[CollectiveChoice, ...]]:
     """Return the way of each collective that may take another than its own, and the same by group and size.
 
-    Of ``auto`` the last collectives are looked at first, which nothing hides, and the others have
-    rings when :data:`MOST_PLAYED` transfers are reached.
+    With ``auto``, the last collectives are considered first, since nothing hides them; the others get rings once
+    :data:`MOST_PLAYED` transfers are reached.
     """
     if not any(is_open(collective, options) for collective in COLLECTIVES):
         return {}, ()

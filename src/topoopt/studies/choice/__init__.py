@@ -1,4 +1,4 @@
-"""What to buy for a mix of jobs: every degree, bandwidth and fabric, money against time."""
+"""Choice of a network for a mix of jobs: every degree, bandwidth and fabric, cost against time."""
 
 from topoopt.studies.choice.choose import Choice as Choice
 from topoopt.studies.choice.choose import LeastTimes as LeastTimes

@@ -1,11 +1,11 @@
 """The choice of a network for a mix of jobs: priced, planned where it may be on the front; and its answer.
 
-What a job takes at least on a network is known before that is planned, so that few networks are. For models of
-operators there is a bound that needs no plan: their computing. All else are estimates with a margin that was
-measured, and no proof: of transformers the closed form of the fastest configuration on one switch, and of all jobs
-the time on the ideal switch of the same ports, once that is planned. Another network is hardly ever faster than that:
-it lacks the latency of a switch, and a search has luck. ``benchmarks/choice_margins.py`` plans whole grids and
-compares. Whoever wants the proof has every network planned.
+A lower estimate of a job's time on a network is known before the network is planned, so that few networks need
+planning. For models of operators there is a bound that needs no plan: their computing. All others are estimates
+with a measured margin, not proofs: for transformers the closed form of the fastest configuration on one switch,
+and for all jobs the time on the ideal switch with the same ports, once that is planned. Other networks are hardly
+ever faster than that: they lack the latency of a switch, and a search may be lucky.
+``benchmarks/choice_margins.py`` plans whole grids and compares. For a proof, have every network planned.
 """
 
 import json
@@ -55,7 +55,7 @@ class TrainedJob:
     Attributes
     ----------
     reference_time_s : float
-        Of an iteration on the reference network.
+        Iteration time on the reference network.
     """
 
     job: JobShare
@@ -83,13 +83,13 @@ COLUMNS = (
     *("network_usd", "network_low_usd", "network_high_usd", *(f"{name}_usd" for name in OTHERS), "total_usd"),
     *("cheaper_share", "relative_time", "relative_time_at_least", "usd_per_year_of_work"),
 )
-"""Of a table of all networks; behind them an iteration time for each job, and the reason."""
+"""Columns of a table of all networks, followed by an iteration time per job and the reason."""
 
 
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice:
-    """What to buy.
+    """Answer: the network to buy, the front, and what would change the decision.
 
     Attributes
     ----------
@@ -98,15 +98,15 @@ class Choice:
     machines : str
         The servers, in words.
     owner : Owner
-        How networks are priced, and the cluster is run.
+        Pricing of networks and running costs of the cluster.
     points : tuple of Evaluated
         Every network of the grid.
     front : tuple of Evaluated
-        Those that no other beats in money and time, by money.
+        Networks that no other beats in both cost and time, by cost.
     turns : tuple of Turn
-        What would change the decision.
+        Changes of prices or shares that would change the decision.
     reference : Network
-        On which the work of one year takes a year.
+        Network on which the work of one year takes a year.
     plans : int
         Plans that were made, or found in the store: one for each job on each network that was planned.
     """
@@ -232,13 +232,13 @@ class Choice:
 
 ANSWER, TABLE, PARQUET = "choice.json", "networks.csv", "networks.parquet"
 OF_CLOSED_FORM = 0.9
-"""Of the closed form of a transformer; the least of two whole grids was 0.974."""
+"""Margin on the closed form of a transformer; the smallest ratio in two whole grids was 0.974."""
 OF_SWITCH = 0.97
-"""Of the time of a transformer on the ideal switch of the same ports: every layout is tried on both. The least of two
-whole grids was 0.984, Mixtral 8x7B on 16 servers."""
+"""Margin on a transformer's time on the ideal switch with the same ports: every layout is tried on both. The
+smallest ratio in two whole grids was 0.984, Mixtral 8x7B on 16 servers."""
 OF_SWITCH_SEARCHED = 0.9
-"""The same of a model of operators, whose strategy is searched for each network anew; the least of eight grids was
-0.959, DLRM on 32 servers."""
+"""The same for a model of operators, whose strategy is searched for each network anew; the smallest ratio in eight
+grids was 0.959, DLRM on 32 servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class LeastTimes:
     Attributes
     ----------
     known_s : mapping
-        By job and bandwidth of a server; 0 of what does not depend on that.
+        Least times by job and bandwidth of a server; bandwidth 0 for times that do not depend on it.
     transformers : mapping
         Whether a job is one.
     """
@@ -285,13 +285,13 @@ SECONDS_OF_A_YEAR = HOURS_OF_A_YEAR * 3600.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """What is asked.
+    """Parameters of a choice.
 
     Attributes
     ----------
     budget_usd, deadline_s : float or None
-        What may be spent over all years, or how long the work may take that the reference network does in a year; where
-        a run is priced, how long the run may take.
+        Budget over all years, or time limit for the work that the reference network does in a year; where a run is
+        priced, time limit of the run.
     search : mapping
         Keys of a sweep file that say how to search over operators.
     exact : bool

@@ -37,11 +37,11 @@ class Evaluated:
     status : str
         :data:`PLANNED`, :data:`DROPPED` or :data:`LEFT_OUT`.
     reason : str
-        Why it is left out, or by what it was dropped; else empty.
+        Reason for leaving it out, or the network that dominates it; else empty.
     times_s : tuple of float
         Iteration time of each job of the mix; of what was dropped the least that it can be. Empty where left out.
     relative_times : tuple of float
-        The same over the times on the reference network.
+        Times relative to the reference network.
     """
 
     network: Network
@@ -97,7 +97,7 @@ class Figures:
     Attributes
     ----------
     parts : tuple of str
-        What is paid for.
+        Cost items.
     usd : float64 array, shape (points, parts)
     relative_times : float64 array, shape (points, jobs)
     shares : float64 array, shape (jobs,)
@@ -122,19 +122,19 @@ class Figures:
 
 KNEE, BUDGET, DEADLINE = "knee", "budget", "deadline"
 ROUNDING = 1e-9
-"""Of a limit, and of equal products: what meets it but for arithmetic meets it."""
+"""Relative tolerance of limits and of equal products."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be spent, or how long the work may take; at most one of them.
+    """Budget or time limit; at most one of them.
 
     Attributes
     ----------
     budget_usd : float or None
         Over all years.
     deadline_years : float or None
-        For the work that the reference network does in a year.
+        Limit for the work that the reference network does in a year.
     """
 
     budget_usd: float | None = None
@@ -157,7 +157,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """What is bought, by which rule, and the next networks of the front; None where there is none."""
+    """Network to buy, the rule that chose it, and the next networks of the front; None where there is none."""
 
     rule: str
     point: Evaluated
@@ -182,7 +182,7 @@ Winner = Callable[[float], int | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:
-    """Where the answer changes.
+    """A change of a price or share at which the answer changes.
 
     Attributes
     ----------
@@ -190,9 +190,9 @@ class Turn:
         :data:`PRICE`: ``value`` is a factor of what is paid for ``name``. :data:`SHARE`: it is the share of the job
         ``name``, the others keeping their proportions.
     was, value : float
-        What it is, 1 or the share; and the first value away from that at which another network wins.
+        Present value (1, or the share), and the nearest value at which another network wins.
     network : Evaluated or None
-        That wins from there on; None where no network meets the limit any more.
+        Network that wins from there on; None where no network meets the limit any more.
     """
 
     kind: str
@@ -336,7 +336,7 @@ def winner(
 ) -> int | None:
     """Return the place of the best network by the rule; None where none meets the limit.
 
-    Of networks with equal products of money and time it is the cheapest, of equals the first.
+    Among networks with equal products of cost and time, the cheapest is taken, then the first.
     """
     money_usd, times = found.money_usd(factors), found.times(shares)
     if limits.rule == KNEE:

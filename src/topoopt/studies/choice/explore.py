@@ -26,17 +26,17 @@ from topoopt.studies.sweep import Crew, Point, Sweep, make_sweep, open_results, 
 
 SWITCH = "ideal-switch"
 NETWORKS_OF_A_ROUND = 4
-"""That are planned at least before the front is looked at again; a number of its own, lest what is planned depends on
-the processes that there are."""
+"""Networks planned at least before the front is updated; a constant, so that the set of planned networks does not
+depend on the number of processes."""
 SAFE = 1.0 - 1e-9
-"""Of a least time: what arithmetic may take off."""
+"""Margin on a least time for rounding."""
 Wanted = tuple[JobShare, Network]
 Timed = float | str
 """Seconds of an iteration, or why there are none."""
 
 
 class Least(Protocol):
-    """Who knows iteration times that no plan beats, or hardly one."""
+    """Source of lower estimates of iteration times."""
 
     def at_least_s(self, job: JobShare, network: Network) -> float:
         """Return such a time of the job on the network."""
@@ -46,7 +46,7 @@ class Least(Protocol):
 
 
 class Times(Least, Protocol):
-    """Who knows iteration times."""
+    """Source of iteration times."""
 
     def plan(self, wanted: Sequence[Wanted]) -> Mapping[Wanted, Timed]:
         """Return the iteration time of each job on each network, or why it cannot be."""
@@ -63,7 +63,7 @@ class Explored:
 
 
 class _Work:
-    """What is known of the grid so far."""
+    """State of the exploration of the grid."""
 
     def __init__(self, mix: Mix, usd: Mapping[Network, float], times: Times) -> None:
         self.mix, self.usd, self.times = mix, usd, times
@@ -178,7 +178,7 @@ OK = "ok"
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Where plans are kept, and who makes them.
+    """Storage of plans, and the crew that makes them.
 
     Attributes
     ----------
@@ -203,9 +203,9 @@ class SweptTimes:
     points : mapping
         The point of each job on each network.
     folders : mapping
-        Where the files of each job lie.
+        Folder of each job's files.
     least : Least
-        Who knows times that no plan beats.
+        Source of lower estimates.
     """
 
     points: Mapping[Wanted, Point]

@@ -1,4 +1,4 @@
-"""The noun Machines: the servers that are bought, alike for all jobs."""
+"""Mix of jobs, and Machines: the servers to buy, the same for all jobs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -30,11 +30,11 @@ class JobShare:
     job : str
         A model's name, or the path of a job file.
     share : float
-        Of the server-hours of a year; those of a mix sum to 1.
+        Share of the server-hours of a year; the shares of a mix sum to 1.
     servers : int
-        That the job runs on; 0 for all that are bought.
+        Servers that the job runs on; 0 for all servers.
     folder : str
-        Where a job file lies.
+        Folder of the job file.
     """
 
     job: str
@@ -80,16 +80,16 @@ MATRICES = (".csv", ".npy")
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """What the jobs run on.
+    """Servers that the jobs run on.
 
     Attributes
     ----------
     servers : int
-        That are bought.
+        Number of servers.
     accelerator : str
     accelerators_per_server : int
     intra_server_bandwidth_bps : float
-        Of each accelerator.
+        Bandwidth per accelerator.
     """
 
     servers: int

@@ -35,9 +35,9 @@ class Network:
     degree : int
         Ports of a server.
     bandwidth_bps : float
-        Of one port.
+        Bandwidth per port.
     links : str
-        How the links are made: the technology of their ends.
+        Link technology.
     """
 
     fabric: str
@@ -57,7 +57,7 @@ class Network:
 
     @property
     def name(self) -> str:
-        """What people call it.
+        """Display name.
 
         Examples
         --------
@@ -73,30 +73,30 @@ USUAL_BANDWIDTHS_BPS = (100e9, 200e9, 400e9, 800e9)
 MOST_NETWORKS = 10_000
 """More are taken for a mistake."""
 PRICES = ("servers", "storage")
-"""Of what is paid beside the network: what bears interest and is maintained, as the network is."""
+"""Items besides the network that bear interest and are maintained, as the network is."""
 OTHERS = ("servers", "electricity", "interest", "colocation", "maintenance", "staff", "storage")
-"""What is paid for beside the network."""
+"""Cost items besides the network."""
 _ON_PRICES = ("interest", "maintenance")
 
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What is spent.
+    """Costs of a network and a cluster.
 
     Attributes
     ----------
     network_usd : mapping
         Price of the network, by kind of part.
     other_usd : mapping
-        What else is paid over the years: ``servers``, ``electricity``, ``interest`` … (:data:`OTHERS`).
+        Other costs over the years: ``servers``, ``electricity``, ``interest`` … (:data:`OTHERS`).
     years : float
         Over which it is owned.
     unknown : tuple of str
-        What nobody knows the price of; then there is no total.
+        Items without a known price; then there is no total.
     network_power_w : float or None
-        What the network draws.
+        Power of the network.
     capital_factor : float
-        What a dollar of prices comes to over the years, with its interest and maintenance.
+        Total cost over the years per dollar of price, including interest and maintenance.
     ranges_usd : mapping
         Low, listed and high price of the network by kind of part; empty where it is certain.
     """
@@ -149,15 +149,15 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who owns it, and how.
+    """Owner of the cluster: pricing and terms of ownership.
 
     Attributes
     ----------
     servers : int
     pricing : Pricing
-        By which list, and what is counted.
+        Price list and accounting.
     terms : OwnershipTerms
-        How it is run, and what servers cost.
+        Running costs and the price of servers.
     with_servers : bool
         Whether servers and electricity count; else the price of the network alone does.
     """

@@ -1,4 +1,4 @@
-"""What fails, what that costs, and how a plan is repaired."""
+"""Failures: their rates, their cost, and the repair of a plan."""
 
 from topoopt.studies.failure.answer import AvailabilityAnswer as AvailabilityAnswer
 from topoopt.studies.failure.answer import FailureAnswer as FailureAnswer

@@ -1,4 +1,4 @@
-"""The nouns of an answer about failures: one failure with its repairs, and a month of failures."""
+"""Answers about failures: one failure with its repairs, and a month of failures."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,18 +15,18 @@ from topoopt.studies.failure.predict import Phase, Prediction, RepairRow, move_t
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class FailureAnswer:
-    """What one failure costs a plan, before, during and repaired.
+    """Effect of one failure on a plan: before, during and repaired.
 
     Attributes
     ----------
     plan : str
-        What the plan is called: its file.
+        Name of the plan: its file.
     optics : str
-        What panels are, for the time of moves.
+        Kind of panels, for the time of moves.
     inventory : Inventory
-        What the servers, panels and cables are called, a spare server after those of the plan among them.
+        Names of the servers, panels and cables, including a spare server after those of the plan.
     course : (phases, seconds of lost work), optional
-        Of the job, where it is known when the failure comes.
+        Phases of the job if the time of the failure is given.
     """
 
     plan: str
@@ -42,7 +42,7 @@ class FailureAnswer:
 
     @property
     def spare(self) -> str | None:
-        """What the spare server is called, where the chosen repair takes one."""
+        """Name of the spare server, if the chosen repair takes one."""
         servers, repair = self.prediction.situation.plan.job.cluster.servers, self.prediction.chosen.repair
         assert repair is not None, "a chosen repair is possible"
         return self.inventory.servers[servers].name if repair.wiring.touching([servers]) else None
@@ -116,14 +116,14 @@ class FailureAnswer:
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class AvailabilityAnswer:
-    """What a month of failures leaves of a plan, beside other fabrics; ``name`` is what the plan is called: its file.
+    """A plan over a month of failures, beside other fabrics; ``name`` is the file of the plan.
 
     Attributes
     ----------
     fabrics : tuple of FabricAvailability
         The plan's own, then its baselines.
     rates : FailureRates
-        Of all kinds of part.
+        Rates of all kinds of parts.
     skipped : tuple of (fabric, reason)
     """
 

@@ -61,7 +61,7 @@ class Outages:
     ----------
     run, part : int64 arrays
     start_s, end_s : float64 arrays
-        When the part fails and when it works again, which may be after the horizon.
+        Start of each failure and end of its repair, which may be after the horizon.
     """
 
     run: Ints

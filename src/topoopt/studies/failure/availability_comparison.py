@@ -1,6 +1,6 @@
 """A job over a month of failures on several fabrics: the plan's own, and those of its baselines.
 
-What failures do to a job on a switched fabric: parts, rates and effects, simulated with the bandwidth that is left.
+On a switched fabric, failures are simulated by parts, rates and effects, with the bandwidth that is left.
 
 A dead link or switch takes bandwidth from servers and cuts nothing off, as long as a server has another interface: the
 links of a server are as much slower as it has lost of them. A server with one interface is gone with its link.
@@ -33,13 +33,13 @@ EffectOf = Callable[[str, int, float, float], Effect]
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """What of a fabric can fail, how often, and what that does.
+    """Parts of a fabric that can fail, their rates, and the effects.
 
     Attributes
     ----------
     counts : mapping from a kind of part to how many there are
     rates : FailureRates
-        Of these kinds alone.
+        Rates of these kinds alone.
     effects : mapping from a kind of part to what its failures do
     """
 
@@ -57,7 +57,7 @@ class FabricAvailability:
     row : ComparedFabric
         The fabric without failures: its time and its price.
     exposure : Exposure
-        What can fail, how often, and what that does.
+        Parts that can fail, their rates, and the effects.
     availability : Availability
     """
 
@@ -73,7 +73,7 @@ class FabricAvailability:
 
     @property
     def lost_usd_per_hour(self) -> float | None:
-        """What failures cost: dollars of an hour of training, by the share that does not count."""
+        """Cost of failures in dollars per hour of training: the hourly cost times the share of lost time."""
         owned = self.row.ownership
         if owned is None or owned.usd_per_hour is None:
             return None
@@ -122,8 +122,8 @@ def available_fabrics(
 ) -> Table[FabricAvailability]:
     """Return the plan's own fabric and its baselines over a month of failures.
 
-    What is cabled from server to server is cabled once: nobody moves a cable of it, and a job that misses a server
-    stands until that is repaired, spare servers or not. On switches any spare server will do.
+    Direct cables stay in place: none is moved, and a job that misses a server stops until it is repaired, with or
+    without spares. On switches any spare server will do.
     """
     own, *others = compared_fabrics(plan)
 

@@ -1,4 +1,4 @@
-"""What one failure of each kind does to a plan, simulated once for all that are alike."""
+"""Effect on a plan of one failure of each kind, simulated once for all equivalent parts."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class SwitchTier:
     count : int
         Switches of this tier.
     servers : int
-        How many servers lose bandwidth with one of them.
+        Servers that lose bandwidth with one of these switches.
     lost : float
         The share of its bandwidth that each of these loses.
     """
@@ -62,7 +62,7 @@ MOST_REPRESENTATIVES = 4
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a failure does until it is repaired.
+    """Effect of a failure until it is repaired.
 
     Attributes
     ----------
@@ -71,9 +71,9 @@ class Effect:
     speed_meanwhile, speed : float
         Samples per second over those without a failure, until fibers are moved and after; 0 where the job stands.
     move_time_s : float
-        How long the moves take.
+        Duration of the moves.
     spare_time_s : float
-        Of a server: how long it takes to patch a spare one in its place.
+        For a server, the time to patch a spare one in its place.
     """
 
     failure: Failure | LostBandwidth

@@ -1,4 +1,4 @@
-"""Who repairs: a robot at the panels, a person on site, or remote hands; and how long each takes."""
+"""Failure rates, and repair times of a robot at the panels, a person on site, or remote hands."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Rate:
     Attributes
     ----------
     origin : str
-        Where the numbers come from.
+        Source of the figures.
     """
 
     mtbf_s: float
@@ -39,14 +39,14 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class FailureRates:
-    """What fails how often, and what can be done about it.
+    """Failure and repair rates of all parts, and means of recovery.
 
     Attributes
     ----------
     parts : mapping from a kind of part to its rate
         A kind that is not there never fails.
     restart_s, checkpoint_s : float
-        From the last checkpoint to the first iteration; from one checkpoint to the next.
+        Time from the last checkpoint to the first iteration; time between checkpoints.
     spare_servers : int
         Servers that stand by.
     move_fibers : bool
@@ -56,9 +56,9 @@ class FailureRates:
     optics : str
         Technology of the panels, which says how long moves take.
     moves_begin_s : float
-        From a failure to the first fiber that is moved.
+        Time from a failure to the first moved fiber.
     repaired_by : str
-        Who repairs, where the times are those of somebody.
+        Repairer to whom the times belong, if any.
     """
 
     parts: Mapping[str, Rate]
@@ -113,8 +113,7 @@ DEFAULT_RATES = FailureRates(
     restart_s=600.0,
     checkpoint_s=1800.0,
 )
-"""What is taken where nothing is given. Fibers are counted with the NICs; 10 min to restart and 30 min between
-checkpoints are assumed."""
+"""Default rates. Fibers are counted with the NICs; 10 min to restart and 30 min between checkpoints are assumed."""
 
 
 class RatePart(Strict):
@@ -144,21 +143,21 @@ class RatesFile(Strict):
 
 USUAL_REPAIRER = "on-site"
 SERVERS_FOR_A_SPARE = 64
-"""So many servers have a spare one, as far as nobody says how many there are; assumed."""
+"""Servers per spare, by default; assumed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repairer:
-    """Who repairs.
+    """Response and repair times of one kind of repairer.
 
     Attributes
     ----------
     moves_begin_s : float
-        From a failure to the first fiber that is moved.
+        Time from a failure to the first moved fiber.
     response_s : float
-        From a failure until somebody stands before it.
+        Time from a failure until the repairer is on site.
     link_s, server_s, switch_s : float
-        From then on until a NIC or cable, a server, a switch or panel works again.
+        Time from then until a NIC or cable, a server, a switch or panel works again.
     """
 
     name: str

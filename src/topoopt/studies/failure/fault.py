@@ -1,4 +1,4 @@
-"""What can fail of a plan: a link, an interface, a server, a panel; and what is left of it."""
+"""Failures of a plan's links, interfaces, servers and panels, and the network that remains."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence

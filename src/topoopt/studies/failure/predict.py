@@ -16,7 +16,7 @@ from topoopt.studies.failure.fault import DetouredRoutes, Failure, Situation, si
 from topoopt.studies.failure.repair import AT_ONCE, WAYS, Repair, Way
 
 AS_GOOD = 0.01
-"""Of repairs whose speed differs by less than this fraction the one with the fewest moves is chosen."""
+"""Repairs whose speeds differ by less than this fraction count as equal; among them, the fewest moves win."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Prediction:
     ----------
     before : SimResult
     during : RepairRow
-        What happens at once, before anybody does anything.
+        Immediate reaction, without any repair.
     rows : tuple of RepairRow
         All kinds of repair.
     chosen : RepairRow
@@ -80,7 +80,7 @@ class Prediction:
 
     @property
     def failure(self) -> Failure:
-        """What has failed."""
+        """The failure."""
         return self.situation.failure
 
 
@@ -127,7 +127,7 @@ def phases(
     Parameters
     ----------
     restart_s : float
-        From the last checkpoint to the first iteration.
+        Time from the last checkpoint to the first iteration.
     checkpoint_s : float
         Time between two checkpoints; the first is the start.
     """

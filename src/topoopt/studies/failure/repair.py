@@ -34,14 +34,14 @@ from topoopt.workloads import ParallelStrategy, Traffic
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """A way to go on, ready to be simulated.
+    """A repair, ready to be simulated.
 
     Attributes
     ----------
     job, strategy, fabric
-        What runs after it; the job may have fewer servers.
+        Job and fabric after the repair; the job may have fewer servers.
     wiring : Wiring
-        What is plugged in after it.
+        Wiring after the repair.
     removed, made : tuple of Patch
         The moves from what the failure has left. A broken fiber that hangs dead in its ports is none of them.
     restart : bool
@@ -72,7 +72,7 @@ class Way:
         Raises Infeasible or NoRoute, with the reason, where it does not help.
     failures : tuple of kinds of failure that it is meant for
     otherwise : str
-        Why it is not meant for the others.
+        Reason why it does not apply to the others.
     """
 
     name: str

@@ -43,19 +43,19 @@ from topoopt.workloads import COMPUTE_MODES
 FILES = (".yaml", ".yml", ".json", ".csv", ".npy", ".pt2", ".onnx", ".log", ".et")
 """Endings of files that a model may be; others, and folders, are known by what is in them."""
 QUICK: Mapping[str, Any] = {"budget": 1000, "chains": 1, "rounds": 2}
-"""Of a sweep's search; that of one plan tries four times as many strategies."""
+"""Search options of a sweep; a single plan tries four times as many strategies."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModelDefaults:
-    """A model of a sweep, and what its points have where the sweep file says nothing.
+    """A model of a sweep, and the defaults of its points.
 
     Attributes
     ----------
     fields : mapping
         Fields of Point. What a transformer has depends on its accelerators, and is not among them.
     digests : mapping
-        Of the files that the model is made of, by name.
+        Digests of the files that the model is made of, by name.
     """
 
     request: JobRequest

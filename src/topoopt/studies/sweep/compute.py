@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What was made, by what it is known by: the settings of a plan, and the folder of its files."""
+    """Results computed so far, by key: the settings of a plan, and the folder of its files."""
 
     jobs: OrderedDict[tuple[str, str], Job | TopoOptError] = field(default_factory=OrderedDict)
     plans: OrderedDict[tuple[str, str], Plan | TopoOptError] = field(default_factory=OrderedDict)

@@ -41,12 +41,12 @@ Box = Mapping[str, list[Any]]
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep file asks for.
+    """Content of a sweep file.
 
     Attributes
     ----------
     folder : str
-        Where job files and price lists of the sweep lie.
+        Folder of the sweep's job files and price lists.
     axes : mapping
         The values of every field of Point that the file names, in the file's order.
     points : tuple of Point
@@ -76,16 +76,16 @@ def read_sweep(path: str | Path) -> Sweep:
 
 
 def make_sweep(document: object, folder: str | Path, place: str, text: str) -> Sweep:
-    """Return the points of what a sweep file says; see :func:`read_sweep`.
+    """Return the points of a sweep file's content; see :func:`read_sweep`.
 
     Parameters
     ----------
     folder
-        Where job files and price lists of the sweep lie.
+        Folder of the sweep's job files and price lists.
     place
-        What messages name, and the sweep is called by.
+        Prefix of messages, and name of the sweep.
     text
-        By which the sweep is known in a results file.
+        Text that identifies the sweep in a results file.
     """
     model = validated(SweepModel, document, place)
     axes = model.axes()

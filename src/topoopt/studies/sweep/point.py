@@ -1,4 +1,4 @@
-"""The nouns Task and Answer: points that share a plan, and what one of them has come to."""
+"""Task and Answer: points that share a plan, and the result of each."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from topoopt.search import SearchOptions
 from topoopt.workloads import ParallelStrategy
 
 DEGREES: Final = ("tp", "pp", "dp", "cp", "ep", "vpp", "micro_batch")
-"""Of a configuration, columns each."""
+"""Degrees of a configuration, one column each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Point:
     batch_per_accelerator : int
         0 for the model's own.
     bandwidth_bps : float
-        Of one interface. This and the following are the fields of ClusterSpec, JobSettings and SearchOptions.
+        Bandwidth per interface. This and the following are the fields of ClusterSpec, JobSettings and SearchOptions.
     preset : str
         The preset that the rules of finder and search started from; they themselves are fields of their own.
     collective : str
@@ -39,8 +39,8 @@ class Point:
     prices, accounting : str
         Price list, and what is counted of it.
     training : str
-        Of a transformer: batch, sequence and what else the sweep says of its training, as
-        :func:`topoopt.jobs.text_of_training` writes it. What a job file says of it is in the file. Empty for all else.
+        Training options of a transformer that the sweep gives (batch, sequence and more), as written by
+        :func:`topoopt.jobs.text_of_training`. Options in a job file stay there. Empty for other jobs.
     inputs : str
         Digests of the files that the point is made of, as ``name=sha256:...`` with commas; empty for none.
     """
@@ -84,7 +84,7 @@ class Point:
 
     @cached_property
     def digest(self) -> str:
-        """What the point is known by: the SHA-256 of all its settings."""
+        """Identifier of the point: the SHA-256 of all its settings."""
         return _digest({name: getattr(self, name) for name in POINT_FIELDS})
 
     @cached_property
@@ -131,14 +131,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a point has come to.
+    """Result of a point.
 
     Attributes
     ----------
     status : str
         :data:`OK`, :data:`INFEASIBLE` or :data:`FAILED`.
     error : str
-        Why there is no result, in one line; empty if there is one.
+        Reason why there is no result, in one line; empty if there is one.
     values : mapping
         Results by column; empty if there is none.
     cpu_s : float
@@ -153,7 +153,7 @@ class Answer:
 
 
 class Crew(Protocol):
-    """Who computes: processes of this machine, or machines of a Ray cluster."""
+    """Executor of plans: processes of this host, or hosts of a Ray cluster."""
 
     def __call__(self, tasks: Sequence[Task], on_start: Callable[[Task], None]) -> Iterator[Answer]:
         """Yield the answers as they come, in any order; ``on_start`` is called before a task is begun."""

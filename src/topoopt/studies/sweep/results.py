@@ -1,4 +1,4 @@
-"""The noun of an answer from a results file: rows, and what is in the file."""
+"""Answers from a results file: rows, and a summary of the file."""
 
 import re
 import shutil
@@ -58,21 +58,21 @@ _SHOWN = ("model", "servers", "degree", "bandwidth_bps", "fabric", "seed", "iter
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a results file holds.
+    """Contents of a results file.
 
     Attributes
     ----------
     by_status : mapping of status to points
     axes : mapping of column to its values
-        Of the columns that have more than one, in order.
+        Columns with more than one value, in order.
     sweeps : tuple of str
         Names of the sweep files that have been run, each once.
     runs : int
-        How often a sweep was started.
+        Number of runs of a sweep.
     versions : tuple of str
-        Of topoopt.
+        Versions of topoopt.
     errors : tuple of (message, points)
-        Why points have no result, the most frequent first.
+        Reasons why points have no result, the most frequent first.
     """
 
     by_status: dict[str, int]

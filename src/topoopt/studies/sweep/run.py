@@ -57,7 +57,7 @@ KEPT_COLUMNS: Mapping[str, str] = {
     "version": "VARCHAR NOT NULL",
     "cpu_s": "DOUBLE NOT NULL",
 }
-"""By what a row is known, which run has written it, how that went, and by which version of topoopt."""
+"""Columns of a row's key, the run that wrote it, its outcome, and the version of topoopt."""
 COLUMNS: Mapping[str, str] = {**SETTING_COLUMNS, **RESULT_COLUMNS, **KEPT_COLUMNS}
 FORMAT = "topoopt-sweep/2"
 TABLES = ("points", "runs", "attempts")
@@ -104,14 +104,14 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class SweepRun:
-    """How a run went.
+    """Outcome of a run.
 
     Attributes
     ----------
     points : int
-        Of the sweep.
+        Points of the sweep.
     found : int
-        Of those, what was in the file already.
+        Points that were in the file already.
     computed : int
         Points that this run has added.
     by_status : mapping
@@ -151,7 +151,7 @@ class SweepAnswer:
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class SweepPreview:
-    """What a sweep would compute; ``finished`` points are in the results file ``out`` already."""
+    """Preview of a sweep; ``finished`` points are in the results file ``out`` already."""
 
     sweep: Sweep
     out: str

@@ -1,4 +1,4 @@
-"""The nouns Subject and Check: the plan or wiring that is verified, and one thing proved of it."""
+"""Subject and Check: the plan or wiring that is verified, and one property proved of it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -30,15 +30,15 @@ class Check:
     name : str
         Name in the table of checks.
     looked_at : str
-        How many of what: ``1,728 cables``.
+        Number and kind of items checked: ``1,728 cables``.
     failures : tuple of str
         The first of what is wrong, each with its place.
     failed : int
-        How much is wrong.
+        Number of failures.
     skipped : str
-        Why it was not looked at; empty if it was.
+        Reason why it was not checked; empty if it was.
     note : str
-        What is to be known beside it.
+        Remark.
     """
 
     name: str
@@ -65,14 +65,14 @@ class Routed:
     Attributes
     ----------
     method : str
-        By which the routes were found.
+        Routing method.
     src, dst : int64 arrays, shape (pairs,)
         In this order.
     listed : PathArrays
     lost : tuple of (source, destination)
         Pairs without a route.
     drawn : str
-        Why the paths are some of many; empty where they are all.
+        Reason why the paths are a sample; empty where they are all.
     """
 
     method: str
@@ -123,23 +123,23 @@ _MOST_IN_A_TABLE = 2048  # nodes of which the link of every pair is looked up: 1
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is verified.
+    """Plan or wiring that is verified.
 
     Attributes
     ----------
     name : str
-        Its file, or ``plan``.
+        File of the subject, or ``plan``.
     degree : int
         Interfaces of a server.
     links : str
         ``duplex`` or ``directed``.
     wiring : DirectWiring, optional
-        Of a wiring file; None of a plan.
+        Wiring of a wiring file; None for a plan.
     ports : PortedLinks, optional
         The port of every link end, where a wiring file says them.
     plan : Plan, optional
     document : mapping
-        What a plan file says, also what nobody reads because it follows from the rest.
+        Content of a plan file, including fields that are not read since they follow from others.
     rings_found : bool
         Whether the rings of a wiring were looked for here.
     """
@@ -179,7 +179,7 @@ class Subject:
 
     @property
     def no_routes(self) -> str:
-        """Why no routes are looked at; empty where they are."""
+        """Reason why routes are not checked; empty where they are."""
         if self.plan is None:
             return "a wiring has no routes; verify a plan on it"
         servers = self.topology.servers
@@ -215,7 +215,7 @@ class Subject:
 
     @property
     def stated(self) -> Outcome:
-        """What the plan says that an iteration takes."""
+        """Iteration as stated by the plan."""
         assert self.plan is not None
         return self.plan.outcome
 

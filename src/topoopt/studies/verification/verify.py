@@ -105,7 +105,7 @@ def _facts(subject: Subject) -> Iterator[_Row]:
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """What a check is about, and what looks at it."""
+    """Topic of a check, and the function that runs it."""
 
     text: str
     look: Callable[[Subject], Check]
@@ -149,12 +149,12 @@ CHECKS: Mapping[str, CheckRow] = {
 @shows_itself
 @dataclass(frozen=True, slots=True)
 class VerificationAnswer:
-    """What was proved of a plan or wiring, and what fails.
+    """Checks of a plan or wiring, with their failures.
 
     Attributes
     ----------
     name : str
-        Its file, or ``plan``.
+        File of the subject, or ``plan``.
     kind : str
         ``plan`` or ``wiring``.
     servers, degree : int

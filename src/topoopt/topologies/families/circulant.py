@@ -161,7 +161,7 @@ def best_of_all_strides(servers: int, degree: int, links: str) -> tuple[int, ...
 
 
 class _Search:
-    """What one search shares."""
+    """Shared state of one search."""
 
     def __init__(self, servers: int, degree: int, links: str) -> None:
         self.servers, self.duplex = servers, links == "duplex"

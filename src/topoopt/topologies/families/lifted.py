@@ -26,7 +26,8 @@ Tick = Callable[[float], None]
 _CHUNK_S = 0.1
 _PILOT, _LEVELS = 64, 8  # steps that say how long one takes; hops that one looks at
 _SPREAD_S, _WORD_S, _STEP_S, _PLACE_S = 7e-9, 0.1e-9, 2e-7, 5e-9
-"""What asking one neighbor, one of its words, a step, and one place of a cycle cost: measured on one core of 2020."""
+"""Costs of asking one neighbor, of one of its words, of a step, and of one place of a cycle, measured on a 2020
+core."""
 _HOT, _COOLS = 24.0, 1 / 16
 """Hops of all pairs, of 128 servers, that a move may cost with a chance of 1/e at first; what is left of it at last.
 
@@ -44,14 +45,14 @@ class SearchInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True, slots=True)
 class LiftShape:
-    """What is searched: the numbers that all unions of cycles of one search share.
+    """Search space: the parameters that all unions of cycles in one search share.
 
     Attributes
     ----------
     group : int
-        A divisor of the servers: so often every fiber is repeated. 1 of an odd degree.
+        Repetitions of every fiber, a divisor of the servers; 1 for an odd degree.
     ring_group : int
-        Where above 0, the first factor is not a cycle of all servers but one of each so many consecutive ones.
+        If above 0, the first factor consists of one cycle per group of this many consecutive servers.
     """
 
     servers: int
@@ -62,12 +63,12 @@ class LiftShape:
 
     @property
     def orbits(self) -> int:
-        """How many kinds of servers there are."""
+        """Number of orbits."""
         return self.servers // self.group
 
     @property
     def cycles(self) -> int:
-        """How many factors are cycles."""
+        """Number of factors that are cycles."""
         return self.degree // 2 if self.links == "duplex" else self.degree
 
     @property
@@ -137,7 +138,7 @@ def lifted_of(
 ) -> DirectWiring:
     """Return the union of cycles that are given: the order of the orbits and the voltages of each.
 
-    Of an odd degree the first cycle is 0, 1, 2, … and the matching says the partner of each server.
+    With an odd degree, the first cycle is 0, 1, 2, … and the matching gives the partner of each server.
     """
     orbits = len(orders[0])
     degree = len(orders) * (2 if links == "duplex" else 1) + (1 if matching else 0)

@@ -45,12 +45,12 @@ class WiringFamily:
     Attributes
     ----------
     exists : function
-        From servers, degree and kind of link to whether there is a member in which no interface idles but those that
-        loops would take.
+        Given servers, degree and kind of link, whether there is a member in which no interface idles except those
+        that loops would take.
     build : function
-        From the same, where it exists, to the members worth looking at.
+        Given the same, if a member exists, the candidates.
     what : str
-        What it is, in a few words.
+        Short description.
     """
 
     exists: Callable[[int, int, str], bool]

@@ -42,8 +42,8 @@ def torus(
     dimensions, most_neighbors : int
         See :func:`torus_shape`.
     twisted : bool
-        Who leaves a 2a × a or 2a × a × a grid over a short side comes back a steps farther along the long
-        one, and farthest pairs are nearer: the rectangular and the prismatic doubly twisted torus [1]_.
+        Wrap-around links over a short side return ``a`` steps farther along the long one in a 2a × a or 2a × a × a
+        grid, so that the farthest pairs are nearer: the rectangular and the prismatic doubly twisted torus [1]_.
 
     Raises
     ------

@@ -51,7 +51,8 @@ class JudgedWiring:
     Attributes
     ----------
     balanced_hops : float or None
-        As the fullest link of a uniform all-to-all has them, see ``ranking_kernel.py``; None where that takes too long.
+        Mean hops weighted by the fullest link of a uniform all-to-all, see ``ranking_kernel.py``; None if too
+        slow to compute.
     broadcast_messages : float or None
         Time of a breadth-first all-gather in whole messages at a server's bandwidth, at least (n - 1)/n: T_B. None
         where that takes too long.
@@ -102,7 +103,7 @@ DIRECTED_WARNING = (
 @shows_itself
 @dataclass(frozen=True, eq=False)
 class WiringAnswer:
-    """A direct wiring, and how good it is.
+    """A direct wiring and its figures of merit.
 
     Attributes
     ----------
@@ -110,11 +111,11 @@ class WiringAnswer:
     ports : PortedLinks
         The port of every link end.
     frontier : tuple of JudgedWiring
-        What was found that is best in something; empty of a wiring that was read.
+        Wirings that are best in some figure; empty for a wiring that was read.
     source : str
         ``search``, or the file that was read.
     options : mapping
-        What was asked: family, objective, seed and seconds of search; how many wirings were known before.
+        Search options: family, objective, seed and seconds of search; number of wirings already known.
     looked_at : tuple of str
         Names of the families.
     interrupted : bool
@@ -146,12 +147,12 @@ class WiringAnswer:
 
     @property
     def panels(self) -> int:
-        """How many panels the ports are divided among."""
+        """Number of panels that the ports are divided among."""
         return -(-self.wiring.degree // self.ports.interfaces_per_panel)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before wiring it."""
+        """Caveats before wiring it."""
         wiring, lines = self.wiring, list[str]()
         if wiring.links == "directed":
             lines.append(DIRECTED_WARNING)

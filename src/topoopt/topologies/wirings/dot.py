@@ -74,7 +74,7 @@ class _Usual:
 
 
 class _Reader:
-    """What was read so far, and which token comes next."""
+    """State of the parser: the graph read so far and the position of the next token."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens

@@ -87,10 +87,10 @@ def read_wiring_file(
 ) -> tuple[DirectWiring, PortedLinks | None]:
     """Return the wiring of a file, and the ports of its links where the file says them.
 
-    What :func:`write_wiring_file` writes is read with ports and rings, and says links and degree itself. Others write
-    a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, or two servers a
-    line, such as ``0 1``; what follows a # is a remark. A link that stands twice has two ports. Servers
-    that have names keep them in ``recipe["names"]``, with the bandwidth and latency that all links have.
+    A file of :func:`write_wiring_file` is read with ports and rings, and gives links and degree itself. Other files
+    hold a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, or two servers
+    a line, such as ``0 1``; what follows a # is a remark. A link that stands twice has two ports. Servers that have
+    names keep them in ``recipe["names"]``, with the bandwidth and latency that all links have.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def foreign_graph(text: str, document: Any, path: str | Path = "") -> ForeignGra
     Parameters
     ----------
     document
-        What it says as JSON; None where it is none.
+        Content of the file as JSON; None if it is not JSON.
 
     Raises
     ------

@@ -57,7 +57,7 @@ class RingPart(Strict):
 
 
 class GraphPart(Strict):
-    """What is said of the wiring as a whole."""
+    """Properties of the wiring as a whole."""
 
     format: str
     servers: Annotated[int, Field(ge=2, le=MOST["servers"])]

@@ -1,4 +1,4 @@
-"""The noun ForeignGraph: a graph file of others before its servers have numbers; and GraphML, read as one.
+"""ForeignGraph: a graph file from elsewhere before its servers are numbered; and the GraphML reader.
 
 It is read by events and not by networkx, whose errors name no line, and which expands entities and accepts nested
 graphs and edges without an end. Here a mistake has its line, entities are refused, and a large file needs no tree.
@@ -51,7 +51,7 @@ class ForeignGraph:
         In the order of the file; those that only links name are not among them.
     links : tuple of ForeignLink
     directed : bool, optional
-        What the file says; None where it says nothing.
+        Whether links are directed; None if the file does not say.
     says : mapping
         Attributes of the graph.
     all_named : bool
@@ -111,7 +111,7 @@ def graphml_graph(text: str) -> ForeignGraph:
 
 
 class _Reader:
-    """What was read so far, and of which element the text between tags is."""
+    """State of the parser: the graph read so far, and the element that text belongs to."""
 
     def __init__(self) -> None:
         self.parser = expat.ParserCreate()

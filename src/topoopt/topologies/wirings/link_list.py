@@ -244,9 +244,9 @@ def refuse_parts(wiring: DirectWiring, place_of: Callable[[int], str], root_name
     Parameters
     ----------
     place_of : function
-        From a server to where it stands.
+        Returns the place of a server in the file.
     root_name : str
-        What server 0 is called.
+        Name of server 0.
 
     Raises
     ------

@@ -26,7 +26,8 @@ from topoopt.topologies.wirings.answer import JudgedWiring, best_of, frontier, j
 BEST = "best"
 LIFTED = "lifted"
 OBJECTIVES = ("hops", "balanced")
-"""What the chosen wiring has least of: mean hops, or hops as the fullest link of an all-to-all has them."""
+"""Objectives that the chosen wiring minimizes: mean hops, or mean hops weighted by the fullest link of an
+all-to-all."""
 _QUICK_S, _LONGER_QUICK_S, _FEW = 0.5, 1.0, 1000
 _LONGEST_SEARCH_S = 86_400
 _SEARCH_S, _LONGER_SEARCH_S, _REQUEST_MANY, _LARGE = 3.0, 10.0, 512, 8192
@@ -34,7 +35,7 @@ _SEARCH_S, _LONGER_SEARCH_S, _REQUEST_MANY, _LARGE = 3.0, 10.0, 512, 8192
 
 @dataclass(frozen=True, slots=True)
 class WiringRequest:
-    """What is asked.
+    """Parameters of a search for a wiring.
 
     Attributes
     ----------
@@ -105,14 +106,14 @@ _LARGEST_UNASKED = 8192
 
 @dataclass(frozen=True, eq=False)
 class FoundWirings:
-    """What a search found.
+    """Result of a search.
 
     Attributes
     ----------
     chosen : JudgedWiring
         The best by the objective.
     frontier : tuple of JudgedWiring
-        Those of all families that are best in something, by hops.
+        Wirings of all families that are best in some figure, by hops.
     looked_at : tuple of str
         Names of the families.
     interrupted : bool

@@ -1,1 +1,1 @@
-"""Who sends what to whom in one iteration, by ranks and by servers."""
+"""Communication of one iteration, between ranks and between servers."""

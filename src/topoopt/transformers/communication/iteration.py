@@ -40,12 +40,12 @@ def communications(
     Parameters
     ----------
     loads
-        Of the experts; even if not given.
+        Loads of the experts; even by default.
     order
-        In which the ranks are numbered, see :func:`~topoopt.transformers.rank_numbers`.
+        Order in which ranks are numbered, see :func:`~topoopt.transformers.rank_numbers`.
     unfused
-        What of :data:`~topoopt.transformers.UNFUSED_PARTS` the software does whole or one by one, as a framework has
-        it.
+        Names in :data:`~topoopt.transformers.UNFUSED_PARTS` that the software runs whole or one by one, as given
+        for a framework.
 
     Raises
     ------

@@ -57,7 +57,7 @@ class Routing:
         Parameters
         ----------
         index : int64 array, shape (ranks,)
-            On which of the servers each rank is.
+            Server of each rank.
         """
         there = weights.T if self.back else weights
         inside = np.zeros((len(index), int(index.max()) + 1))
@@ -69,10 +69,10 @@ class Routing:
 
 
 KINDS = ("tp", "cp", "ep", "pp", "dp", "embedding")
-"""Why ranks communicate; ``dp`` includes the gradients of experts."""
+"""Reasons for communication between ranks; ``dp`` includes the gradients of experts."""
 DISPATCH_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp8": 1 + 4 / 128}
-"""Of an element of a token on its way to experts; in 8 bits with a scale of 4 bytes for each 128 (DeepSeek-V3, section
-3.3.1)."""
+"""Bytes per element of a token sent to experts; in 8 bits with a scale of 4 bytes for each 128 (DeepSeek-V3,
+section 3.3.1)."""
 SUMMED_IN_32_BITS = ("bf16",)
 """Precisions whose gradients Megatron-LM sums and reduces in 32 bits (arguments.py: ``bf16`` sets
 ``accumulate_allreduce_grads_in_fp32``). The 8-bit and 4-bit recipes of NeMo and Megatron Bridge reduce them in 16
@@ -93,7 +93,7 @@ class Communication:
     kind : str
         One of :data:`KINDS`.
     part : str
-        What of the model it belongs to, in words.
+        Description of the part of the model that it belongs to.
     collective : str
         One of :data:`COLLECTIVES`.
     groups : int64 array, shape (groups, size)
@@ -106,15 +106,15 @@ class Communication:
         Pipeline stage of the groups; of a ``send`` the sender's, of ``embedding`` the first. What DualPipe does with
         the weights of a stage, its ranks do together with those of the mirrored one.
     direction : str
-        With which pass of a micro-batch it goes, ``forward`` or ``backward`` (recomputation is part of the latter), or
-        ``step``: with none.
+        Pass of a micro-batch that it belongs to, ``forward`` or ``backward`` (recomputation is part of the
+        latter), or ``step``: none.
     chunk : int
         Chunk with whose passes it goes, on stage ``configuration.stage_of(c)``; -1 for a ``step``.
     weights : float64 array, shape (size, size)
-        Of an all-to-all: the share of ``message_bytes`` that goes from each member to each, itself included. Empty
-        for others.
+        Share of ``message_bytes`` from each member of an all-to-all to each, itself included. Empty for others.
     routing : Routing or None
-        Of an all-to-all in which a server gets a token once; ``weights`` are those of a copy for each expert.
+        Routing of an all-to-all in which a server gets a token once; ``weights`` are those of a copy for each
+        expert.
     """
 
     kind: str
@@ -131,7 +131,7 @@ class Communication:
 
     @property
     def rank_weights(self) -> Floats:
-        """Of an all-to-all: the share of ``message_bytes`` from each member to each."""
+        """Share of ``message_bytes`` from each member of an all-to-all to each."""
         return self.weights if self.routing is None else self.routing.between_ranks(self.weights)
 
     def server_weights(self, index: Ints) -> Floats:
@@ -206,7 +206,7 @@ def expected_places(
     places : float
         Servers or ranks, each with a block of the experts; a fraction where blocks are uneven.
     groups, groups_per_token : float
-        Of group-limited routing; 0 for none.
+        Groups of group-limited routing; 0 for none.
 
     References
     ----------

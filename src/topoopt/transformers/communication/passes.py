@@ -1,6 +1,7 @@
-"""What goes with the passes of micro-batches through a chunk: tensor, context, expert and pipeline parallelism.
+"""Communication in the passes of micro-batches through a chunk: tensor, context, expert and pipeline parallelism.
 
-How much of its activations each tensor-parallel rank sends to the next stage: one law, for times and for traffic.
+The part of its activations that each tensor-parallel rank sends to the next stage is defined here, for times and
+for traffic.
 
 Every rank of a group has all activations of its tokens, unless the sequence is split. Megatron-LM of 2021 sends a slice
 from each, and puts the slices together again over the links inside a server [1]_, which is not counted. Other software
@@ -32,7 +33,7 @@ from topoopt.transformers.system import is_apart
 from topoopt.workloads.transformer import TransformerModel
 
 Times = tuple[int, int, int]
-"""How often a message is sent for one micro-batch and layer: forward, backward, and when the layer is recomputed."""
+"""Repetitions of a message for one micro-batch and layer: forward, backward, and when the layer is recomputed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +50,12 @@ class Passes:
 
     @property
     def stage(self) -> int:
-        """Which stage the chunk is on."""
+        """Stage of the chunk."""
         return self.configuration.stage_of(self.chunk)
 
     @property
     def place(self) -> int:
-        """Which of the chunks that a micro-batch goes through it is."""
+        """Position of the chunk on the path of a micro-batch."""
         return self.chunk % (self.configuration.pp * self.configuration.vpp)
 
     @property
@@ -112,11 +113,11 @@ class Passes:
         Parameters
         ----------
         times
-            How often it is done for one micro-batch: forward, backward, and when recomputing.
+            Repetitions for one micro-batch: forward, backward, and when recomputing.
         groups
             All of this kind on this stage if not given.
         weights, routing
-            Those of an all-to-all.
+            Weights and routing of an all-to-all.
         """
         if groups is None:
             groups = self.ranks.stage_groups(kind, self.stage)

@@ -1,4 +1,4 @@
-"""The noun RankTraffic: what ranks and servers send each other in one iteration, as tables and matrices."""
+"""RankTraffic: traffic between ranks and between servers in one iteration, as tables and matrices."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -30,12 +30,12 @@ class RankRow:
     size : int
         Ranks of the group.
     message_bytes, count : int
-        As of :class:`~topoopt.transformers.Communication`, ``count`` over all parts of the model in one iteration; of a
-        ``send`` what is received, too.
+        As in :class:`~topoopt.transformers.Communication`, ``count`` over all parts of the model in one iteration;
+        for a ``send`` it includes received messages.
     sent_bytes : float
-        What leaves the rank.
+        Bytes that leave the rank.
     parts : tuple of str
-        Which parts of the model these are.
+        Parts of the model.
     """
 
     kind: str
@@ -57,11 +57,11 @@ class KindRow:
         Different groups.
     size : int
     smallest_bytes, largest_bytes : int
-        Of the messages.
+        Range of message sizes.
     count : int
         Messages of all groups in one iteration.
     wire_bytes, network_bytes : float
-        What leaves ranks, and of that what leaves servers.
+        Bytes that leave ranks, and the part that leaves servers.
     """
 
     kind: str
@@ -83,18 +83,19 @@ class RankTraffic:
     Attributes
     ----------
     order : str
-        Which degree numbers ranks fastest, and so on.
+        Order of the degrees in which ranks are numbered, fastest first.
     loads : str or None
-        Of experts, as :func:`~topoopt.transformers.find_loads` reads them; None for even ones.
+        Loads of experts, as read by :func:`~topoopt.transformers.find_loads`; None for even ones.
     iteration : int
-        At which the loads are taken.
+        Iteration at which the loads are taken.
     sent : tuple of Communication
     places : int64 array, shape (ranks,)
         The server of each rank.
     by : str
-        What the matrices are of: ``server``, ``rank`` or ``kind``.
+        Grouping of the matrices: ``server``, ``rank`` or ``kind``.
     estimator, framework : str
-        As whom it is counted: ``calibrated`` or ``apnet24``, and one of :data:`~topoopt.transformers.FRAMEWORKS`.
+        Model of the communication: ``calibrated`` or ``apnet24``, and one of
+        :data:`~topoopt.transformers.FRAMEWORKS`.
     """
 
     model: TransformerModel
@@ -213,7 +214,7 @@ def kind_rows(communications: Iterable[Communication], servers_of_rank: Ints) ->
     Parameters
     ----------
     servers_of_rank : int64 array, shape (ranks,)
-        As of :func:`~topoopt.transformers.place_ranks`.
+        As returned by :func:`~topoopt.transformers.place_ranks`.
     """
     alike: dict[tuple[str, str, int], list[Communication]] = {}
     for one in communications:
@@ -271,14 +272,14 @@ def server_matrix(
 ) -> Floats:
     """Return the bytes from each server to each, shape (servers, servers): the matrix of ranks, added up.
 
-    What ranks of a server send each other is on the diagonal; a token that goes to a server of its
-    experts once, counts once. Rings are those of ranks, so that one may leave and enter a server several times; see
+    Traffic among ranks of a server is on the diagonal; a token that goes to a server of its experts once, counts once.
+    Rings are those of ranks, so that one may leave and enter a server several times; see
     :func:`~topoopt.transformers.server_traffic` for collectives that first add up inside.
 
     Parameters
     ----------
     servers_of_rank : int64 array, shape (ranks,)
-        As of :func:`~topoopt.transformers.place_ranks`.
+        As returned by :func:`~topoopt.transformers.place_ranks`.
     """
     servers = int(servers_of_rank.max()) + 1
     if servers > LARGEST_MATRIX:
@@ -333,7 +334,7 @@ def server_traffic(communications: Iterable[Communication], servers_of_rank: Int
     Parameters
     ----------
     servers_of_rank : int64 array, shape (ranks,)
-        As of :func:`~topoopt.transformers.place_ranks`.
+        As returned by :func:`~topoopt.transformers.place_ranks`.
     """
     servers = int(servers_of_rank.max()) + 1
     rings: Counter[tuple[int, ...]] = Counter()

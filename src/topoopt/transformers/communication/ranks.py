@@ -26,7 +26,7 @@ class RankParameters:
     Attributes
     ----------
     dense, experts : tuple of int
-        Of each layer of the stage: what is not a routed expert, and the routed experts.
+        Parameters of each layer of the stage: without the routed experts, and of the routed experts.
     embedding : int
         The share of the token embedding that the first stage, and a last one that is tied to it, has.
     others : int
@@ -55,7 +55,7 @@ class RankParameters:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where ranks are, each array of shape (ranks,).
+    """Places of ranks, each array of shape (ranks,).
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class ServerGroup:
     replicas, members : tuples of int
         ``members`` are servers; one if the groups lie inside it.
     groups : int
-        How many groups of ranks these are.
+        Number of these groups of ranks.
     ranks, inside, fewest : int
         Ranks of one of them: all, those on the server that has most, and on the one that has fewest.
     """
@@ -91,9 +91,9 @@ class ServerGroup:
 
 @dataclass(frozen=True, eq=False)
 class ServerPairs:
-    """The same of an exchange in pairs: ``pair_bytes`` from each of the members to each, zero for itself.
+    """A :class:`ServerGroup` exchanging in pairs: ``pair_bytes`` from each member to each, zero for itself.
 
-    ``ranks`` is how many take part on each of the members.
+    ``ranks`` is the number of ranks taking part on each of the members.
     """
 
     replicas: tuple[int, ...]
@@ -116,7 +116,7 @@ class Ranks:
     ----------
     dense : int64 array, shape (pp, dp, cp, tp)
     expert : int64 array, shape (pp, expert_dp, ep, etp)
-        The same ranks; a stage has the same ones in both.
+        The same ranks by experts; a stage has the same ones in both.
     """
 
     dense: Ints
@@ -249,7 +249,7 @@ def server_pairs(groups: Ints, between: Callable[[Ints], Floats], places: Places
     Parameters
     ----------
     between
-        From the place of each member of a group among its servers to the bytes from each server to each.
+        Returns the bytes from each server to each, from the place of each group member among its servers.
     """
     matrices: dict[tuple[tuple[int, ...], tuple[int, ...]], Floats] = {}
     ranks: dict[tuple[tuple[int, ...], tuple[int, ...]], Ints] = {}

@@ -1,1 +1,1 @@
-"""What an accelerator holds, by cause."""
+"""Memory of an accelerator, by cause."""

@@ -3,9 +3,9 @@
 The first, second and last stage are computed: the first holds most micro-batches, the second has experts where the
 first layers are dense, the last has the logits. The fullest counts.
 
-What waits for gradients of weights where the schedule makes them later: nothing of it can be given up before.
+Schedules that defer gradients of weights keep their inputs until then.
 
-A pass for the gradients of weights needs what entered the matrix products, and the gradients of what left them: 14 and
+A pass for the gradients of weights needs the inputs of the matrix products, and the gradients of their outputs: 14 and
 18 s·b·h bytes of a GPT layer, 32 of the 34 that it keeps in all, which counts as everything here. What is computed
 again in the backward pass is there until then, too.
 """
@@ -49,13 +49,13 @@ class LayerKeeps:
     Attributes
     ----------
     everything : float array
-        Of a layer that computes nothing again.
+        Bytes kept by a layer without recomputation.
     keeps : float array
-        Of a layer that computes again what ``recompute`` says.
+        Bytes kept by a layer that recomputes what ``recompute`` says.
     again : float array
-        What is there while such a layer is computed again, beside what it keeps.
+        Additional bytes while such a layer is recomputed.
     entry : float array
-        What enters the layer.
+        Input of the layer.
     """
 
     everything: Floats
@@ -76,22 +76,22 @@ class MemoryColumns:
     ----------
     parameters, gradients, optimizer : array
     activations : array
-        What the layers keep for the backward pass, of all micro-batches in flight.
+        Activations kept for the backward pass, of all micro-batches in flight.
     logits : array
-        Of one micro-batch, with their softmax and gradient; 0 where the fullest stage is not the last.
+        Logits of one micro-batch, with their softmax and gradient; 0 where the fullest stage is not the last.
     buffers : array
-        For a moment: the layer that is computed again, gradients of a layer's activations, what arrives over the
-        network, gathered weights; and what the optimizer's step needs beyond all of this and the activations.
+        Short-lived buffers: the layer that is recomputed, gradients of a layer's activations, data arriving over
+        the network, gathered weights; and what the optimizer's step needs beyond all of this and the activations.
     overhead : array
-        What the framework takes beside tensors.
+        Memory of the framework besides tensors.
     total : array
-        What is needed: the sum of these.
+        Required memory: the sum of these.
     slack : array
-        What the allocator would hold beyond, and gives back when memory is short: nvidia-smi shows both.
+        Memory that the allocator would hold in addition, and frees when memory is short: nvidia-smi shows both.
     stage : int64 array
-        Which stage is the fullest.
+        Index of the fullest stage.
     capacity_bytes : float
-        Of the accelerator.
+        Memory of the accelerator.
     """
 
     parameters: Floats
@@ -121,7 +121,7 @@ MEMORY_CAUSES = tuple(
     for column in fields(MemoryColumns)
     if column.name not in ("total", "slack", "stage", "capacity_bytes")
 )
-"""What memory goes to."""
+"""Causes of memory."""
 _BY_STAGE = (*MEMORY_CAUSES, "total", "slack", "stage")
 
 
@@ -197,7 +197,7 @@ def check_offload(table: ConfigurationTable, framework: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Common:
-    """What the memory of every stage follows from."""
+    """Common inputs of the memory of every stage."""
 
     model: TransformerModel
     table: ConfigurationTable
@@ -361,8 +361,8 @@ def longer_kept(
     Parameters
     ----------
     everything, computed_again : float array
-        Of all layers of the stage for one micro-batch: what they keep without recomputation, and what of it is computed
-        again.
+        Bytes of all layers of the stage for one micro-batch: kept without recomputation, and the recomputed part
+        of it.
     """
     zero, dual = table.has_word("schedule", "zero-bubble"), two_way(table)
     later = np.minimum(stage.index + 1.0, stage.in_flight)

@@ -21,11 +21,12 @@ from topoopt.workloads.transformer import TransformerModel, layer_kinds
 
 ColumnsT = TypeVar("ColumnsT")
 ELEMENT_BYTES = np.array([4.0 if name in ("fp32", "tf32") else 2.0 for name in PRECISIONS])
-"""Of an activation, by index of precision."""
+"""Bytes per element of an activation, by index of precision."""
 INPUT_BYTES = np.array([1.0 if name in ("fp8", "fp4") else 2.0 for name in PRECISIONS]) * (
     1 + (ELEMENT_BYTES == 4)
 )
-"""Of what enters a product and is kept for the gradient of its weights, by index of precision; of fp4, too, 8 bits."""
+"""Bytes per element of the inputs of products kept for the gradient of the weights, by index of precision; 8 bits
+for fp4, too."""
 MASK_BYTES = 1.0
 SCORE_BYTES = 4.0
 
@@ -37,20 +38,20 @@ class LayerActivations:
     Attributes
     ----------
     norms : float array
-        What comes out of norms, beside what enters them.
+        Outputs of norms, besides their inputs.
     core : float array
         The core of attention: scores, softmax and its dropout.
     activation : float array
-        What comes out of the activation between feed-forward matrices.
+        Output of the activation between feed-forward matrices.
     experts : float array
         The other activations of routed and shared experts, and of their router.
     latent : float array
         Queries, keys and values that latent attention projects up.
     others : float array
     entry : float array
-        What enters the layer, all that full recomputation keeps.
+        Input of the layer, all that full recomputation keeps.
     products : float array
-        What keeping every second matrix product and the attention's output takes, with what enters the layer.
+        Outputs of every second matrix product and of attention, with the input of the layer.
     """
 
     norms: Floats
@@ -117,9 +118,9 @@ class ProductInputs:
     Attributes
     ----------
     feed_forward : float array
-        What comes out of the norm before the feed-forward part, where that has a norm of its own.
+        Output of the norm before the feed-forward part, where that has a norm of its own.
     last : float array
-        What enters the last feed-forward matrix.
+        Input of the last feed-forward matrix.
     experts : float array
         Tokens that came in from the group.
     output : float array
@@ -207,13 +208,13 @@ def _projections(
 
 
 def _output_bytes(element: Floats, kept: Floats, framework: Framework) -> Floats:
-    """Of a number of the core's output, which that keeps, and in 8 bits a copy that enters the output projection."""
+    """Return bytes per element of the core's output, including an 8-bit copy for the output projection."""
     both = np.where(kept < element, element + kept, element)
     return np.where(kept < element, framework.output_bytes, both) if framework.output_bytes else both
 
 
 def _copies(model: TransformerModel, table: ConfigurationTable, framework: Framework) -> Floats | float:
-    """What eager code keeps around attention beside what its backward pass needs.
+    """Return what eager code keeps around attention besides the inputs of its backward pass.
 
     Queries and keys as they were before rotation, in the storage that values are a view of; attention's output in
     another order of tokens; sines and cosines that were looked up for each token.
@@ -239,7 +240,7 @@ def _core(model: TransformerModel, table: ConfigurationTable, fused: Bools) -> F
 def _feed_forward(
     model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, framework: Framework
 ) -> tuple[Floats, Floats]:
-    """What enters the activation between feed-forward matrices, and what comes out of it and enters the last."""
+    """Return the bytes of the input of the activation between feed-forward matrices, and of its output."""
     element, kept = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision]
     columns = _inner(model, layer_is_moe) / table.tp
     stored = np.where(table.activation_inputs > 0, STORED_BYTES[table.activation_inputs], element)
@@ -290,7 +291,7 @@ def mean_of_kinds(
     Parameters
     ----------
     of_kind : function
-        Of a model of one kind of layers: a dataclass of columns.
+        Returns a dataclass of columns for a model of one kind of layers.
     """
     kinds = [kind for kind in layer_kinds(model) if kind.is_moe == layer_is_moe] or [layer_kinds(model)[0]]
     rows = [(len(kind.layers), of_kind(kind.model)) for kind in kinds]
@@ -308,10 +309,10 @@ def recurrence_kept(
 ) -> Floats:
     """Return bytes per token that a layer's recurrence keeps between its norm and the residual.
 
-    What is projected, what comes out of the states, and what the gated norm makes of it and enters the last projection:
-    convolution and states are computed again from the first (``MambaSplitConv1dScanCombinedFn`` of state-spaces/mamba).
-    With the delta rule, what comes out of the convolution is kept, too (``chunk_gated_delta_rule`` of
-    flash-linear-attention).
+    The kept tensors are the projections, the output of the states, and the gated norm's output into the last
+    projection: convolution and states are computed again from the first (``MambaSplitConv1dScanCombinedFn`` of
+    state-spaces/mamba). With the delta rule, what comes out of the convolution is kept, too
+    (``chunk_gated_delta_rule`` of flash-linear-attention).
     """
     one = model.recurrence
     assert one is not None

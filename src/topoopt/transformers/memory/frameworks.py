@@ -1,4 +1,4 @@
-"""What a framework takes: bytes per parameter, and memory that no tensor of the model accounts for.
+"""Memory of frameworks: bytes per parameter, and memory not accounted for by tensors of the model.
 
 Mixed precision keeps 16-bit weights, an fp32 copy of them and two fp32 moments of Adam. Frameworks differ in the
 gradients, and in what contexts, communicators, buckets and the allocator take.
@@ -19,7 +19,7 @@ from topoopt.transformers.configuration import STORED_PRECISIONS
 from topoopt.transformers.configuration_table import ConfigurationTable
 
 WORTH_HEADROOM = 1.01
-"""What is tight is ranked as if it took so many times as long: headroom that costs less is taken."""
+"""Factor on the rank of tight configurations: headroom that costs less time than this is preferred."""
 GIBIBYTE = 2.0**30
 
 
@@ -44,14 +44,14 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One way of training.
+    """Memory behavior of a training framework.
 
     Attributes
     ----------
     fp32, fp16, bf16 : Recipe
         ``bf16`` mostly also holds for 8 and 4 bits, which are for the arithmetic only.
     fp8 : Recipe
-        Of 8 and 4 bits, where it is another one than ``bf16``.
+        Recipe for 8 and 4 bits, where it differs from ``bf16``.
     reserved_bytes : float
         CUDA context, workspaces, buckets.
     source : str
@@ -63,13 +63,14 @@ class Framework:
         ``fp8`` where layers have no other weights under fp8; ``online`` where weights of 16 bits are cast for each
         product; else they keep 16 bits, and 8 bits beside them.
     output_bytes : float
-        Of a number of attention's output under fp8, where one copy serves attention and the projection behind it.
+        Bytes per element of attention's output under fp8, where one copy serves attention and the following
+        projection.
     whole_logits : bool
         Whether every tensor-parallel rank has all logits of its tokens, not those of its part of the vocabulary.
     keeps_logits : bool
         Whether a pipeline's last stage keeps the logits of all micro-batches until the step.
     norm_copies : float
-        What a norm keeps beside its input and output, in 16-bit copies of the hidden size; 0 for one kernel.
+        Memory of a norm besides input and output, in 16-bit copies of the hidden size; 0 for one kernel.
     gate_copies : float
         The same for a gated activation, in copies of the inner size.
     joint_projection : bool
@@ -77,7 +78,7 @@ class Framework:
     reordered_output : bool
         Whether attention's output is copied to another order where a micro-batch has several sequences.
     rotary_tables : float
-        What each layer keeps of sines and cosines, in numbers per token and number of a head.
+        Sines and cosines kept per layer, in numbers per token and element of a head.
     splits_blocks : bool
         Whether gradients that autograd allocates settle in blocks that the loss has freed, which stay split (without
         expandable segments).
@@ -106,12 +107,13 @@ class Framework:
         Precision in which bf16 training reduces gradients, unless a configuration sets ``gradients``;
         empty for 32 bits.
     offloads : tuple of str
-        What can be in the host's memory: ``optimizer``, ``activations``.
+        Data that can be offloaded to the host's memory: ``optimizer``, ``activations``.
     held : float
         Share of them that the allocator holds beyond need, and gives back when memory is short.
     unfused : str
-        Of time and traffic: what of :data:`~topoopt.transformers.UNFUSED_PARTS` runs operation by operation, or whole
-        where a slice would do, joined by ``+``; empty where a calibration says it, or a row of a table of runs.
+        Names in :data:`~topoopt.transformers.UNFUSED_PARTS` that run operation by operation, or whole where a
+        slice would do, in times and traffic, joined by ``+``; empty where a calibration, or a row of a table of
+        runs, gives them.
     """
 
     fp32: Recipe
@@ -173,7 +175,7 @@ def _frameworks() -> Mapping[str, Framework]:
 
 
 FRAMEWORKS: Mapping[str, Framework] = _frameworks()
-"""By name."""
+"""Frameworks by name."""
 
 
 def usual_framework(accelerator: str) -> str:

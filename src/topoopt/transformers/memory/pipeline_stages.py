@@ -22,7 +22,7 @@ class Stage:
     Attributes
     ----------
     index : int64 array
-        Which stage of the pipeline.
+        Index of the pipeline stage.
     layers, moe_layers : float array
         Layers on it, and those of them with experts.
     in_flight : float array

@@ -1,6 +1,6 @@
-"""What is there for a moment: the loss with its logits, or a layer in its backward pass, whichever is more.
+"""Short-lived memory: the loss with its logits, or a layer in its backward pass, whichever is larger.
 
-The two never meet: logits are gone when the backward pass reaches the last layer.
+The two never coincide: logits are freed before the backward pass reaches the last layer.
 """
 
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from topoopt.transformers.memory.zero import dense_parameters
 from topoopt.workloads.transformer import TransformerModel, layer_parameters
 
 LOSS_BYTES = 4.0
-"""Of a logit in the loss, where that is in fp32."""
+"""Bytes per logit in the loss, where that is in fp32."""
 
 REDUCED_BYTES = 4.0
-"""Of a gradient while FSDP scatters it: in fp32, from a buffer beside the gradient."""
+"""Bytes per gradient while FSDP scatters it: in fp32, from a buffer beside the gradient."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +37,9 @@ class Moment:
     weights : float array
         Weights and gradients of whole layers while they are at work.
     outside : float array
-        The same of embeddings and output layer, through all of the step.
+        The same for embeddings and output layer, through all of the step.
     output : float array
-        Of the output layer alone, on the last stage.
+        The same for the output layer alone, on the last stage.
     block : float array
         Per token: a block of logits in fp32, where smaller tensors settle in one that the loss has freed.
     compiled : bool

@@ -4,7 +4,7 @@ ZeRO shares out the optimizer state (1), gradients (2)
 and parameters (3) over the replicas of a parameter: ``dp·cp``, or those of an expert (Rajbhandari 2020). Where there
 are more than ``shard`` replicas, it shares out over so many of them (HSDP).
 
-What low-rank adapters (LoRA, Hu et al. 2021) leave of the memory of training.
+Low-rank adapters (LoRA, Hu et al. 2021) reduce this memory.
 
 Frozen weights have no gradients and no optimizer state. What enters a frozen matrix is kept only where its adapter
 needs it; what the backward pass of norms, activations and attention's core needs stays, for gradients of inputs go
@@ -32,15 +32,16 @@ from topoopt.workloads.transformer import (
 )
 
 CAST_BYTES, ONE_CAST_BYTES = 2.0, 1.0
-"""Of weights in 8 bits: a copy by rows for the forward pass, and one by columns for the gradients of inputs, which
-kernels of 8 bits read in that order (Transformer Engine, ``columnwise_usage``); or one, which they read both ways."""
+"""Bytes per weight of casts to 8 bits: a copy by rows for the forward pass, and one by columns for the gradients
+of inputs, which 8-bit kernels read in that order (Transformer Engine, ``columnwise_usage``); or one copy read both
+ways."""
 READ_BOTH_WAYS = ("Blackwell", "Blackwell Ultra", "Rubin")
 """Architectures with such kernels, for scales of whole tensors (``is_non_tn_fp8_gemm_supported`` there)."""
 FROZEN_CAST_BYTES = 1.0
-"""The same of frozen weights: NVIDIA's recipes of adapters do not keep the copy by columns
+"""The same for frozen weights: NVIDIA's recipes of adapters do not keep the copy by columns
 (``disable_parameter_transpose_cache`` in Megatron Bridge's and in MLPerf's llama2_70b_lora)."""
 GATHERED_BYTES = 2.0
-"""Of a weight that FSDP has gathered and, below ZeRO 3, does not share out again until the step."""
+"""Bytes per weight that FSDP has gathered and, below ZeRO 3, does not free until the step."""
 MOMENTS = 2
 _IN_EIGHT_BITS = np.array([name in ("fp8", "fp4") for name in PRECISIONS])
 
@@ -64,12 +65,12 @@ class States:
 
 @dataclass(frozen=True, eq=False)
 class StateBytes:
-    """Of a parameter, whatever the stage, each of shape (configurations,) or ().
+    """Bytes per parameter, whatever the stage, each of shape (configurations,) or ().
 
     Attributes
     ----------
     replicas, expert_replicas : float array
-        Over how many its states are shared out.
+        Number of replicas over which its states are sharded.
     weights, in_eight : float array
         Outside of layers, and in a layer, whose products may be in 8 bits; one array where they do not differ.
     gradients, optimizer, step : float array
@@ -92,7 +93,7 @@ class StageParameters:
     Attributes
     ----------
     layers, ends : float array
-        Of layers without their routed experts, and outside of layers.
+        Parameters of layers without their routed experts, and outside of layers.
     experts : float array
         Routed experts.
     """

@@ -1,4 +1,4 @@
-"""What a search may choose from: the values of every degree, of the micro-batch and of what saves memory."""
+"""Search space: the values of every degree, of the micro-batch and of memory-saving options."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -22,7 +22,7 @@ Values = tuple[int, ...]
 TOKENS_PER_CONTEXT_RANK = 4096
 """A sequence is split by context parallelism into parts of at least so many tokens, unless a limit is given."""
 OF_LATENT = ("norms+latent",)
-"""With latent attention, beside nothing, the core and everything (DeepSeek-V3, section 3.2.3)."""
+"""Additional recomputation with latent attention (DeepSeek-V3, section 3.2.3)."""
 MAX_VPP = 12
 MAX_MICRO_BATCH = 16
 
@@ -79,7 +79,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a search goes; ``None`` is the usual limit, see :func:`usual_choices`."""
+    """Limits of a search; ``None`` is the default limit, see :func:`usual_choices`."""
 
     max_tp: int | None = None
     max_pp: int | None = None
@@ -138,9 +138,9 @@ BESIDE = ("global_batch", "sequence", "precision")
 
 
 def fixed_fields(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the words that fix a field of :class:`~topoopt.transformers.Configuration`, and leave out all others.
+    """Return the options that fix a field of :class:`~topoopt.transformers.Configuration`, without all others.
 
-    Of what no search varies only that is returned that is not usual.
+    Fields that no search varies are returned only if they differ from their defaults.
 
     Raises
     ------

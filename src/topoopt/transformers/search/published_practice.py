@@ -1,4 +1,4 @@
-"""What published practice would do: the few ways of training that are known for a model and a number of accelerators.
+"""Published practice: the few configurations that are known for a model and a number of accelerators.
 
 They are rows of ``data/published_layouts.csv``, with the replicas that there are accelerators for.
 """

@@ -1,4 +1,4 @@
-"""The noun SearchRequest: the model, the machines, the batch, and what of a configuration is not searched.
+"""SearchRequest: the model, the hardware, the batch, and the fixed fields of a configuration.
 
 All valid configurations for a number of accelerators and a batch, as columns.
 
@@ -58,12 +58,12 @@ READ: Mapping[str, tuple[str, ...]] = {
     "offload_optimizer": (),
     "offload_activations": (),
 }
-"""By column that no search varies: what else :func:`~topoopt.transformers.check_configuration` reads to judge it."""
+"""Other columns that :func:`~topoopt.transformers.check_configuration` reads, by each column that no search varies."""
 
 
 @dataclass(frozen=True, eq=False)
 class SearchRequest:
-    """What is searched.
+    """Parameters of a search.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ class SearchRequest:
         those that no search varies, such as ``context``, are as usual where they are not here.
     limits : Limits
     attention, framework : str
-        For memory, see :func:`~topoopt.transformers.memory`.
+        Attention and framework, for memory; see :func:`~topoopt.transformers.memory`.
     loads : ExpertLoads or None
-        Of the experts; None for even ones.
+        Loads of the experts; None for even ones.
     """
 
     model: TransformerModel
@@ -182,7 +182,7 @@ def _checked(
 ) -> ConfigurationTable:
     """Return the rows that go together with what no search varies, of which the rules above need not know.
 
-    Of rows that are alike in what the checks of these words read one is checked.
+    Among rows that are equal in the columns that these checks read, one is checked.
     """
 
     def is_valid(row: int) -> bool:

@@ -1,4 +1,4 @@
-"""The noun ConfigurationSearch: the ways of training that fit, ranked, and the rows that are shown of them."""
+"""ConfigurationSearch: the configurations that fit, ranked, and the rows to show."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -21,23 +21,23 @@ from topoopt.transformers.system import OwnedCluster
 
 @dataclass(frozen=True, slots=True)
 class NotSearched:
-    """A published way of training this model, which is not among the configurations that were ranked.
+    """A published configuration of this model that is not among those ranked.
 
     Attributes
     ----------
     name : str
-        Its degrees in short, with the replicas that there are accelerators for.
+        Short form of its degrees, scaled to the replicas that there are accelerators for.
     source : str
-        Who published it.
+        Publication.
     model, accelerator : str
-        What it was published for.
+        Model and accelerator that it was published for.
     accelerators : int
-        How many it was published for.
+        Accelerators that it was published for.
     precision : str
-        Of its matrix products, as published.
+        Published precision of matrix products.
     because : mapping
-        By cause (``batch``, ``accelerators``, ``sequence``, ``divisibility``, ``limits``, ``schedule``, ``recompute``,
-        ``zero``, ``words``, ``fixed``, ``memory``) what rules it out, in a line.
+        One-line reasons for excluding it, by cause (``batch``, ``accelerators``, ``sequence``, ``divisibility``,
+        ``limits``, ``schedule``, ``recompute``, ``zero``, ``words``, ``fixed``, ``memory``).
     give : mapping
         Words with which it is searched, and fits; empty where there are none.
     """
@@ -61,7 +61,7 @@ SPLIT = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch")
 """Rows that agree in these are variants of one another: they recompute, share out or store differently."""
 VARIANT = ("zero", "recompute", "sequence_parallel", "schedule", "overlap_experts")
 DOLLARS = ("usd_per_hour", "usd_per_run", "usd_per_token", "usd_per_sample")
-"""What training costs with a configuration, by the names of :class:`~topoopt.pricing.Ownership`."""
+"""Cost columns of a configuration, by the names of :class:`~topoopt.pricing.Ownership`."""
 
 
 @shows_itself
@@ -73,7 +73,7 @@ class ConfigurationSearch:
     ----------
     request : SearchRequest
     calibration : Calibration
-        Of the times.
+        Calibration of the times.
     table : ConfigurationTable
     times : StepTimes
     memory : MemoryColumns
@@ -86,19 +86,19 @@ class ConfigurationSearch:
     valid, feasible : int
         Configurations that were enumerated, and those that fit.
     too_large : mapping of str to int
-        Why the others do not fit, and how many.
+        Number of configurations that do not fit, by cause.
     cpu_s : float
-        What the search took.
+        CPU time of the search.
     top : int
-        How many rows are shown.
+        Number of rows shown.
     variants : bool
         Whether variants are among those.
     published : tuple of PublishedLayout
         Ways of training that are known from publications, where there are some for this model or one like it.
     not_searched : tuple of NotSearched
-        Those of this model that are not among the configurations, and why.
+        Published configurations of this model that were not ranked, and the reasons.
     cluster : OwnedCluster or None
-        What the machines cost; None where that is not asked.
+        Cost of the servers and the network; None where not requested.
     assumed : str
         The network that was taken because none was given.
     """

@@ -34,7 +34,7 @@ from topoopt.workloads.transformer import TransformerModel, count_parameters
 HALF_BANDWIDTH_BYTES = 10 * 2**20
 """A message of this size gets half of the bandwidth; the paper says about 10 MiB, saturated at 10 to 100 MB."""
 UTILIZATION = 0.4
-"""Where the paper has none: that of its V100."""
+"""Default utilization where the paper has none: that of its V100."""
 PUBLISHED = {"RTX3090": (0.3, 71e12), "V100-SXM2-16GB": (0.4, 125e12), "V100-SXM3-32GB": (0.4, 125e12)}
 """The paper's utilization u, and the peak rate F that goes with it here. The paper's text does not say which of the two
 rates of the RTX3090 it means: 71 TFLOP/s is with sums in FP32, as training does them, 142 with sums in FP16."""
@@ -42,7 +42,7 @@ rates of the RTX3090 it means: 71 TFLOP/s is with sums in FP32, as training does
 
 @dataclass(frozen=True, slots=True)
 class Apnet24:
-    """What the formula takes from measurements.
+    """Measured parameters of the formula.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Apnet24:
     half_bandwidth_bytes : float
         The effective bandwidth C of a message of S bytes is ``peak·S/(S + half_bandwidth_bytes)``.
     bandwidth_share : float
-        Of a link's bandwidth, what messages without end reach.
+        Share of a link's bandwidth that infinitely long messages reach.
     """
 
     utilization: float = UTILIZATION
@@ -84,7 +84,7 @@ def apnet24(
     Parameters
     ----------
     settings
-        By default :func:`apnet24_settings` of the system's accelerator.
+        Defaults to :func:`apnet24_settings` of the system's accelerator.
 
     Raises
     ------

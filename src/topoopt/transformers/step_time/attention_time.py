@@ -62,11 +62,11 @@ def fused_passes(
     Parameters
     ----------
     head_dim
-        Of queries and values on average.
+        Mean head size of queries and values.
     seen
         Tokens of a sequence.
     width
-        As of :func:`~topoopt.transformers.step_time.collective_time.exponential_width`.
+        As returned by :func:`~topoopt.transformers.step_time.collective_time.exponential_width`.
     """
     ends = 1 + HALF_SEQUENCE / np.asarray(seen, np.float64)
     exponentials = width / np.asarray(head_dim, np.float64)
@@ -115,9 +115,10 @@ def _seen(case: Case) -> Floats:
 def computed_share(shapes: Shapes, sequence: Floats | Ints) -> Floats:
     """Return the share by which windows shorten the core, 1 without any.
 
-    Of s tokens, a causal mask leaves s/2 a token, a window w that slides ``w·(1 - w/2s)`` and a chunk of w ``w/2``. A
-    kernel works on tiles, of which the mask cuts off corners: windows have a tile's more keys than they let through, up
-    to what is computed without a window. Kernels that write scores (eager) compute them all, windows or not.
+    With s tokens, a causal mask leaves s/2 per token, a window w that slides ``w·(1 - w/2s)`` and a chunk of w
+    ``w/2``. A kernel works on tiles, of which the mask cuts off corners: windows have a tile's more keys than they let
+    through, up to what is computed without a window. Kernels that write scores (eager) compute them all, windows or
+    not.
     """
     if not shapes.any_window:
         return np.ones(())

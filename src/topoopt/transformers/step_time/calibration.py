@@ -1,4 +1,4 @@
-"""The noun Calibration: what is measured of an accelerator and its software, in few numbers with a meaning."""
+"""Calibration: a few interpretable parameters measured for an accelerator and its software."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,16 +14,17 @@ DIGITS = 4
 """Digits of a parameter that is fitted or written into a file."""
 
 ATTENTIONS = ("auto", "fused", "eager")
-"""How the attention's core runs: fused (FlashAttention), eager (scores in memory), or auto: fused with ZeRO-3."""
+"""Implementations of the attention's core: fused (FlashAttention), eager (scores in memory), or auto: fused with
+ZeRO-3."""
 ATTENTIONS_OF_RUNS = (*ATTENTIONS, "flash1", "flash2", "cudnn")
-"""Of a run that says which fused kernel: FlashAttention 1 or 2, or the newest of its accelerator (cuDNN's in
-Transformer Engine, FlashAttention 3). Where it does not, it is PyTorch's with ZeRO-3, which is the second, and
-Megatron's else."""
+"""Implementations of runs that name the fused kernel: FlashAttention 1 or 2, or the newest of its accelerator
+(cuDNN's in Transformer Engine, FlashAttention 3). Without a name it is PyTorch's with ZeRO-3, which is the second,
+and Megatron's otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a parameter may lie, how far it strays between clusters (in natural logarithms), and its meaning."""
+    """Range of a parameter, its spread between clusters (in natural logarithms), and its meaning."""
 
     low: float
     high: float
@@ -45,7 +46,7 @@ PARAMETERS: Mapping[str, Bounds] = {
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How fast one kind of accelerator runs transformers; see :data:`PARAMETERS` for the meaning of each number.
+    """Speed of one kind of accelerator for transformers; see :data:`PARAMETERS` for the meaning of each number.
 
     Attributes
     ----------
@@ -147,7 +148,7 @@ OVERLAPS: Mapping[str, str] = {
     "gradients": "gradient_overlap",
     "replicas": "replica_overlap",
 }
-"""What may hide behind computation, and the parameter that says how much of it does."""
+"""Communication that may hide behind computation, and the parameter for its hidden share."""
 
 
 def without_overlap(calibration: Calibration, names: str | Sequence[str]) -> Calibration:
@@ -166,7 +167,7 @@ def without_overlap(calibration: Calibration, names: str | Sequence[str]) -> Cal
 
 
 GRADES = ("measured", "rough", "guess")
-"""Of the quality of a calibration, the best first."""
+"""Grades of a calibration's quality, best first."""
 ROUGH_PERCENT, GUESS_PERCENT = 10.0, 20.0
 """Error of runs of sizes that were held out from which a calibration is rough, and no more than a guess."""
 MEANS_WITHIN = 1.61
@@ -174,12 +175,12 @@ MEANS_WITHIN = 1.61
 UNKNOWN_PERCENT = 20.0
 """Mean error that is assumed where no runs were fitted."""
 FEW_RUNS = 2
-"""With less than so many runs for a parameter a calibration is rough; with less than one it is a guess."""
+"""Runs per parameter below which a calibration is rough; below one it is a guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What a calibration rests on.
+    """Basis of a calibration.
 
     Attributes
     ----------
@@ -191,7 +192,7 @@ class Quality:
     grade : str
         One of :data:`GRADES`.
     others_from : str
-        Of a profile: where all comes from that is not about kernels.
+        For a profile, the source of everything that is not about kernels.
     """
 
     runs: int

@@ -1,4 +1,4 @@
-"""The noun Case: all that step times follow from, the machines of every column among it."""
+"""Case: the inputs of step times, including the hardware of every column."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -47,7 +47,7 @@ class Case:
     unfused: Ints = field(default_factory=lambda: np.array(-1))
     gathers: Ints = field(default_factory=lambda: np.array(-1))
     shares: Floats = field(default_factory=lambda: np.zeros((0, 1)))
-    """Of the tokens of experts, those that each takes, shape (layers, experts); no layers for even ones."""
+    """Share of the experts' tokens that each takes, shape (layers, experts); no layers for even ones."""
     padded: bool = False
     """Whether experts compute as much as their capacity, whatever they get."""
 
@@ -73,7 +73,7 @@ class Case:
 
     @cached_property
     def tokens(self) -> Floats:
-        """Of one micro-batch in one context parallel rank."""
+        """Tokens of one micro-batch in one context parallel rank."""
         return self.table.micro_batch * self.table.sequence / self.table.cp
 
     @cached_property
@@ -104,17 +104,17 @@ class Case:
 
     @cached_property
     def shard(self) -> Floats:
-        """Of the replicas, those over which ZeRO shares out: all, or the ``shard`` of hybrid sharding."""
+        """Replicas over which ZeRO shards: all, or the ``shard`` of hybrid sharding."""
         return np.where(self.table.shard > 0, np.minimum(self.table.shard, self.replicas), self.replicas)
 
     @cached_property
     def weight_bytes(self) -> Floats:
-        """Of a weight that is gathered, as ``weight_bytes`` of a message."""
+        """Bytes of a gathered weight, as ``weight_bytes`` of a message."""
         return np.where(self.table.has_word("weights", "fp8"), 1.0, _WIRE_BYTES[self.table.precision])
 
     @cached_property
     def gradient_bytes(self) -> Floats:
-        """Of a gradient that is reduced, as ``gradient_bytes`` of a message."""
+        """Bytes of a reduced gradient, as ``gradient_bytes`` of a message."""
         summed = _SUMMED_BYTES[self.table.precision]
         usual = np.where(self.table.zero < 2, summed, _WIRE_BYTES[self.table.precision])
         if not np.any(self.table.gradients > 0):

@@ -1,9 +1,8 @@
 """Iteration times of many configurations of a transformer, in closed form.
 
-What the published formula (:mod:`topoopt.transformers.step_time.apnet24`) leaves out: products lose efficiency with
-their
-shape, kernels cannot start faster than the host launches them, the last stage has the logits, groups may span
-servers, and communication hides behind computation.
+Beyond the published formula (:mod:`topoopt.transformers.step_time.apnet24`), it covers: efficiency of products by
+their shape, the launch rate of the host, the logits of the last stage, groups that span servers, and communication
+hidden behind computation.
 """
 
 from dataclasses import dataclass, field, replace
@@ -49,9 +48,9 @@ class StepTimes:
     compute_s : array
         Kernels of the slowest stage with recomputation, logits and the optimizer's step.
     tp_s, cp_s, ep_s, pp_s, dp_s : array
-        What the slowest stage waits for tensor, context, expert, pipeline and data parallel communication.
+        Time that the slowest stage waits for tensor, context, expert, pipeline and data parallel communication.
     bubble_s : array
-        What the slowest stage waits for others while the pipeline fills and drains.
+        Time that the slowest stage waits for others while the pipeline fills and drains.
     exposed_communication_s : array
         Sum of the five waits.
     model_flops : array
@@ -84,14 +83,14 @@ class ChunkTimes:
     Attributes
     ----------
     forward_s, backward_s : float64 array, shape (pp · vpp,)
-        With all that stays inside a server: kernels, recomputation (in ``backward_s``), and tensor, context and
-        expert parallel collectives whose group fits into a server.
+        Durations including everything within a server: kernels, recomputation (in ``backward_s``), and tensor,
+        context and expert parallel collectives whose group fits into a server.
     step_s : float
         After the last micro-batch, on every accelerator: the optimizer and what is fixed.
     inside_s : float64 array, shape (pp · vpp,)
-        Of both passes together: those collectives.
+        Part of both passes spent in those collectives.
     weights_s : float64 array, shape (pp · vpp,)
-        Of ``backward_s``: the gradients of weights, which no other chunk waits for.
+        Part of ``backward_s`` for the gradients of weights, for which no other chunk waits.
     """
 
     forward_s: Floats
@@ -161,11 +160,11 @@ class Stage:
     Attributes
     ----------
     layers, has_logits : array
-        What it holds.
+        Layers of the stage, and whether it has the logits.
     busy_s, others_s : array
         Time of one micro-batch in it, and in all other stages together.
     other_stages : array
-        How many those are.
+        Number of the other stages.
     """
 
     layers: Floats

@@ -1,6 +1,6 @@
-"""What replicas exchange in an iteration, how much of it hides, and the optimizer's step.
+"""Exchanges between replicas in an iteration, their hidden part, and the optimizer's step.
 
-What ZeRO 2 and 3 wait for: weights gathered before every layer, gradients scattered after it.
+ZeRO 2 and 3 wait for weights gathered before every layer, and for gradients scattered after it.
 
 The weights of a layer are gathered while the layer before computes, forward and backward, and its gradients leave
 while the next one does its backward pass (Zhao 2023, "PyTorch FSDP", section 3.3). So a layer waits for what its
@@ -45,7 +45,7 @@ class Exchanges:
     Attributes
     ----------
     gather_s, scatter_s : array
-        Of weights before a pass, of gradients after a backward pass, in the shard.
+        Gathering weights before a pass, and scattering gradients after a backward pass, in the shard.
     reduce_s : array
         Between shards, once an iteration.
     """
@@ -56,10 +56,10 @@ class Exchanges:
 
 
 COPIED_BYTES = 12.0
-"""Of a whole gradient of 16 bits before a step operation by operation: copied into a bucket (4), scaled (4), and back
-(4)."""
+"""Bytes moved per 16-bit gradient before a step that runs operation by operation: copied into a bucket (4), scaled
+(4), and back (4)."""
 TURNED_BYTES = 12.0
-"""Where it is reduced in 32 bits: turned to them (6) and back (6)."""
+"""Bytes moved where it is reduced in 32 bits: converted to them (6) and back (6)."""
 OPTIMIZER_BYTES_PER_PARAMETER = 30.0
 """Adam: gradient read, master weight and two moments read and written in 32 bits, weight written in 16 bits."""
 
@@ -231,7 +231,7 @@ def between_shards_s(case: Case, dense_bytes: Floats, expert_bytes: Floats | Non
     Parameters
     ----------
     dense_bytes, expert_bytes : array
-        On an accelerator before ZeRO, of every replica and of routed experts.
+        Bytes on an accelerator before ZeRO, per replica and for routed experts.
     """
     if not np.any(case.table.shard > 0):
         return np.zeros(())

@@ -24,7 +24,7 @@ APART_PER_NORMED = 36.0
 """RMSNorm as PyTorch runs it, operation by operation, for a number of the hidden size: to 32 bits (6), squared (8),
 mean (4), scaled (8), to 16 bits (6), times the weight (4). One kernel reads and writes 4."""
 ROTATED_BYTES = 4.0
-"""Of a number of queries and keys: read and written by one kernel of rotary embedding."""
+"""Bytes per number of queries and keys: read and written by one kernel of rotary embedding."""
 APART_PER_ROTATED = 20.0
 """Operation by operation: half negated (2), halves joined (4), two products (8), their sum (6)."""
 APART_PER_GATED = 10.0
@@ -37,7 +37,7 @@ APART_LOSS_BYTES = 40.0
 """Operation by operation: to 32 bits (6), logarithms of the softmax (8), the best one (4); gradients of the chosen (4),
 of the softmax (12), and to 16 bits (6)."""
 JOINED_LOGIT_BYTES = 8.0
-"""Of logits that are gathered in pieces: copied out of the receive buffer (4), and joined (4)."""
+"""Bytes per logit gathered in pieces: copied out of the receive buffer (4), and joined (4)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,7 +66,7 @@ FLOPS_DEFINITIONS: Mapping[str, Callable[[TransformerModel, int, int], float]] =
 }
 """FLOPs of an iteration from (model, sequences of the global batch, tokens of a sequence).
 
-Of published tables, MegaScale has ``megatron-model``, the chronicles of BLOOM ``megatron-hardware``, MosaicML's of MPT
+Published tables: MegaScale has ``megatron-model``, the chronicles of BLOOM ``megatron-hardware``, MosaicML's of MPT
 ``palm`` and NVIDIA's of Megatron Bridge (model TFLOP/s/GPU) ``matmul-causal``: each reproduces its table.
 """
 

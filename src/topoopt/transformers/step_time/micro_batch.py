@@ -1,10 +1,10 @@
-"""What one micro-batch costs one accelerator in an average layer: kernels, recomputation, waits, launches.
+"""Cost of one micro-batch on one accelerator in an average layer: kernels, recomputation, waits, launches.
 
-What ranks that split a sequence wait for, so that every query meets all keys and values.
+Ranks that split a sequence wait until every query meets all keys and values.
 
-Three ways, each with the core's work in equal parts. A ring and an all-gather give every rank two pieces of the
-sequence, one from its front and one from its end, so that a causal mask leaves all ranks as much to do (Llama 3,
-section 3.3.2; ``zigzag`` elsewhere). With Ulysses every rank has the whole sequence for a part of the heads.
+There are three methods, each with the core's work in equal parts. A ring and an all-gather give every rank two pieces
+of the sequence, one from its front and one from its end, so that a causal mask leaves all ranks as much to do (Llama
+3, section 3.3.2; ``zigzag`` elsewhere). With Ulysses every rank has the whole sequence for a part of the heads.
 """
 
 from dataclasses import dataclass
@@ -35,15 +35,15 @@ class MicroBatch:
     Attributes
     ----------
     kernels : LayerKernels
-        Of an average layer, and of the logits.
+        Kernels of an average layer, and of the logits.
     recompute_s : array
         Kernels that run again in the backward pass of a layer.
     tp_s, cp_s, ep_s : array
         Waits in one layer, both passes and recomputation, that nothing hides.
     ep_alone_s : array
-        Those for experts where no other micro-batch is there to hide them: while a pipeline fills and drains.
+        Waits for experts where no other micro-batch can hide them: while a pipeline fills and drains.
     backward_share : array
-        Of the waits: what falls into the backward pass, recomputation included.
+        Part of the waits in the backward pass, recomputation included.
     launch_s, chunk_launch_s : array
         Host time of a layer and of a chunk, both passes.
     logits_tp_s : array

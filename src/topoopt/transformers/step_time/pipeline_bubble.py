@@ -35,7 +35,7 @@ class StagePasses:
     paired_s, others_paired_s : array
         Forward and backward pass of two micro-batches at once.
     others_s : array
-        The same one after the other, with all waits.
+        Time of one micro-batch through the other stages in sequence, with all waits.
     others_backward_s : array
         The backward pass alone, with its waits.
     weights_s, others_weights_s : array

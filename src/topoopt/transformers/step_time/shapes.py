@@ -20,20 +20,21 @@ class Shapes:
     heads, kv_heads, head_dim, value_dim : array
         ``value_dim`` differs from ``head_dim`` with latent attention only.
     query_rank, key_value_rank, rope_dim : array
-        Of latent attention; 0 without.
+        Ranks of latent attention; 0 without.
     ffn, expert_ffn, shared_ffn, into : array
         ``into`` is 2 for gated feed-forward parts, else 1. ``ffn`` is that of layers without experts.
     experts, per_token, capacity : array
         ``capacity`` is what experts compute over what tokens ask for: the capacity factor, or 1 without limit.
     route_groups, groups_per_token : array
-        Of group-limited routing; 0 for none.
+        Groups of group-limited routing; 0 for none.
     vocabulary, mtp_layers : array
     dense_parameters, replicated_parameters, expert_parameters, table_parameters : array
-        Of an average layer: what tp splits, what every tp rank holds, routed experts; embedding with output.
+        Parameters of an average layer: split by tp, held by every tp rank, of routed experts; and of embedding
+        with output.
     attention_share, recurrent_share, dense_share : array
-        Of the layers: those with attention, with a recurrence, with a dense feed-forward part.
+        Shares of the layers with attention, with a recurrence, and with a dense feed-forward part.
     window_share, window, chunked : array
-        Of the layers: those with a window; its tokens, and 1 where it is a chunk.
+        Share of the layers with a window; its tokens, and 1 where it is a chunk.
     query_parts : array
         2 where queries come with a gate as wide, else 1.
     expert_width : array
@@ -41,9 +42,9 @@ class Shapes:
     indexed : array
         Size of all heads of an indexer together.
     recurrent_into, recurrent_rank, recurrent_inner : array
-        Of a recurrence: what is projected from a token, and through which rank; its values.
+        Sizes of a recurrence: inputs projected per token, rank of the projection, and values.
     recurrent_products, recurrent_flops, recurrent_bytes : array
-        Of a token in a recurrence, forward: products with the state; FLOPs as implemented; bytes of memory.
+        Cost per token of a recurrence, forward: products with the state; FLOPs as implemented; bytes of memory.
     """
 
     layers: Floats

@@ -31,9 +31,9 @@ class Schedule:
     direction : int64 array
         Index into :data:`~topoopt.workloads.pipelined_step.PASSES`.
     chunk : int64 array
-        Of all chunks of the pipeline.
+        Chunk of each pass, numbered over the whole pipeline.
     micro_batch : int64 array
-        Of those that pass through the chunk.
+        Micro-batch of each pass, numbered within the chunk.
     begin, end : int64 arrays
         Places of the first and the last pass of those that are done as one: they begin when all of them can, and what
         they make leaves when all of them are done. The place itself for a pass that is alone.
@@ -82,7 +82,7 @@ def dualpipe_schedule(stage: int, stages: int, micro_batches: int) -> Schedule:
     Parameters
     ----------
     micro_batches : int
-        That enter at each end.
+        Micro-batches that enter at each end.
 
     Raises
     ------
@@ -288,7 +288,7 @@ class Order:
     splits : bool
         Whether gradients of weights are passes of their own.
     ends : int
-        From how many ends micro-batches enter the pipeline.
+        Ends of the pipeline at which micro-batches enter.
     """
 
     of_stage: Callable[[int, int, int, int], Schedule]

@@ -1,8 +1,8 @@
-"""The noun PipelinedStep: one training iteration of a model in pipeline stages, by durations and bytes.
+"""PipelinedStep: one training iteration of a model in pipeline stages, by durations and bytes.
 
-It knows nothing of transformers: whoever makes it has already turned shapes into seconds and bytes, and ranks into
-servers. The task graph, the closed form and the traffic of an iteration are all made from it. What stays inside a
-server is part of the durations; only what servers send each other is told by bytes.
+It is independent of transformers: its callers convert shapes to seconds and bytes, and ranks to servers. The task
+graph, the closed form and the traffic of an iteration are all made from it. Communication within a server is part
+of the durations; only communication between servers is given in bytes.
 """
 
 from collections import Counter
@@ -21,13 +21,13 @@ from topoopt.workloads.ring_law import RING_PASSES
 from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
 
 PASSES = ("forward", "backward", "weights")
-"""Of a micro-batch through a chunk. ``weights`` makes the gradients of weights: a pass of its own where the schedule
-splits the backward pass, and part of it elsewhere."""
+"""Passes of a micro-batch through a chunk. ``weights`` computes the gradients of weights: a separate pass where the
+schedule splits the backward pass, otherwise part of it."""
 COLLECTIVE_KINDS = ("allreduce", "reduce-scatter", "all-gather", "all-to-all")
 MOMENTS = ("before", "inside", "after")
-"""When an exchange of a pass takes place. ``before``: the pass waits for it, and it begins as soon as the pass before
-begins. ``inside``: pass and exchange take turns, and neither goes on without the other. ``after``: nobody waits for it
-but the optimizer."""
+"""Moment of an exchange relative to its pass. ``before``: the pass waits for it, and it starts as soon as the previous
+pass starts. ``inside``: pass and exchange alternate, and each waits for the other. ``after``: only the optimizer waits
+for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +38,27 @@ class Exchange:
     ----------
     chunk : int
     direction : str
-        One of :data:`PASSES`.
+        A name in :data:`PASSES`.
     moment : str
-        One of :data:`MOMENTS`.
+        A name in :data:`MOMENTS`.
     replicas : tuple of int
         Replicas whose workers take part: it begins when all are ready.
     members : tuple of int
         Servers, in ring order.
     collective : str
-        One of :data:`COLLECTIVE_KINDS`.
+        A name in :data:`COLLECTIVE_KINDS`.
     size_bytes : int
         Buffer of one member, of all ``count`` operations of one pass together. An all-to-all sends
         ``size_bytes / len(members)`` from each member to each.
     count : int
         Operations of one pass.
     delay_s : float
-        What goes before inside the servers, of all operations together.
+        Time of the preceding work within the servers, all operations together.
     pair_bytes : tuple of tuples of int
-        Of an all-to-all that is not uniform: bytes from each member to each, ``[source][destination]``, of all
-        operations together; ``size_bytes`` is not read then.
+        Bytes of a non-uniform all-to-all, ``[source][destination]``, all operations together; ``size_bytes`` is
+        ignored then.
     turn : int
-        Of the exchanges at one moment of one pass those of the lowest turn come first, and those of equal turns take
-        place at once.
+        Order of the exchanges at one moment of one pass: lower turns come first, equal turns run at the same time.
     nic_s : float
         Seconds of an accelerator's own NIC for what it sends, of all operations together; 0 where the accelerators
         that take part have all NICs of their servers.
@@ -122,7 +121,7 @@ class Synchronization:
         leaves after it. The same share of the parameters is gathered beside the next forward passes, up to the first
         backward pass.
     nic_s, gather_nic_s : float
-        As that of an exchange, of the gradients and of the parameters.
+        As in an exchange, for the gradients and for the parameters.
     """
 
     chunks: tuple[int, ...]
@@ -164,7 +163,7 @@ Rows = tuple[Ints, Ints, Ints]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One virtual stage: the layers that a worker runs one after the other for one micro-batch.
+    """A virtual stage: the layers that a worker runs in sequence for one micro-batch.
 
     Attributes
     ----------
@@ -175,13 +174,13 @@ class Chunk:
         Activations that each part of a worker sends to the like part of the next chunk's worker, per micro-batch.
         As many bytes of gradients come back. 0 for the last chunk.
     output_delay_s : float
-        What starting each of these transfers takes.
+        Time to start each of these transfers.
     blocking : bool
         Whether a worker goes on only when what it sends between this chunk and the next has arrived.
     inside_s : float
-        Of the time of both passes: collectives among accelerators of one server. It changes no time, it names one.
+        Part of both passes spent in collectives within a server. It changes no time, it only labels it.
     weights_s : float
-        Of ``backward_s``: what makes the gradients of weights, which no other chunk waits for.
+        Part of ``backward_s`` that computes the gradients of weights, for which no other chunk waits.
     """
 
     forward_s: float
@@ -204,17 +203,18 @@ class PipelinedStep:
     servers : int
         Servers are numbered from 0.
     micro_batches : int
-        Of each replica that pass through a chunk: with DualPipe half of them, since as many enter at the other end.
+        Micro-batches per replica through a chunk; with DualPipe half of them, since as many enter at the other
+        end.
     chunks : tuple of Chunk
-        On the stages that :attr:`chunk_stage` says. With DualPipe those from the other end come second.
+        Chunks, on the stages given by :attr:`chunk_stage`. With DualPipe, those from the other end come second.
     part_servers : int64 array, shape (stages, replicas, parts)
-        Where the parts of each worker are; one part where every worker fits into a server.
+        Server of each part of each worker; one part where every worker fits into a server.
     exchanges : tuple of Exchange
     synchronizations : tuple of Synchronization
     optimizer_s : float
-        On every worker, when its gradients are there.
+        Time of the optimizer on every worker, once its gradients have arrived.
     schedule : str
-        One of :data:`ORDERS`.
+        A name in :data:`ORDERS`.
     """
 
     servers: int
@@ -300,7 +300,7 @@ class PipelinedStep:
 
     @property
     def ends(self) -> int:
-        """From how many ends of the pipeline micro-batches enter."""
+        """Number of pipeline ends at which micro-batches enter."""
         return self._order.ends
 
     @property
@@ -331,7 +331,7 @@ class PipelinedStep:
 
     @cached_property
     def last_chunks(self) -> tuple[int, ...]:
-        """Those that turn back: the last one, seen from each end."""
+        """Chunks at which micro-batches turn back: the last one from each end."""
         length = len(self.chunks) // self.ends
         return tuple(range(length - 1, len(self.chunks), length))
 
@@ -349,7 +349,7 @@ class PipelinedStep:
 
     @cached_property
     def worker_accelerator(self) -> Ints:
-        """Which device of its first part's server a worker is, shape (stages, replicas)."""
+        """Device index of each worker on its first part's server, shape (stages, replicas)."""
         server = self.part_servers[:, :, 0].ravel()
         order = np.argsort(server, kind="stable")
         first = np.searchsorted(server[order], server[order])
@@ -359,7 +359,7 @@ class PipelinedStep:
 
     @cached_property
     def traffic(self) -> Traffic:
-        """What servers send each other in one iteration.
+        """Traffic between servers in one iteration.
 
         A reduce-scatter or all-gather of S bytes counts as an AllReduce of S/2, which puts as much on the wire.
         """

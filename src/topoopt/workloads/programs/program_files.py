@@ -20,7 +20,7 @@ from topoopt.schema.files import parse_json, read_bytes
 from topoopt.workloads.programs.tensor_program import ProgramNode, Tensor, TensorProgram, checked_tensor
 
 MODELS = ("models/model.json", "serialized_exported_program.json")
-"""Where the program stands: since PyTorch 2.7, and before; below a folder that bears the name of the file."""
+"""Path of the program since PyTorch 2.7, and before, below a folder with the name of the file."""
 LARGEST_JSON_BYTES = 2**30
 DTYPE_BYTES = {
     **dict.fromkeys((1, 2, 12, 29, 30, 31, 32, 33), 1),
@@ -29,7 +29,7 @@ DTYPE_BYTES = {
     **dict.fromkeys((5, 8, 10, 35), 8),
     11: 16,
 }
-"""By the number of a type in the file."""
+"""Bytes per element by the number of a type in the file."""
 FLOATING_DTYPES = (6, 7, 8, 9, 10, 11, 13, 29, 30, 31, 32, 33)
 _SAVED = "write it again with torch.export.save"
 
@@ -112,7 +112,7 @@ ELEMENT_BYTES = {
     **dict.fromkeys((7, 11, 13, 14), 8),
     15: 16,
 }
-"""By ``TensorProto.DataType``; numbers of four and of two bits count as one byte."""
+"""Bytes per element by ``TensorProto.DataType``; numbers of four and of two bits count as one byte."""
 FLOATING = (1, 10, 11, 14, 15, 16, 17, 18, 19, 20, 23, 24)
 STATISTICS = {"BatchNormalization": (3, 4)}
 """Inputs of an operator that are measured and not trained: mean and variance."""
@@ -130,7 +130,7 @@ def read_onnx(path: str, sizes: Mapping[str, int], samples: int | None = None) -
     Parameters
     ----------
     sizes : mapping
-        Of dimensions that have a name in the file; a first one that is not said is ``samples``, or 1.
+        Sizes of named dimensions; a first dimension that is not in it is ``samples``, or 1.
 
     Raises
     ------

@@ -34,7 +34,7 @@ from topoopt.workloads.zoo.layers import FLOAT_BYTES, INDEX_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a tensor is made of.
+    """Origin of a tensor.
 
     Attributes
     ----------

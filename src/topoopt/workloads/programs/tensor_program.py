@@ -1,4 +1,4 @@
-"""The noun TensorProgram: a model tensor by tensor, and the floating-point operations of its calls.
+"""TensorProgram: a model tensor by tensor, and the floating-point operations of its calls.
 
 A multiplication and the addition that follows count as two; a bias counts as none. A number that comes out of anything
 pointwise counts as one, a number that goes into a softmax or a normalization as five.
@@ -46,7 +46,7 @@ def _listed() -> Mapping[str, str]:
 
 
 ROLES: Mapping[str, str] = {**_listed(), "_operator.getitem": VIEW}
-"""What an operator does, by its name in the file."""
+"""Role of each operator, by its name in the file."""
 KINDS: Mapping[str, str] = {
     **dict.fromkeys(("aten.add", "aten.add_", "aten.sub", "aten.sub_", "Add", "Sub", "Sum"), "add"),
     **dict.fromkeys(("aten.mul", "aten.mul_", "aten.div", "aten.div_", "Mul", "Div"), "multiply"),
@@ -64,7 +64,7 @@ class Tensor:
     Attributes
     ----------
     shape : tuple of int
-        For the samples that the program was exported with.
+        Shape for the samples that the program was exported with.
     element_bytes : float
     is_floating : bool
         Whether gradients go through it; indices and masks are none of them.
@@ -76,12 +76,12 @@ class Tensor:
 
     @property
     def elements(self) -> int:
-        """How many numbers it holds."""
+        """Number of elements."""
         return prod(self.shape)
 
     @property
     def size_bytes(self) -> int:
-        """What it takes."""
+        """Size in bytes."""
         return self.elements * self.element_bytes
 
 
@@ -92,9 +92,9 @@ class ProgramNode:
     Attributes
     ----------
     operator : str
-        As the file calls it, such as ``aten.linear`` or ``Gemm``.
+        Name in the file, such as ``aten.linear`` or ``Gemm``.
     label : str
-        What a person calls it: the module or the name in the file.
+        Readable name: the module, or the name in the file.
     inputs, outputs : tuple of str
         Tensors, in the order of the operator's arguments; an empty name is an argument that is left out.
     attributes : mapping
@@ -115,17 +115,17 @@ class TensorProgram:
     Attributes
     ----------
     what : str
-        Which kind of file it was.
+        Kind of file that it was read from.
     place : str
         The file, for messages.
     tensors : mapping
         Every tensor whose shape is known, by name.
     parameters : mapping
-        What is trained: the names of tensors, and what people call them.
+        Readable names of the trained tensors, by tensor.
     data : tuple of str
-        What comes from the data loader.
+        Inputs from the data loader.
     results : tuple of str
-        What the model hands back.
+        Outputs of the model.
     nodes : tuple of ProgramNode
         In an order in which every producer stands before its consumers.
     """

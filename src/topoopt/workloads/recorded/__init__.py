@@ -1,4 +1,4 @@
-"""What a run has sent, as it was written down: NCCL's logs, traces of torch.profiler; folded onto servers."""
+"""Recorded communication of a run, folded onto servers: NCCL logs and traces of torch.profiler."""
 
 from topoopt.workloads.recorded.read import is_recorded as is_recorded
 from topoopt.workloads.recorded.read import read_recording as read_recording

@@ -54,7 +54,7 @@ class Process(NamedTuple):
 
 
 class Communicator(NamedTuple):
-    """What a process knows a communicator by."""
+    """Identity of a communicator within one process."""
 
     host: str
     process: int
@@ -67,9 +67,10 @@ class MadeLine(NamedTuple):
     Attributes
     ----------
     name : str
-        The same for all its ranks; empty in old logs, and of what was split from another communicator.
+        Name, equal for all ranks; empty in old logs, and for a communicator split from another one.
     parent : Communicator or None
-        From which it was split; with ``split``, the number of that split and its color, it is known without a name.
+        Communicator that it was split from; with ``split``, the number of that split and its color, it needs no
+        name.
     """
 
     who: Process
@@ -132,7 +133,7 @@ def nccl_recording(lines: Iterable[str], place: str) -> Recording:
 
 
 class _Log:
-    """What has been read so far."""
+    """State of the reader."""
 
     def __init__(self, place: str) -> None:
         self.place = place

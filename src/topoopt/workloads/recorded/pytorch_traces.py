@@ -79,7 +79,7 @@ OPERATIONS: Mapping[str, str] = {
     "send": SEND,
     "recv": RECEIVE,
 }
-"""What the profiler calls collectives, by our names."""
+"""Names of collectives in the profiler, mapped to ours."""
 DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
 """Categories of events in which an accelerator works."""
 _COMMUNICATES = re.compile(r"(nccl|rccl)", re.IGNORECASE)

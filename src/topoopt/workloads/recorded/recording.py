@@ -1,11 +1,8 @@
-"""The nouns Recording, Calls and DeviceTimes: what the accelerators of a training run have sent, as somebody wrote
-it down.
+"""Recording, Calls and DeviceTimes: communication of the accelerators in a recorded training run.
 
-When accelerators computed and communicated, and what that makes of an iteration on another network.
-
-Communication between servers becomes other traffic on another network; all else stays: computation, what servers send
-inside of themselves, and the time in which an accelerator did nothing. Of communication the share that ran beside
-computation is taken to do so again, as long as there is computation to hide it behind.
+The recorded kernel times give the iteration time on another network. There, communication between servers becomes
+other traffic; computation, communication within servers and idle time stay. The share of communication that ran
+beside computation is assumed to overlap again, as long as there is computation to hide it.
 """
 
 from collections import Counter
@@ -19,8 +16,8 @@ from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 
 NCCL_BYTES: Mapping[int, int] = {0: 1, 1: 1, 2: 4, 3: 4, 4: 8, 5: 8, 6: 2, 7: 4, 8: 8, 9: 2, 10: 1, 11: 1}
-"""By ``ncclDataType_t`` of ``nccl.h``: int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, and
-the two of eight bits since NCCL 2.24."""
+"""Bytes per element by ``ncclDataType_t`` of ``nccl.h``: int8, uint8, int32, uint32, int64, uint64, half, float,
+double, bfloat16, and the two of eight bits since NCCL 2.24."""
 TORCH_BYTES: Mapping[str, int] = {
     **dict.fromkeys(("Bool", "Byte", "Char"), 1),
     **dict.fromkeys(
@@ -31,21 +28,21 @@ TORCH_BYTES: Mapping[str, int] = {
     **dict.fromkeys(("Long", "UInt64", "Double", "ComplexFloat"), 8),
     "ComplexDouble": 16,
 }
-"""By the names of ``c10::ScalarType``, as PyTorch's profiler writes them."""
+"""Bytes per element by ``c10::ScalarType``, as PyTorch's profiler writes it."""
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceTimes:
-    """What one accelerator did, by its kernels.
+    """Kernel times of one accelerator.
 
     Attributes
     ----------
     compute : float64 array, shape (kernels, 2)
-        Begin and end of each, seconds.
+        Begin and end of each compute kernel, seconds.
     communication : tuple of (tuple of int, float64 array of shape (kernels, 2))
-        The same of each group; no ranks where the trace does not say them.
+        Begin and end of each kernel by group; no ranks where the trace does not give them.
     span_s : float
-        How long the recorded iterations took.
+        Duration of the recorded iterations.
     """
 
     compute: Floats
@@ -55,16 +52,16 @@ class DeviceTimes:
 
 @dataclass(frozen=True, slots=True)
 class IterationTimes:
-    """What an iteration takes beside the network.
+    """Parts of an iteration that do not depend on the network.
 
     Attributes
     ----------
     compute_s : float
-        All but communication between servers that nothing hid, of the slowest accelerator.
+        Iteration time without exposed communication between servers, of the slowest accelerator.
     hidden_share : float
-        Of the time of communication between servers: as much as ran beside something else, 0 to 1.
+        Share of the communication between servers that overlapped with other work, 0 to 1.
     exposed_s : float
-        What nothing hid, in the recording; of the accelerator that had most.
+        Exposed communication in the recording, of the accelerator that had most.
     """
 
     compute_s: float
@@ -83,12 +80,12 @@ GATHER, SCATTER, ALL_TO_ALL, SEND, RECEIVE = "gather", "scatter", "all-to-all", 
 
 
 class Call(NamedTuple):
-    """What one accelerator calls, again and again; the bytes of all these calls are counted together.
+    """A repeated call by one accelerator; the bytes of all repetitions are summed.
 
     Attributes
     ----------
     rank : int
-        Who calls.
+        Rank that calls.
     kind : str
         ``allreduce``, ``broadcast``, ``reduce``: the bytes are those of the buffer. ``all-gather``, ``reduce-scatter``:
         of all shards together. ``gather``, ``scatter``: of one member's part. ``all-to-all``: what a member has for one
@@ -108,7 +105,7 @@ class Call(NamedTuple):
 Calls = Counter[Call]
 """Bytes by call."""
 MOST_RANKS = 100_000
-"""Of a run; more are taken for damage."""
+"""Upper limit on the ranks of a run; more are taken for damage."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +115,7 @@ class Recording:
     Attributes
     ----------
     what : str
-        Which kind of file it is of, in words.
+        Description of the kind of file.
     place : str
         The file or folder, for messages.
     accelerators : int
@@ -131,7 +128,7 @@ class Recording:
     servers : tuple of int
         The server of each rank; empty where nothing says so.
     devices : tuple of DeviceTimes
-        When the kernels of recorded ranks ran; empty where nothing says so.
+        Kernel times of the recorded ranks; empty if the recording has none.
     """
 
     what: str

@@ -1,10 +1,9 @@
-"""From accelerators to servers: what a recording, or a matrix of accelerators, moves between servers.
+"""Traffic between servers, from a recording or a matrix of accelerators.
 
-What stays inside a server is left out. A collective of a group becomes one of the servers that it is on: its members in
-a server add up, or hand out, among themselves. An AllReduce of M bytes stays one. All-gather and reduce-scatter of M
-bytes in all shards, broadcast and reduce of M bytes, send (g - 1)·M in a ring of g, half of what an AllReduce does, and
-any order of the ring is right: each counts as an AllReduce of M/2. All-to-all, gather, scatter and messages are
-transfers.
+Communication within a server is excluded. A collective of a group becomes one of its servers: members in one server
+reduce or distribute among themselves. An AllReduce of M bytes stays one. All-gather and reduce-scatter of M bytes in
+all shards, broadcast and reduce of M bytes send (g - 1)·M in a ring of g, half of an AllReduce, in any order of the
+ring: each counts as an AllReduce of M/2. All-to-all, gather, scatter and messages are transfers.
 """
 
 from collections import defaultdict
@@ -31,7 +30,7 @@ from topoopt.workloads.traffic import AllReduceGroup, Traffic, Transfers, merged
 
 
 class GroupCall(NamedTuple):
-    """What a group does together: kind, ranks ascending, and root where there is one, else -1."""
+    """Collective of a group: kind, ranks ascending, and the root if there is one, else -1."""
 
     kind: str
     members: tuple[int, ...]
@@ -39,7 +38,7 @@ class GroupCall(NamedTuple):
 
 
 _BYTES_OF_A_PAIR = 32
-"""Of the matrix, and of what is made of it."""
+"""Memory per pair of servers for the matrix and what is derived from it."""
 
 
 def recorded_traffic(

@@ -12,7 +12,7 @@ those of attention; or the projections to queries, keys and values alone, as in 
 Bridge, llama3_70b LoRA). The first is the default."""
 
 EVERYWHERE = ("all-linear", "every-matrix")
-"""Those of attention, of feed-forward parts and of experts."""
+"""Targets in attention, in feed-forward parts and in experts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class AdapterParameters:
     Attributes
     ----------
     whole, split : int
-        What tensor parallel ranks hold whole, and what they split.
+        Parameters that each tensor parallel rank holds whole, and those that the ranks split.
     expert_whole, expert_split : int
-        The same of all routed experts together, by the ranks that an expert is cut over.
+        The same for all routed experts together, by the ranks over which an expert is split.
     """
 
     whole: int

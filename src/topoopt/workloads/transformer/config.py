@@ -26,7 +26,7 @@ _NEUTRAL = {
     row["key"]: row["neutral"].split(";") for row in packaged_rows("workloads.transformer", "shape_keys")
 }
 Rules = Mapping[str, Any]
-"""How each field of a noun is read; ``data/families.toml`` says in which ways."""
+"""Rules for reading each field of a noun; ``data/families.toml`` lists the forms."""
 _PARTS: Mapping[str, type] = {
     "latent": LatentAttention,
     "experts": Experts,
@@ -116,7 +116,7 @@ def _families() -> Mapping[str, Rules]:
 
 
 FAMILIES: Mapping[str, Rules] = _families()
-"""How to read each family; a new one needs a table of rules."""
+"""Reading rules by family; a new family needs a table of rules."""
 LANGUAGE_MODELS = ("text_config", "llm_config", "language_config")
 """Keys under which the language model stands in files of models that see or hear, too."""
 LIKE: Mapping[object, str] = {
@@ -124,7 +124,7 @@ LIKE: Mapping[object, str] = {
 }
 """Language models of such models that have a name of their own, and the family that they are; some stand at the top."""
 TOWERS = ("vision_config", "audio_config", "speech_config")
-"""What else may stand there."""
+"""Other keys that may hold a tower."""
 
 
 def read_config(path: str | Path) -> TransformerModel:

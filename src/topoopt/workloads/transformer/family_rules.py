@@ -1,4 +1,4 @@
-"""What single families of transformers have of their own: fields that no key and no formula says."""
+"""Rules of single transformer families, for fields that no key and no formula gives."""
 
 from collections.abc import Callable, Mapping
 
@@ -263,4 +263,4 @@ RULES: Mapping[str, Callable[[ConfigFields, Shape], int | str]] = {
     "mpt_norm": lambda config, shape: "layernorm" if shape("attention_bias") else "layernorm-without-bias",
     "types_and_pooler": _types_and_pooler,
 }
-"""By name, as ``data/families.toml`` asks for them."""
+"""Rules by their names in ``data/families.toml``."""

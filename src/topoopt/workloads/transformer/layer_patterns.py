@@ -1,4 +1,4 @@
-"""Which layers of a ``config.json`` have what, as the characters of :class:`TransformerModel`'s patterns."""
+"""Layer patterns of a ``config.json``, as the characters of :class:`TransformerModel`'s patterns."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from topoopt.schema.files import packaged_rows
 
 _KEYS = packaged_rows("workloads.transformer", "config_keys")
 MEANINGS = {row["key"]: row["meaning"] for row in _KEYS if row["meaning"]}
-"""What the keys of Hugging Face mean."""
+"""Meanings of the Hugging Face keys."""
 BY_HAND = {row["key"]: row["word"] for row in _KEYS if row["word"]}
 """Keys that many families have for a shape, and the word that gives it by hand."""
 

@@ -1,4 +1,4 @@
-"""The noun TransformerModel: the shapes of a transformer."""
+"""TransformerModel: the shapes of a transformer."""
 
 from dataclasses import dataclass
 
@@ -113,9 +113,9 @@ class LatentAttention:
 
 @dataclass(frozen=True, slots=True)
 class Indexer:
-    """What chooses the tokens that sparse attention looks at (DeepSeek-V3.2): small heads see all, the model's few.
+    """Selector of the tokens that sparse attention looks at (DeepSeek-V3.2): its small heads see all tokens.
 
-    How many are chosen is the model's ``window``.
+    The number of tokens selected is the model's ``window``.
     """
 
     heads: int
@@ -330,17 +330,17 @@ class TransformerModel:
 
     @property
     def attention_layers(self) -> int:
-        """How many layers have attention."""
+        """Number of layers with attention."""
         return self._count(self.mixers, "*") if self.mixers else self.layers
 
     @property
     def recurrent_layers(self) -> int:
-        """How many layers have the recurrence."""
+        """Number of layers with the recurrence."""
         return self._count(self.mixers, "M")
 
     @property
     def moe_layers(self) -> int:
-        """How many layers have experts."""
+        """Number of layers with experts."""
         experts = self.experts
         if self.feed_forwards:
             return self._count(self.feed_forwards, "E")
@@ -350,7 +350,7 @@ class TransformerModel:
 
     @property
     def dense_layers(self) -> int:
-        """How many layers have a dense feed-forward part."""
+        """Number of layers with a dense feed-forward part."""
         return self._count(self.feed_forwards, "-") if self.feed_forwards else self.layers - self.moe_layers
 
     @property

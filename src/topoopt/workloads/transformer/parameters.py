@@ -9,7 +9,7 @@ from topoopt.workloads.transformer.model import TransformerModel
 
 @dataclass(frozen=True, slots=True)
 class LayerKind:
-    """Layers that are alike but for windows.
+    """Layers that differ at most in their windows.
 
     Attributes
     ----------
@@ -18,9 +18,9 @@ class LayerKind:
     is_moe : bool
         Whether they have experts.
     mixer, feed_forward : str
-        As :meth:`TransformerModel.mixer` and :meth:`TransformerModel.feed_forward` have them.
+        Values of :meth:`TransformerModel.mixer` and :meth:`TransformerModel.feed_forward`.
     layers : tuple of int
-        Which ones of the model, counted from 0.
+        Layer numbers, counted from 0.
     """
 
     model: TransformerModel
@@ -51,7 +51,7 @@ class LayerParameters:
     norms : int
         Held whole by every tensor-parallel rank.
     active : int
-        What one token meets: all but the experts that it is not sent to.
+        Parameters active per token: all but the experts that it is not routed to.
     """
 
     attention: int
@@ -66,12 +66,12 @@ class LayerParameters:
 
     @property
     def replicated(self) -> int:
-        """What every tensor-parallel rank holds whole."""
+        """Parameters that every tensor-parallel rank holds whole."""
         return self.attention_replicated + self.norms + self.router
 
     @property
     def split(self) -> int:
-        """What tensor-parallel ranks split, without routed experts."""
+        """Parameters that tensor-parallel ranks split, without routed experts."""
         return self.attention - self.attention_replicated + self.mlp + self.shared
 
     @property
@@ -111,12 +111,12 @@ class ParameterCount:
 
 @dataclass(frozen=True, slots=True)
 class LayerFlops:
-    """What one token costs in the forward pass of one layer; a multiplication and an addition are 2.
+    """FLOPs per token in the forward pass of one layer; a multiplication and an addition are 2.
 
     Attributes
     ----------
     projection_flops : float
-        To queries, keys and values, and out of attention.
+        Projections to queries, keys and values, and out of attention.
     core_flops : float
         Scores and their products with values: grows with the sequence.
     mlp_flops, shared_flops, router_flops, experts_flops : float
@@ -139,7 +139,7 @@ class LayerFlops:
 
 @dataclass(frozen=True, slots=True)
 class ForwardFlops:
-    """What one token costs in the forward pass of a model: its layers together, and the output layer."""
+    """FLOPs per token in the forward pass of a model: its layers together, and the output layer."""
 
     layers: LayerFlops
     logits_flops: float
@@ -234,7 +234,8 @@ def _tokens_seen(model: TransformerModel, sequence: int, windowed: bool, causal:
 def layer_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParameters:
     """Return the parameters of a layer, with experts or with a dense feed-forward part.
 
-    Of a model whose layers mix tokens in different ways: their mean, rounded. :func:`layer_kinds` has each of them.
+    Where layers mix tokens in different ways, the result is their rounded mean; :func:`layer_kinds` has each of
+    them.
 
     Raises
     ------

@@ -22,7 +22,7 @@ from topoopt.workloads.transformer.parameters import ParameterCount, count_param
 
 NEEDED = ("layers", "hidden", "heads")
 VOCABULARY, SEQUENCE = 51200, 2048
-"""Those of Megatron-LM's published GPT models (Narayanan et al. SC 2021)."""
+"""Vocabulary and sequence of Megatron-LM's published GPT models (Narayanan et al. SC 2021)."""
 _AMOUNTS = (
     *("experts", "shared_ffn", "capacity_factor", "mtp_layers", "route_groups", "groups_per_token"),
     *("window", "window_layers"),
@@ -41,16 +41,16 @@ _OF_EXPERTS = {
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """Shapes of a transformer; ``None`` for those that are a known model's, or the usual ones.
+    """Shapes of a transformer; ``None`` for those taken from a known model, or the defaults.
 
     Attributes
     ----------
     layers, hidden, heads, kv_heads, head_dim, ffn, gated, vocabulary, tied
-        As of :class:`TransformerModel`.
+        As in :class:`TransformerModel`.
     experts : int
         Routed experts of a layer; 0 for none.
     experts_per_token, expert_ffn, shared_ffn, capacity_factor, route_groups, groups_per_token
-        As of :class:`Experts`.
+        As in :class:`Experts`.
     mtp_layers : int
         Modules that predict further tokens; 0 for none.
     window, window_layers : int
@@ -221,7 +221,7 @@ class ListedTransformer:
     published : str
         Parameters as its makers write them; empty for a file.
     source : str
-        Where the shapes stand, or the file.
+        Source of the shapes, or the file.
     """
 
     model: TransformerModel

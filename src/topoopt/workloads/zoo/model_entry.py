@@ -16,7 +16,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, slots=True)
 class Variant(Generic[P]):
-    """One published set of hyper-parameters.
+    """A published set of hyperparameters.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Variant(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry(Generic[P]):
-    """One model of the zoo: ``build(name, parameters)`` makes its operator graph.
+    """A model of the zoo: ``build(name, parameters)`` makes its operator graph.
 
     The variant for 16 servers ends in ``-16``, that for 128 in ``-128``; the first stands for what is missing.
     """

@@ -30,7 +30,7 @@ FLUID = "fluid"
 @shows_itself
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SharingComparison:
-    """The same jobs on the same link, shared in several ways.
+    """The same jobs on the same link, under several sharing policies.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The ways in which jobs can share a link, as fluids: one function each, one table."""
+"""Policies by which jobs share links, in the fluid model: one function per policy, in one table."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -33,9 +33,9 @@ class SharingQuestion:
     ----------
     profiles : tuple of CommunicationProfile
     capacity_bps : float
-        Of the link.
+        Capacity of the link.
     iterations : int
-        Of the longest job.
+        Iterations of the longest job.
     offset : float
         Each job begins so much of the first job's communication after the one before it. At 0 jobs that are alike stay
         together for ever, also under MLTCP: nothing tells them apart.
@@ -44,11 +44,11 @@ class SharingQuestion:
     learning_iterations : int
         Iterations in which MLTCP learns its totals; 0 where they are given.
     static_part : float
-        What a job gets of the link beside the next one under static unfairness.
+        Share of the link that a job gets relative to the next one under static unfairness.
     noise : float
         Standard deviation of computing times, as a part of them.
     seed : int
-        Of the noise.
+        Random seed of the noise.
 
     Raises
     ------
@@ -87,7 +87,7 @@ class SharingQuestion:
 
     @property
     def begins_s(self) -> tuple[float, ...]:
-        """When each job begins."""
+        """Start of each job."""
         first = self.profiles[0]
         step_s = self.offset * first.duty * first.iteration_time_s
         return tuple(number * step_s for number in range(len(self.profiles)))
@@ -106,7 +106,7 @@ class JobCourse:
     job : str
     time_s : array
     offset_s : array
-        How long after the first job has begun to send, the last time before, this one begins to.
+        Delay between the first job's last start of sending and this job's.
     ecn_marks : float
         Packets with a mark, of all iterations; of fluids an estimate (:class:`topoopt.clusters.interleave.LinkUse`).
     """
@@ -124,7 +124,7 @@ class JobCourse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharingCourse:
-    """What all jobs do under one way of sharing."""
+    """Course of all jobs under one sharing policy."""
 
     way: str
     jobs: tuple[JobCourse, ...]
@@ -136,7 +136,7 @@ class SharingCourse:
 
     @property
     def ecn_marks(self) -> float:
-        """Of all jobs."""
+        """ECN marks of all jobs."""
         return sum(job.ecn_marks for job in self.jobs)
 
     def slowdown(self, alone_s: Sequence[float]) -> float:
@@ -224,7 +224,7 @@ SHARING_WAYS: Mapping[str, Way] = {
     "cassini": Way("equal weights, and each job begins at CASSINI's time shift", _cassini),
     "ideal": Way("a link for each job", _ideal),
 }
-"""By name, in the order in which they are shown."""
+"""Sharing policies by name, in the order in which they are shown."""
 
 
 def course_of_run(way: str, run: PeriodicRun, iterations: int) -> SharingCourse:

@@ -90,14 +90,14 @@ def offsets(first: float, iterations: int, aggressiveness: Aggressiveness) -> Fl
 def iterations_to_converge(
     first: float, aggressiveness: Aggressiveness, *, within: float = 0.01
 ) -> int | None:
-    """Return after how many iterations the offset is interleaving but for a part; None if it never is.
+    """Return the iterations until the offset is an interleaving up to a tolerance; None if it never is.
 
     Parameters
     ----------
     first
         The first offset, as a part of the communication.
     within
-        How much of the communication may still overlap.
+        Part of the communication that may still overlap.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def _check_offset(offset: float, most: float) -> None:
 
 ALIKE = 1e-9
 WITHIN = 0.01
-"""How much of the communication may overlap where jobs are said to have converged."""
+"""Part of the communication that may overlap when jobs count as converged."""
 POINTS = 41
 """Offsets at which the loss landscape is known."""
 
@@ -197,17 +197,18 @@ class SharingPrediction:
     Attributes
     ----------
     offsets : array, shape (iterations + 1,)
-        Of each iteration as a part of the communication; empty where the jobs do not fit into their period.
+        Offset of each iteration as a part of the communication; empty where the jobs do not fit into their period.
     iteration_times_s : array, shape (iterations,)
-        Of the first job.
+        Iteration times of the first job.
     iterations_to_converge : int or None
         Until all but a hundredth of the communication is interleaved; None where it never is.
     fair_iteration_time_s : float
-        At the first offset, for ever.
+        Iteration time if the first offset stays.
     settled_iteration_time_s : float
-        Where MLTCP settles, which is full overlap for a form that decreases.
+        Iteration time where MLTCP settles; for a decreasing form, that is full overlap.
     landscape_offset_s, landscape_loss, landscape_shift_s : array, shape (points,)
-        What the jobs descend, and by how much in an iteration; the loss is empty for a form that has none.
+        Loss that the jobs descend and their shift per iteration, by offset; the loss is empty for a form that has
+        none.
     """
 
     offsets: Floats

@@ -1,4 +1,4 @@
-"""The nouns PeriodicJob and LinkSharing: a job that repeats its profile, and the rule by which jobs share links."""
+"""PeriodicJob and LinkSharing: a job that repeats its profile, and the rule by which jobs share links."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ MOST_UNEQUAL = 0.99
 
 @dataclass(frozen=True, slots=True)
 class LinkSharing:
-    """What decides the weights of jobs that share links max-min fairly, a weight each.
+    """Weights of jobs that share links max-min fairly, one per job.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class LinkSharing:
     aggressiveness : Aggressiveness
         The weight of a job, by the part of its iteration's bytes that it has sent.
     ratio : float
-        Of the weights of a job and the next one in order, besides: 1 where nobody is preferred.
+        Additional factor between the weights of a job and the next one in order; 1 for equal jobs.
     learning_iterations : int
         Iterations in which a job learns its total bytes and its computing time, and has the weight 1.
     """
@@ -82,7 +82,7 @@ SHARINGS: Mapping[str, Callable[[], LinkSharing]] = {
     "static": static_sharing,
     "mltcp": mltcp_sharing,
 }
-"""The ways of sharing by name, each as it is by default."""
+"""Default rule of each sharing policy, by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,19 +93,19 @@ class JobIterations:
     ----------
     job : str
     alone_s : float
-        Its iteration time where nobody disturbs it.
+        Iteration time of the job alone.
     start_s, end_s : array
-        Of each iteration; the next one starts when it ends, or in the job's next slot.
+        Start and end of each iteration; the next one starts when it ends, or in the job's next slot.
     send_s : array
-        When its first phase begins to send.
+        Time at which its first phase begins to send.
     communication_s : array
         All its phases together.
     marks : array
         Packets of it with an ECN mark, as estimated in :class:`LinkUse`.
     sent_bytes : float
-        Of the profile, since the start of the run; those of an iteration that is not done are among them.
+        Bytes of the profile sent since the start of the run, including those of an unfinished iteration.
     realignments : int
-        How often it waited for its slot.
+        Number of times that it waited for its slot.
     """
 
     job: str
@@ -120,12 +120,12 @@ class JobIterations:
 
     @property
     def time_s(self) -> Floats:
-        """What each iteration took."""
+        """Duration of each iteration."""
         return self.end_s - self.start_s
 
     @property
     def period_s(self) -> Floats:
-        """From start to start, waiting for slots included; the last iteration to its end."""
+        """Time from start to start, waiting for slots included; the last iteration to its end."""
         return np.append(self.start_s[1:], self.end_s[-1:]) - self.start_s
 
     def settled_s(self, part: float = 0.5) -> float:
@@ -141,13 +141,13 @@ class JobIterations:
 
 @dataclass(frozen=True, slots=True)
 class LinkUse:
-    """What a link carried.
+    """Use of a link during a run.
 
     Attributes
     ----------
     carried_bytes : float
     oversubscribed_s : float
-        For so long those who sent, each at the rate of its phase, could have taken more than the link has.
+        Time during which the active phases, each at its full rate, could have taken more than the capacity.
     ecn_marks : float
         An estimate of packets that are marked: while a link is full, and those who send could take D of its capacity
         C, the part 1 - C/D of the packets that cross it. By so much congestion control has to slow them all down. A
@@ -162,14 +162,14 @@ class LinkUse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PeriodicRun:
-    """What :func:`run_periodic_jobs` answers: jobs and links in the order in which they were given.
+    """Result of :func:`run_periodic_jobs`: jobs and links in the given order.
 
     Attributes
     ----------
     jobs : tuple of JobIterations
     links : tuple of LinkUse
     end_s : float
-        When the run ended.
+        End of the run.
     """
 
     jobs: tuple[JobIterations, ...]
@@ -178,7 +178,7 @@ class PeriodicRun:
 
     @property
     def ecn_marks(self) -> float:
-        """Of all links."""
+        """ECN marks of all links."""
         return sum(link.ecn_marks for link in self.links)
 
     def __str__(self) -> str:
@@ -202,7 +202,7 @@ class PeriodicJob:
         The links that a phase's bytes cross, and how many bytes on it for each byte of the profile; for all phases, or
         a mapping for each.
     begin_s : float
-        When the first iteration starts: CASSINI's time shift, or the arrival.
+        Start of the first iteration: CASSINI's time shift, or the arrival.
     iterations : int, optional
         After so many the job is gone; by default it goes on as long as the run.
     noise : float
@@ -212,8 +212,8 @@ class PeriodicJob:
         ``drift_tolerance`` of its iteration time: it then waits for the next one. 0: it never waits.
     drift_tolerance : float
     group : int, optional
-        Of jobs that are shifted against each other. One that is late does not wait: the others of its group start as
-        much later than they would have.
+        Group of jobs that are shifted against each other. A late job does not wait: the others of its group start
+        later by the same time.
 
     Raises
     ------

@@ -35,7 +35,7 @@ from topoopt.simulation import Links, Report, Sharing, make_links, make_sharing
 REST = 0.9
 """MLTCP counts bytes anew after a gap of more than this part of the computing time, the longest gap."""
 QUANTUM = 1 / 32
-"""Of the bytes ratio, between two changes of weights."""
+"""Bytes ratio between two changes of weights."""
 ROOM = 4096
 """Iterations that the log has room for at first, besides one a job."""
 
@@ -80,18 +80,18 @@ def run_periodic_jobs(
     jobs
         The order matters for static sharing only.
     capacities_bps
-        Of links 0, 1 and so on.
+        Capacities of links 0, 1 and so on.
     sharing
-        What decides the weights; by default all are 1.
+        Rule for the weights; by default all are 1.
     iterations
         The run ends when each job has done so many; short jobs go on until then. A job that is gone earlier has its
         own number.
     until_s
         The run ends then, at the latest.
     seed
-        Of the noise of computing. A job's noise does not depend on the other jobs.
+        Random seed of the computing noise. A job's noise does not depend on the other jobs.
     packet_bytes
-        Of a packet, for the estimate of ECN marks (:class:`LinkUse`).
+        Bytes per packet, for the estimate of ECN marks (:class:`LinkUse`).
     on_progress
         Called with the part that is done.
 

@@ -38,7 +38,7 @@ FASTER = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Where a phase sends.
+    """Path of a phase.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Lane:
 
 
 ROUND_TRIP_S = 20e-6
-"""Of a data center, without queues."""
+"""Round-trip time in a data center, without queues."""
 LEAST_MARK_PACKETS = 20.0
 """Queue above which packets are marked, at least: weights of 1 to 8 are whole packets then."""
 PACKET_BYTES = 9000.0
@@ -107,7 +107,7 @@ def run_periodic_packets(
     round_trip_s
         Without queues.
     seed
-        Of the noise of computing, and of draws.
+        Random seed of the computing noise and of path draws.
 
     Returns
     -------

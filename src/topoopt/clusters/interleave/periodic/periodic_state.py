@@ -15,7 +15,7 @@ STARTED, SENT_FIRST, COMMUNICATION, ENDED, MARKS = range(5)
 
 
 class Phases(NamedTuple):
-    """What jobs do; a phase is a class of the fluid engine, with its links and its ceiling.
+    """Phases of the jobs; each is a class of the fluid engine, with its links and its maximum rate.
 
     ================ ======= ============== ==============================================================
     name             dtype   shape          meaning

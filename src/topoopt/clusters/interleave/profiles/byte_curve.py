@@ -1,4 +1,4 @@
-"""The noun ByteCurve: how many bytes a link had sent by when, from a simulation or from counters that somebody read."""
+"""ByteCurve: cumulative bytes of a link over time, from a simulation or from recorded counters."""
 
 import math
 import os
@@ -36,7 +36,7 @@ class ByteCurve:
 
     @property
     def duration_s(self) -> float:
-        """From the first moment to the last."""
+        """Time from the first sample to the last."""
         return float(self.times_s[-1] - self.times_s[0])
 
     @property
@@ -69,9 +69,9 @@ COUNTERS = {"sent_bytes": 1.0}
 RATES = {"rate_bps": 1.0, "rate_mbps": 1e6, "rate_gbps": 1e9}
 LINK = "link"
 COLUMNS = (*TIMES, LINK, *COUNTERS, *RATES)
-"""Which a file may have: one time, one counter or rate, and the link where there are several."""
+"""Columns that a file may have: one time, one counter or rate, and the link where there are several."""
 WRAP = 2.0**32
-"""Where counters of 32 bits begin again."""
+"""Modulus at which 32-bit counters wrap."""
 Sample = tuple[float, float, int]
 """Seconds, bytes or bits a second, and the line."""
 

@@ -1,4 +1,4 @@
-"""The noun JobPhases: what a job sends on links in one iteration, and where that is known from."""
+"""JobPhases: communication phases of a job on its links in one iteration, and their source."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -12,7 +12,7 @@ from topoopt.clusters.interleave.profiles.profile import CommunicationProfile
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class JobPhases:
-    """What a job sends on one link in one iteration, or on several.
+    """Communication phases of a job in one iteration, on one link or several.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class JobPhases:
     path : str
         The file, or what it was instead.
     measured : mapping from links to MeasuredProfile
-        Of counters.
+        Profiles measured from counters.
     """
 
     profiles: Mapping[str, CommunicationProfile]
@@ -38,7 +38,7 @@ class JobPhases:
 
     @property
     def profile(self) -> CommunicationProfile:
-        """What is sent on it."""
+        """Profile on that link."""
         return self.profiles[self.link]
 
     def to_json(self) -> dict[str, Any]:

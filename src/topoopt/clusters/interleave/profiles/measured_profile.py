@@ -1,11 +1,10 @@
-"""From measured counters of links to a profile: which period they have, and which phases within it.
+"""Profiles from measured link counters: the period, and the phases within it.
 
-The period of a noisy series: how long an iteration of a job takes whose sending somebody has measured.
-
-Where a series is like itself some time later (autocorrelation, by FFT) there may be a period. Each such lag is made
-precise at its multiples, and judged by how well the mean of all its iterations tells the series, against how many
-numbers that mean has (Bayesian information criterion): neither half an iteration nor two of them win, and where a
-constant tells as much there is no period. The best few are judged again with each iteration where it really begins.
+Candidate periods of a noisy series are lags at which it resembles itself (autocorrelation, by FFT). Each lag is
+refined at its multiples and judged by how well the mean of all its iterations explains the series, relative to the
+number of values in that mean (Bayesian information criterion): neither half an iteration nor two of them win, and
+if a constant explains as much, there is no period. The best few are judged again with the actual start of each
+iteration.
 """
 
 from dataclasses import dataclass
@@ -32,21 +31,21 @@ MOST_CELLS = 1 << 15
 """Into which a series is cut; more are made fewer."""
 MOST_CANDIDATES = 24
 LEAST_LIKENESS = 0.3
-"""Of the best autocorrelation, what a lag must have to be judged."""
+"""Fraction of the best autocorrelation that a lag needs to be judged."""
 LEAST_CELLS = 6
-"""Of a period: what is shorter is noise between samples."""
+"""Fewest cells of a period: anything shorter is noise between samples."""
 BINS = 200
-"""Of the mean iteration by which a period is judged, at most."""
+"""Most bins of the mean iteration by which a period is judged."""
 FOLDED = 8
 """Iterations by which a period is judged before the best few are."""
 LEAST_LIVELY = 0.5
-"""Of the variance of a series, what its first iterations must have to stand for all."""
+"""Fraction of the variance of a series that its first iterations need to represent all."""
 NEARLY = 0.25
-"""Of the criterion: an iteration that tells as much but for this is taken before several of them."""
+"""Tolerance of the criterion: a single iteration that explains almost as much is preferred to several."""
 ALIGNED = 4
 """Periods that are judged with each iteration where it begins."""
 MOST_PARTS = 8
-"""Of such a period: the shortest parts of it that might be the period are judged like it."""
+"""Most parts of such a period that are judged as candidates themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class Cells:
     Attributes
     ----------
     start_s, cell_s : float
-        When the first begins, and how long each is.
+        Start of the first cell, and length of each.
     rates_bps : float64 array, shape (cells,)
     """
 
@@ -66,28 +65,28 @@ class Cells:
 
 
 STAIR = 0.03
-"""Of an iteration: a phase that lasts no longer beside a higher one is a blurred edge of it."""
+"""Fraction of an iteration: a shorter phase beside a higher one counts as its blurred edge."""
 ALIKE = 0.1
-"""Of a rate: phases that follow each other and differ by no more are one."""
+"""Fraction of a rate: consecutive phases that differ by no more are merged."""
 TOUCH = 3e-3
-"""Of an iteration: phases that are no further apart follow each other."""
+"""Fraction of an iteration: phases no further apart count as consecutive."""
 Phases = tuple[Phase, ...]
 MEASURED_QUIET = 0.1
-"""Of the highest rate, what counts as silence between phases that were measured: acknowledgments, other traffic."""
+"""Fraction of the highest rate that counts as silence between measured phases: acknowledgments, other traffic."""
 DUST = 0.02
-"""Of the bytes of an iteration: a phase of less is noise."""
+"""Fraction of the bytes of an iteration: a phase with fewer is noise."""
 NOISE_MOVES = 0.4
 """Half of the mean absolute value of a normal deviation, 0.798: what noise of a standard error moves by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredProfile:
-    """A profile as it was measured.
+    """A measured profile.
 
     Attributes
     ----------
     iterations : int
-        Of which it is the mean.
+        Number of iterations averaged.
     spread_s : float
         Standard deviation of the times from the begin of an iteration to that of the next; 0 of fewer than three.
     background_bps : float
@@ -120,13 +119,13 @@ def measured_profile(
     Parameters
     ----------
     job : str
-        What it is called.
+        Name of the job.
     iteration_time_s : float, optional
         About how long an iteration takes; looked for where not given.
     tolerance : float
         Share of the bytes that may be sent at another moment, for fewer phases; what noise moves comes on top.
     place : str, optional
-        What errors begin with; the job where not given.
+        Prefix of error messages; by default the job.
 
     Raises
     ------
@@ -179,7 +178,7 @@ def cleaned_phases(phases: Phases, period_s: float, quiet_bps: float, dust: floa
     Parameters
     ----------
     period_s : float
-        Of an iteration; phases may wrap.
+        Duration of an iteration; phases may wrap.
     quiet_bps : float
         Rates up to here are silence.
     dust : float
@@ -266,7 +265,7 @@ def find_period_s(curve: ByteCurve) -> float | None:
     Parameters
     ----------
     curve : ByteCurve
-        At least two periods of it, each of six samples or more.
+        Byte curve with at least two periods, each of six samples or more.
     """
     cells = cells_of(curve)
     likeness = _autocorrelation(cells.rates_bps)

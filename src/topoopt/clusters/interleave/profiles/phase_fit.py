@@ -22,23 +22,24 @@ from topoopt.routing import Fabric
 from topoopt.simulation import SimResult, link_counters
 
 LEAST_LEFT = 0.02
-"""Of the variance: means that leave less tell a series equally well, and the shortest of them is its period."""
+"""Fraction of the variance: means that leave less explain a series equally well, and the shortest of them is its
+period."""
 DEVIATIONS = 15.0
-"""What noise tells in so many standard deviations is chance: neighbors in bursts are alike, and count as fewer."""
+"""Significance limit in standard deviations: neighbors in bursts are alike, and count as fewer samples."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToldShare:
-    """What a mean iteration leaves of a series.
+    """Variance of a series that a mean iteration leaves unexplained.
 
     Attributes
     ----------
     left : float
         Share of the variance that it does not tell.
     numbers : int
-        Of which it is made.
+        Number of values in the mean.
     samples : int
-        Of the series.
+        Number of samples in the series.
     """
 
     left: float
@@ -61,9 +62,9 @@ class ToldShare:
 
 
 STRETCHES = 512
-"""Of an iteration, at most."""
+"""Most stretches of an iteration."""
 MOST_SHIFT = 0.1
-"""Of an iteration, by how much one may be longer or shorter than the mean."""
+"""Fraction of an iteration by which one may be longer or shorter than the mean."""
 ROUNDS = 2
 FIRST = 3
 """Iterations that say where in the first one the series begins; later ones are no longer in step with it."""
@@ -71,16 +72,16 @@ FIRST = 3
 
 @dataclass(frozen=True, eq=False)
 class MeanIteration:
-    """What iterations have in common.
+    """Mean of several iterations.
 
     Attributes
     ----------
     period_s : float
         Mean time from the begin of one to that of the next.
     starts_s : float64 array, shape (iterations,)
-        When each begins, by the clock of the series.
+        Start of each iteration, by the clock of the series.
     rates_bps : float64 array, shape (iterations, stretches)
-        Of equal stretches of each iteration.
+        Rates in equal stretches of each iteration.
     """
 
     period_s: float
@@ -104,7 +105,7 @@ class MeanIteration:
 
     @property
     def told(self) -> ToldShare:
-        """How well the mean tells the iterations; of a single one nothing is known."""
+        """Fit of the mean to the iterations; a single one leaves all variance unexplained."""
         count, stretches = self.rates_bps.shape
         all_of_it = float(self.rates_bps.var())
         if count < 2 or not all_of_it > 0:
@@ -114,20 +115,20 @@ class MeanIteration:
 
 
 TOLERANCE = 0.02
-"""Of the bytes of an iteration, how many may be sent at another moment."""
+"""Fraction of the bytes of an iteration that may be sent at another moment."""
 QUIET = 0.01
-"""Of the highest rate, what counts as silence."""
+"""Fraction of the highest rate that counts as silence."""
 
 
 def few_phases(curve: ByteCurve, tolerance: float = TOLERANCE, quiet: float = QUIET) -> tuple[Phase, ...]:
     """Return the phases of one iteration.
 
-    What is sent in a stretch that counts as silent is added to the phase before it, at its rate.
+    Bytes sent in a stretch that counts as silent are added to the phase before it, at its rate.
 
     Parameters
     ----------
     curve : ByteCurve
-        Of one iteration, which repeats: a phase may wrap.
+        Byte curve of one iteration, which repeats: a phase may wrap.
     tolerance : float
         Share of the bytes that may be sent at another moment.
     quiet : float
@@ -237,13 +238,13 @@ def within_period(time_s: float, period_s: float) -> float:
 
 
 Ends = tuple[int, int]
-"""From which node to which a link leads."""
+"""Source and destination node of a link."""
 
 
 def profiles_of_links(
     job: str, result: SimResult, fabric: Fabric, links: list[Ends], tolerance: float = TOLERANCE
 ) -> Mapping[Ends, CommunicationProfile]:
-    """Return what a job sends on links in one iteration, as a simulation says.
+    """Return the profiles of a job on links in one iteration, from a simulation.
 
     Bytes are those that the simulator counts: payload, of packets with their headers. Of several simulated iterations
     it is the mean of those in the middle, that follow one another in the steady state.
@@ -251,9 +252,9 @@ def profiles_of_links(
     Parameters
     ----------
     job : str
-        What it is called.
+        Name of the job.
     result : SimResult
-        Of any simulator, on this fabric.
+        Result of any simulator on this fabric.
     tolerance : float
         Share of a link's bytes that may be sent at another moment, for fewer phases.
 
@@ -302,12 +303,12 @@ def _iterations(result: SimResult) -> tuple[Floats, float]:
 
 
 def mean_iteration(curve: ByteCurve, cell_s: float, period_s: float) -> MeanIteration:
-    """Return what the iterations of a series have in common; the first begins with the series.
+    """Return the mean iteration of a series; the first iteration begins with the series.
 
     Parameters
     ----------
     cell_s : float
-        How far samples are apart.
+        Time between samples.
     period_s : float
         About how long iterations are; the series has at least one.
     """

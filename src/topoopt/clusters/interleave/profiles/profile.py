@@ -1,4 +1,4 @@
-"""What a job sends in one iteration, and when: the communication profile of CASSINI."""
+"""Communication profile of CASSINI: the bandwidth that a job uses over one iteration."""
 
 import json
 import math
@@ -35,11 +35,11 @@ class Phase:
     Attributes
     ----------
     start_s : float
-        From the start of the iteration.
+        Offset from the start of the iteration.
     duration_s : float
-        How long it lasts where nobody disturbs it; it may wrap into the next iteration.
+        Duration without contention; it may wrap into the next iteration.
     bandwidth_bps : float
-        What it sends on the link in question.
+        Rate on the link in question.
     """
 
     start_s: float
@@ -48,25 +48,25 @@ class Phase:
 
     @property
     def end_s(self) -> float:
-        """When it ends, beyond the iteration where it wraps."""
+        """End of the phase, beyond the iteration where it wraps."""
         return self.start_s + self.duration_s
 
     @property
     def size_bytes(self) -> float:
-        """What it sends."""
+        """Bytes sent in the phase."""
         return self.duration_s * self.bandwidth_bps / 8
 
 
 @dataclass(frozen=True, slots=True)
 class CommunicationProfile:
-    """The bandwidth that a job takes of a link over one iteration, where nobody disturbs it.
+    """Bandwidth that a job uses on a link over one iteration, without contention.
 
     Attributes
     ----------
     job : str
-        Its name.
+        Name of the job.
     iteration_time_s : float
-        Of one iteration, alone.
+        Duration of one iteration of the job alone.
     phases : tuple of Phase
         In order of their starts; between them the job sends nothing.
 
@@ -109,12 +109,12 @@ class CommunicationProfile:
 
     @property
     def size_bytes(self) -> float:
-        """What it sends in one iteration."""
+        """Bytes sent in one iteration."""
         return math.fsum(phase.size_bytes for phase in self.phases)
 
     @property
     def peak_bps(self) -> float:
-        """Its highest rate."""
+        """Highest rate of the profile."""
         return max((phase.bandwidth_bps for phase in self.phases), default=0.0)
 
     def demand_bps(self, times_s: Floats) -> Floats:
@@ -123,7 +123,7 @@ class CommunicationProfile:
         Parameters
         ----------
         times_s : array of float
-            Of any shape and sign; the profile repeats for ever.
+            Times of any shape and sign; the profile repeats indefinitely.
 
         Returns
         -------
@@ -194,7 +194,7 @@ PhaseRow = Annotated[
 
 
 class ProfileFile(Strict):
-    """What a job sends in one iteration, and when; see ``examples/vgg16-job.yaml``."""
+    """Communication profile of a job in a file; see ``examples/vgg16-job.yaml``."""
 
     model_config = ConfigDict(title="A job that shares links: what it sends in one iteration")
 

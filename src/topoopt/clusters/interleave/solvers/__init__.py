@@ -1,4 +1,4 @@
-"""How the rotations of best score are found: by FFT, on a grid, by descent, as a mixed-integer program."""
+"""Solvers for the best rotations: FFT, grid, descent and mixed-integer program."""
 
 from topoopt.clusters.interleave.solvers.rotation_problem import RotationProblem as RotationProblem
 from topoopt.clusters.interleave.solvers.rotation_problem import excess_by_shift as excess_by_shift

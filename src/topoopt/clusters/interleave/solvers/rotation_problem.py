@@ -29,7 +29,7 @@ class RotationProblem:
 
     @property
     def jobs(self) -> int:
-        """How many there are."""
+        """Number of jobs."""
         return len(self.samples)
 
     @property
@@ -81,9 +81,9 @@ def excess_by_shift(base: Floats, demand: Floats, samples: int) -> Floats:
     Parameters
     ----------
     base : array of (..., angles)
-        What others send, in capacities; many cases at once.
+        Demand of the others, in capacities; many cases at once.
     demand : array of (angles,)
-        Of the job, unrotated; it repeats after so many ``samples``.
+        Demand of the job, unrotated; it repeats after so many ``samples``.
 
     Returns
     -------

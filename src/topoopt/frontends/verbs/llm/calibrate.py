@@ -34,18 +34,18 @@ def calibrate(
         Whose runs are taken, names, also with commas; the calibration is for the first. Those with most runs where
         not given.
     start
-        Where the fit starts, and to what it is regularized: ``neutral``, a name or a file; the accelerator's own
-        calibration where not given.
+        Start of the fit and target of the regularization: ``neutral``, a name or a file; by default the
+        accelerator's own calibration.
     attention
         ``auto``, ``fused`` or ``eager``, of the runs that do not say; as the start has it where not given.
     weight
-        How much each data set counts; 1 for those not named.
+        Weight of each data set; 1 for those not named.
     strength
-        Of the start; chosen by cross-validation where not given.
+        Strength of the regularization; by default chosen by cross-validation.
     collectives
         A CSV file of measured collectives (nccl-tests); those of the accelerators count beside the runs.
     seed
-        Of the held-out parts.
+        Random seed of the held-out parts.
 
     Returns
     -------

@@ -90,7 +90,7 @@ def estimate_runs(
     runs
         A CSV file, a run in each row; see :func:`topoopt.measurements.training.read_runs`.
     calibration
-        For the runs of its accelerator; the accelerators' own where not given.
+        Calibration for the runs of its accelerator; by default the accelerators' own.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def search(
     model
         A transformer's name, the ``config.json`` of Hugging Face, or a model; none for shapes by hand.
     top
-        How many are shown.
+        Number of configurations shown.
     variants
         Whether rows are shown that differ from a faster one in recomputation, ZeRO or sequence parallelism only.
     **words

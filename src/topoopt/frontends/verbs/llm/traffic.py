@@ -23,7 +23,7 @@ from topoopt.transformers import (
 
 BY = ("server", "rank", "kind")
 PUBLISHED = "sends"
-"""What the published formula does not cut (APNet'24: T_PP has whole activations), among the parts of software."""
+"""Part of the software that the published formula does not split (APNet'24: T_PP has whole activations)."""
 
 
 @checked_arguments
@@ -37,7 +37,8 @@ def traffic(
     model
         A transformer's name, the ``config.json`` of Hugging Face, or a model; none for shapes by hand.
     by
-        What the matrices are of: ``server``, without what stays inside one; ``rank``; ``kind``: servers for each kind.
+        Grouping of the matrices: ``server``, without traffic inside servers; ``rank``; ``kind``: servers for each
+        kind.
     **words
         The flags of ``topoopt llm traffic`` with underscores: ``accelerators``, ``tp``, ``order``, ``loads`` …
         ``slots`` is a file, or the accelerator of each rank.

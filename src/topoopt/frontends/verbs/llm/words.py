@@ -1,4 +1,4 @@
-"""The words of the verbs about transformers: shapes, how they are split, on what machines, by which law."""
+"""Options of the verbs for transformers: shapes, split, hardware and calibration."""
 
 import os
 from collections.abc import Mapping

@@ -58,7 +58,7 @@ WAITING, READING, ANSWERING, SENT, DONE = range(5)
 """States of a request: in a queue, its prompt is read, it is answered, its cache is on the way, all is over."""
 IDLE, STEPPING = range(2)
 STAYS, DRAINS, TURNS = range(3)
-"""Of a replica that is to change its pool: it takes no more requests, then it has none and turns."""
+"""States of a replica that changes its pool: it takes no more requests; it has none and changes."""
 
 
 @verify(UNIQUE, CONTINUOUS)

@@ -35,7 +35,7 @@ from topoopt.inference.simulator.kernel.steps import account, begin_step, end_ro
 from topoopt.inference.simulator.kernel.transfers import change_link, drop_flow, end_flows, share_links
 
 STAMP = stamp(Path(__file__).parent.glob("*.py"))
-"""Of the whole simulator, which is compiled into this file's one function."""
+"""Stamp of the whole simulator, which is compiled into this file's one function."""
 
 
 @entry

@@ -123,7 +123,7 @@ def sent_at(s: State, source: int, r: int, q: int, end: float) -> float:
 def choose(s: State, pool: int, q: int, source: int, end: float, now: float) -> int:
     """Return the replica of a pool that gets a request, of one that comes from a source and was read at ``end``.
 
-    Of equal ones the first. If none takes requests, one that will, or that must after all.
+    Among equal ones, the first is taken. If none takes requests, one that will later, or that must after all.
     """
     router = s.tally[Count.ROUTER]
     if router == ROUND_ROBIN:

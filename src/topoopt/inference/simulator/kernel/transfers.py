@@ -188,10 +188,10 @@ def _way(s: State, q: int) -> int:
 
 @compiled
 def crossing_s(s: State, source: int, end: int, size: float, now: float) -> float:
-    """Return how long a cache would cross the fullest link of its way, with what is under way on that now.
+    """Return the time of a cache on the fullest link of its route, with the present transfers.
 
-    Of each other flow as many bytes come in between as it has left, or as the cache itself has if that is less: exact
-    where all share one link and no more come.
+    Each other flow adds as many bytes as it has left, or as the cache itself has if that is less: exact where all
+    share one link and no more come.
     """
     flow_until(s, now)
     longest_s = size / s.bytes_per_s[source, end]

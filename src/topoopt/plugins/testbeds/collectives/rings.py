@@ -21,8 +21,8 @@ COLLECTIVES: Mapping[str, Callable[[int], range]] = {
     "reduce-scatter": lambda size: range(size - 1),
     "all-gather": lambda size: range(size - 1, 2 * (size - 1)),
 }
-"""What rings of so many ranks can do, and the rounds that it takes. After a reduce-scatter each rank has the sum of one
-chunk of each ring, and it is from there that an all-gather begins."""
+"""Collectives over rings of a number of ranks, and their rounds. After a reduce-scatter, each rank has the sum of
+one chunk of each ring, from which an all-gather starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class RingShare:
     before, after : int
         Ranks that it hears and sends to.
     place : int
-        Of this rank in the ring.
+        Place of this rank in the ring.
     chunks : tuple of tuple of Tensor
         Views of the buffer: as many chunks as ranks, in pieces, of which some may be empty.
     tag : int
-        Of all messages of this ring, which come in the order in which they were sent.
+        Tag of all messages of this ring, which arrive in the order in which they were sent.
     rounds : range
-        Which of the 2(k-1) rounds are done: the first half reduces and scatters, the second gathers.
+        Rounds to run out of 2(k-1): the first half reduces and scatters, the second gathers.
     """
 
     before: int

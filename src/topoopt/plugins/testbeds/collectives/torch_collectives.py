@@ -105,12 +105,12 @@ class MultiRing:
     Parameters
     ----------
     rings : sequence of sequences of global ranks
-        As of :func:`rings_of_strides` or :func:`rings_of_plan`. All are of the same ranks, this one included.
+        As returned by :func:`rings_of_strides` or :func:`rings_of_plan`. All have the same ranks, this one included.
     group : process group, optional
         Over which messages go; it may have more ranks than the rings. The default group if not given.
     pieces : int
-        In which each message is sent at most, so that one is on the link while another is added; none is smaller
-        than :data:`SMALLEST_PIECE_BYTES`.
+        Most pieces of a message, so that one is on the link while another is added; none is smaller than
+        :data:`SMALLEST_PIECE_BYTES`.
     overlap : int
         AllReduces that make progress at the same time; further ones wait for their turn.
     channel : int, optional
@@ -165,7 +165,7 @@ class MultiRing:
         Parameters
         ----------
         tensor : Tensor
-            Of any shape and kind of numbers; equally many elements everywhere.
+            Tensor of any shape and number type; equally many elements everywhere.
         average : bool
             Divide the sum by the number of members; for floating and complex numbers.
 

@@ -1,4 +1,4 @@
-"""What this machine carries: a few megabytes are sent over two links, and the CPU's time for that is measured."""
+"""Capacity of this host: the CPU time of sending a few megabytes over two links is measured."""
 
 import math
 import os
@@ -18,8 +18,8 @@ from topoopt.routing import Fabric, SingleShortestRoutes
 from topoopt.topologies import Link, topology_from_links
 
 SHARE = 0.25
-"""Of the CPU, what all links together may take when they are full; the rest is for the programs that send and receive,
-and for the timers that hold packets back, which the measurement does not have."""
+"""Share of the CPU that all links together may take when they are full; the rest is for the programs that send and
+receive, and for the timers that hold packets back, which the measurement does not include."""
 SLOWEST_LINK_BPS = 1e6
 """A full packet takes 72 ms on it."""
 

@@ -36,9 +36,9 @@ from topoopt.plugins.testbeds.network.netlink import (
 )
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""By what people and systems end a program, and let it tidy up."""
+"""Signals by which people and systems end a program, and let it clean up."""
 PREFIX = "topoopt-"
-"""What all namespaces of ours begin with."""
+"""Prefix of our namespaces."""
 _STATE = "state.json"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 

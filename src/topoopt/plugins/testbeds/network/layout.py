@@ -1,6 +1,6 @@
-"""What is built of a network: nodes, cables between their interfaces, and how each node forwards.
+"""Layout of an emulated network: nodes, cables between their interfaces, and forwarding at each node.
 
-How a bandwidth becomes a token bucket, and what else the kernel is told so that rates and counts are right.
+Bandwidths become token buckets, and kernel settings make rates and counts exact.
 
 Packets are made at their size on the wire: segmentation offload is off on all cables (at most one segment a buffer), so
 that a bucket and a counter see every header, and a packet of 9,000 bytes counts 9,014. A bucket holds two packets, or
@@ -25,9 +25,9 @@ from topoopt.topologies import Topology
 
 _MOST_ROUNDS = 50
 HEADER_BYTES = 14
-"""Of Ethernet, which interfaces count."""
+"""Ethernet header, which interfaces count."""
 QUEUE_BYTES = 4 << 20
-"""How much waits before a link at most: 16 windows."""
+"""Longest queue before a link: 16 windows."""
 _WINDOW_BYTES = 1 << 18
 _LATE_S = 2e-3
 SETTINGS = MappingProxyType(
@@ -46,21 +46,21 @@ SETTINGS = MappingProxyType(
         "net.ipv6.conf.default.disable_ipv6": "1",
     }
 )
-"""What every server's kernel is told."""
+"""Kernel settings of every server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shaping:
-    """How large packets are, how many wait, and what every kernel is told.
+    """Packet size, queue length, and kernel settings.
 
     Attributes
     ----------
     mtu_bytes : int
         Largest IP packet on every cable.
     queue_bytes : int
-        How much waits before a link at most; more is dropped.
+        Longest queue before a link; more is dropped.
     settings : mapping
-        By the name of a setting of the kernel.
+        Values by the name of the kernel setting.
     """
 
     mtu_bytes: int
@@ -78,7 +78,7 @@ class Shaping:
 
 
 LOSSLESS = Shaping(9000, QUEUE_BYTES, SETTINGS)
-"""Of a plan's network: large packets, and queues that hold all windows that meet in them."""
+"""Shaping of a plan's network: large packets, and queues that hold all windows that meet in them."""
 MOST_SERVERS = 254
 """Servers of a testbed: an identity is 10.255.0.(server + 1)."""
 _MOST_INTERFACES = 256
@@ -95,9 +95,9 @@ class Port:
     name : str
         The interface: ``nic2``; of the switch ``port7``.
     address : str
-        Its own address, one of two of a /31; of a switch and what hangs on it nothing.
+        Own address, one of two of a /31; empty at a switch and the ports connected to it.
     bandwidth_bps : float
-        At which it sends, before it is scaled.
+        Sending rate, before scaling.
     """
 
     node: int
@@ -122,7 +122,7 @@ class Cable:
 
 @dataclass(frozen=True, slots=True)
 class ServerRoute:
-    """What a server does with packets for another one.
+    """Forwarding by a server to another one.
 
     Attributes
     ----------
@@ -152,9 +152,9 @@ class Layout:
     forwarding : str
         ``destination``, ``source`` or ``switch``: by what nodes decide.
     why : str
-        Why it is that.
+        Reason for that choice.
     shaping : Shaping
-        Its packets and queues.
+        Packets and queues.
     """
 
     servers: int
@@ -192,12 +192,12 @@ class Layout:
 
     @property
     def largest_bandwidth_bps(self) -> float:
-        """Of any port, before it is scaled."""
+        """Largest bandwidth of a port, before scaling."""
         return max(port.bandwidth_bps for port in self.senders)
 
     @property
     def total_bandwidth_bps(self) -> float:
-        """Of all ports together, before it is scaled: what the kernel carries when all links are full."""
+        """Bandwidth of all ports together, before scaling: the kernel's load when all links are full."""
         return sum(port.bandwidth_bps for port in self.senders)
 
 
@@ -217,11 +217,11 @@ def direct_layout(fabric: Fabric, wiring: Wiring, bandwidth_bps: float) -> Layou
     Parameters
     ----------
     fabric : Fabric
-        Of direct links that stay, with one path a pair, as :func:`single_paths` gives them.
+        Fabric of fixed direct links, with one path per pair, as returned by :func:`single_paths`.
     wiring : Wiring
-        Which interfaces the links take.
+        Interfaces that the links take.
     bandwidth_bps : float
-        Of one link.
+        Bandwidth of one link.
 
     Raises
     ------

@@ -134,8 +134,7 @@ def port_indices(kernel: Any) -> Mapping[str, int]:
 def set_routes(kernel: Any, server: int, routes: Iterable[ServerRoute]) -> None:
     """Replace all routes of ours in a namespace by these.
 
-    What a server has sent itself goes by the main table; with packets of another source, where that matters, by a
-    table of that source.
+    Packets of the server itself use the main table; packets of another source, where needed, a table of that source.
     """
     _remove_routes(kernel)
     indices, sources = port_indices(kernel), set[int]()

@@ -69,14 +69,14 @@ Question = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class PortBytes:
-    """What the kernel has counted at a port, with headers, since it was made.
+    """Kernel's byte counts at a port, with headers, since it was made.
 
     Attributes
     ----------
     src, dst : int
         The node that sends, and the one at the other end; a switch is number ``servers``.
     dropped_packets : int
-        That its queue had no room for.
+        Packets for which its queue had no room.
     """
 
     src: int
@@ -98,12 +98,12 @@ class Testbed:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the testbed."""
         return self.state.name
 
     @property
     def scale(self) -> float:
-        """How often slower its links are than those of the plan."""
+        """Factor by which its links are slower than those of the plan."""
         return self.state.scale
 
     def namespace(self, node: int) -> str:
@@ -194,14 +194,14 @@ Ends = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class CounterReading:
-    """What links had carried at a moment.
+    """Cumulative bytes of all links at one moment.
 
     Attributes
     ----------
     time_s : float
         Since the first reading.
     sent_bytes : mapping from (sender, receiver) to int
-        With all headers, parallel links together; a switch is number ``servers``.
+        Bytes with all headers, parallel links together; a switch is number ``servers``.
     """
 
     time_s: float
@@ -275,9 +275,9 @@ def build(
     layout : Layout
         Made by :func:`direct_layout` or :func:`switch_layout`.
     name : str
-        Of this testbed alone; its namespaces are ``topoopt-NAME-s0`` and so on.
+        Unique name of the testbed; its namespaces are ``topoopt-NAME-s0`` and so on.
     scale : float
-        By which bandwidths are divided.
+        Divisor of the bandwidths.
     kept : bool
         Whether it stays after the context where all went well, until :func:`remove`.
     congestion : tuple of str

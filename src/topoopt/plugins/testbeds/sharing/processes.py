@@ -19,21 +19,21 @@ from topoopt.clusters.interleave import CommunicationProfile
 from topoopt.plugins.testbeds.network import Testbed, identity
 
 PACED_BELOW = 0.98
-"""Of the link: phases of a lower rate are held back by the kernel, others send as fast as they can."""
+"""Fraction of the link: phases of a lower rate are paced by the kernel, others send as fast as they can."""
 
 
 @dataclass(frozen=True, slots=True)
 class TestbedLink:
-    """The link that jobs share, and by how much it is smaller here.
+    """The link that jobs share, and its scale on this host.
 
     Attributes
     ----------
     capacity_bps : float
         Not scaled.
     scale : float
-        How many times slower it is here.
+        Factor by which it is slower here.
     stretch : float
-        How many times longer an iteration is here.
+        Factor by which an iteration is longer here.
     """
 
     __test__ = False
@@ -44,13 +44,13 @@ class TestbedLink:
 
     @property
     def bandwidth_bps(self) -> float:
-        """Its bandwidth here."""
+        """Bandwidth on this host."""
         return self.capacity_bps / self.scale
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """What is sent, after a time of computing; a rate of 0 is as fast as it goes."""
+    """Bytes to send after a time of computing; a rate of 0 is unlimited."""
 
     gap_s: float
     size_bytes: int
@@ -64,7 +64,7 @@ class SharingJob:
     Attributes
     ----------
     begins_s : float
-        Where in the profile the process begins: after a phase that wraps, else at its start.
+        Position in the profile at which the process begins: after a phase that wraps, else at its start.
     transfers : tuple of Transfer
         One for each phase.
     last_gap_s : float
@@ -78,12 +78,12 @@ class SharingJob:
 
     @property
     def name(self) -> str:
-        """What the job is called."""
+        """Name of the job."""
         return self.profile.job
 
     @property
     def total_bytes(self) -> int:
-        """What it sends in an iteration."""
+        """Bytes sent in an iteration."""
         return sum(one.size_bytes for one in self.transfers)
 
     @property
@@ -101,19 +101,19 @@ _FIRST_PORT = 5001
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """How a job's process sends in a run.
+    """Sending parameters of a job's process in a run.
 
     Attributes
     ----------
     congestion : str
         The congestion control, by the name that the kernel knows.
     mark : int
-        By which the kernel tells the job's sockets; 0: it sets the congestion control of its namespace, and the job is
-        told by that.
+        Socket mark by which the kernel identifies the job; 0 sets the congestion control of its namespace, which
+        then identifies the job.
     connections : int
         Over which its bytes go, in equal parts.
     begin_s : float
-        From the beginning of the run until it begins its first iteration.
+        Time from the start of the run to the job's first iteration.
     """
 
     congestion: str
@@ -130,7 +130,7 @@ class Iteration:
     ----------
     start_s, end_s : float
     sending_s : float
-        For which it sent, or waited for the last byte to arrive.
+        Time during which it sent, or waited for the last byte to arrive.
     """
 
     start_s: float
@@ -139,7 +139,7 @@ class Iteration:
 
     @property
     def time_s(self) -> float:
-        """How long it took."""
+        """Duration of the iteration."""
         return self.end_s - self.start_s
 
 

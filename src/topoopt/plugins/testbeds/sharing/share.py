@@ -30,10 +30,10 @@ from topoopt.plugins.testbeds.sharing.processes import Processes, Sending, Shari
 from topoopt.plugins.testbeds.sharing.shared_run import JobRun, SharedRun, Sharing, TestbedShare
 
 FASTER = 4.0
-"""Of all other links, so that packets wait and are dropped before the shared one alone."""
+"""Factor of all other links, so that packets queue and are dropped only before the shared one."""
 MTU_BYTES = 1500
 SETTINGS_OF_SHARING = {**SETTINGS, "net.ipv4.tcp_slow_start_after_idle": "1"}
-"""As kernels come: after computing a window is new, under every congestion control."""
+"""Kernel default: after computing, the window starts anew under every congestion control."""
 SLOWEST_BPS = 1e6
 """A full packet takes 12 ms on it."""
 _LEAST_PACKETS = 4  # three acknowledgments tell a loss
@@ -45,7 +45,7 @@ MLTCP = "mltcp"
 """The congestion control that is compiled and registered; all others the kernel has."""
 CONGESTION = ("reno", "cubic", MLTCP)
 ALONE_ITERATIONS = 4
-"""Of each job with the link to itself; the first, in which its connection is new, does not count."""
+"""Iterations of each job alone; the first, with a new connection, does not count."""
 
 
 def check_congestion(names: Sequence[str], by_namespace: bool) -> None:
@@ -72,22 +72,23 @@ def check_congestion(names: Sequence[str], by_namespace: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ShareSettings:
-    """How jobs share a link.
+    """Settings of jobs that share a link.
 
     Attributes
     ----------
     congestion : tuple of str
         Names of congestion controls, run one after the other.
     time_shifts_s : tuple of float
-        Of each job by CASSINI, not stretched: every congestion control is run with them, too; empty for none.
+        CASSINI's time shift of each job, not stretched: every congestion control is run with them, too; empty for
+        none.
     runs, iterations : int
         Each way is run so often, and in each run the longest job has so many iterations.
     connections : int
-        Of each job.
+        Connections per job.
     queue_bytes : int
         Before the shared link.
     mltcp : MltcpJob
-        What the kernel is told of all jobs; total and computing are filled in.
+        Kernel parameters of all jobs; total and computing are filled in.
     learns : bool
         Whether the kernel has to learn these.
     by_namespace : bool
@@ -113,7 +114,7 @@ class ShareSettings:
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """What stands while jobs run."""
+    """State of the testbed while jobs run."""
 
     testbed: Testbed
     processes: Processes
@@ -275,9 +276,9 @@ def bottleneck_layout(jobs: int, bandwidth_bps: float, queue_bytes: int) -> Layo
     Parameters
     ----------
     bandwidth_bps : float
-        Of the link from the switch to the receiver, which all jobs share.
+        Bandwidth of the link from the switch to the receiver, which all jobs share.
     queue_bytes : int
-        How much waits before it; what comes then is dropped.
+        Longest queue before it; further packets are dropped.
     """
     layout = switch_layout(jobs + 1, FASTER * bandwidth_bps)
     *others, last = layout.cables

@@ -1,4 +1,4 @@
-"""The nouns of jobs that shared a link: their iterations, run by run, and what a congestion control makes of them."""
+"""Results of jobs that shared a link: their iterations per run, and the effect of each congestion control."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class JobRun:
     Attributes
     ----------
     dedicated_s : float
-        Its iteration time with the link to itself, under reno.
+        Iteration time with the link to itself, under reno.
     iterations : tuple of Iteration
     """
 
@@ -50,7 +50,7 @@ class SharedRun:
     dropped_packets : int
         Before the shared link.
     kernel : tuple of MltcpIteration
-        What MLTCP knew at the end: of each connection, or of each job.
+        Final estimates of MLTCP, per connection or per job.
     """
 
     jobs: tuple[JobRun, ...]
@@ -64,7 +64,7 @@ class SharedRun:
 
     @property
     def slowdowns(self) -> tuple[float, ...]:
-        """By iteration: its time over dedicated, the mean of all jobs."""
+        """Iteration time over dedicated time by iteration, the mean of all jobs."""
         columns = zip(
             *([one.time_s / job.dedicated_s for one in job.iterations] for job in self.jobs), strict=False
         )
@@ -73,7 +73,7 @@ class SharedRun:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """What came of one way to share, over all runs.
+    """Results of one sharing policy, over all runs.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Sharing:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Display name."""
         return f"{self.congestion} + CASSINI" if self.shifted else self.congestion
 
     @property
@@ -99,17 +99,17 @@ class Sharing:
 
     @property
     def least_slowdown(self) -> float:
-        """Of the best run."""
+        """Slowdown of the best run."""
         return min(run.slowdown for run in self.runs)
 
     @property
     def most_slowdown(self) -> float:
-        """Of the worst run."""
+        """Slowdown of the worst run."""
         return max(run.slowdown for run in self.runs)
 
     @property
     def first_slowdown(self) -> float:
-        """Of the first iteration, the mean of all runs."""
+        """Slowdown of the first iteration, the mean of all runs."""
         return fmean(run.slowdowns[0] for run in self.runs)
 
     @property
@@ -119,14 +119,14 @@ class Sharing:
 
     @property
     def dropped_packets(self) -> float:
-        """Of a run, the mean."""
+        """Dropped packets per run, the mean."""
         return fmean(run.dropped_packets for run in self.runs)
 
 
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class TestbedShare:
-    """Jobs that shared a link of this machine, one way after the other.
+    """Jobs that shared a link of this host, under one policy after the other.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class TestbedShare:
     queue_bytes : int
         Before the link.
     dedicated_s : tuple of float
-        Of each job, its mean iteration time with the link to itself, under reno.
+        Mean iteration time of each job with the link to itself, under reno.
     ways : tuple of Sharing
         The first is the one to compare with.
     time_shifts_s : tuple of float

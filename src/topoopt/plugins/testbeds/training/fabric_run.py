@@ -1,4 +1,4 @@
-"""The nouns of a run on one fabric: times, bytes of every link, gradients, and what a cut did."""
+"""Results of a run on one fabric: times, bytes of every link, gradients, and the effect of a cut."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from topoopt.topologies import Ring
 
 MEASURED_BESIDE = ("analytic", "flow", "packet")
 REFERENCE = "flow"
-"""Its time is what measured ones are compared with, and its bytes."""
+"""Simulator with which measured times and bytes are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +30,11 @@ class Prediction:
     ----------
     iteration_times_s : mapping from simulators to seconds
     compute_time_s : float
-        With free communication.
+        Iteration time with free communication.
     link_bytes : mapping from (src, dst) to bytes
         Payload on every link of the fabric, by its nodes.
     ready_s : tuple of float
-        When each task is ready.
+        Time at which each task is ready.
     """
 
     iteration_times_s: Mapping[str, float]
@@ -44,20 +44,20 @@ class Prediction:
 
     @property
     def iteration_time_s(self) -> float:
-        """That of the simulator that measured times are compared with."""
+        """Prediction of the simulator that measured times are compared with."""
         return self.iteration_times_s[REFERENCE]
 
 
 @dataclass(frozen=True, slots=True)
 class LinkBytes:
-    """What a link carried in an iteration.
+    """Bytes of a link in an iteration.
 
     Attributes
     ----------
     src, dst : int
         Servers; a switch is number ``servers``.
     measured_bytes : float
-        That the kernel counted where they were sent, with all headers and acknowledgments.
+        Bytes that the kernel counted at the sender, with all headers and acknowledgments.
     predicted_bytes : float
         Payload.
     """
@@ -75,15 +75,15 @@ class LinkBytes:
 
 @dataclass(frozen=True, slots=True)
 class CutLink:
-    """A link that was cut while an iteration ran, and what came after.
+    """A link that was cut while an iteration ran, and the reaction.
 
     Attributes
     ----------
     src, dst : int
     iteration : int
-        In which it was cut, the first that is measured being 0.
+        Iteration in which it was cut, counted from 0 at the first measured one.
     repair : str
-        What the plan does about it.
+        Repair by the plan.
     before_s : float
         Median of the iterations before.
     during_s : float
@@ -91,7 +91,7 @@ class CutLink:
     after_s : float
         Median of those after it.
     predicted_s : float
-        Of the repaired fabric.
+        Prediction for the repaired fabric.
     """
 
     src: int
@@ -111,13 +111,13 @@ class FabricRun:
     Attributes
     ----------
     server_bandwidth_bps : float
-        What a server sends at most.
+        Bandwidth per server.
     forwarding : str
-        By what servers decide where a packet goes.
+        Forwarding mechanism of the servers.
     build_s, start_s : float
         Until the network stood, and until all processes were connected.
     readings : tuple of CounterReading
-        Of all links over the measured iterations, where that was asked for.
+        Counters of all links over the measured iterations, where requested.
     gradient_error : float
         Largest difference of a gradient of the small model from that of one process, over the largest gradient.
     """
@@ -147,7 +147,7 @@ class FabricRun:
 
     @property
     def largest_link_excess(self) -> float:
-        """Of the links that carry at least a hundredth of the busiest, that whose bytes differ most."""
+        """Largest relative difference in bytes among links that carry at least a hundredth of the busiest one's."""
         most = max((link.predicted_bytes for link in self.links), default=0.0)
         differences = [link.excess for link in self.links if link.predicted_bytes >= most / 100]
         return max(differences, key=abs, default=0.0)

@@ -39,7 +39,7 @@ from topoopt.plugins.testbeds.training.script import (
 class Rehearsed:
     """A script with the buffers that its steps need, kept from one iteration to the next.
 
-    What a message holds does not matter, so all are sent from one buffer and land in another. Collectives have one
+    Contents of messages do not matter, so all are sent from one buffer and received in another. Collectives have one
     each, of ones, and their sums are checked.
     """
 
@@ -56,7 +56,7 @@ class Rehearsed:
 
 @dataclass
 class _Stage:
-    """What goes on during one iteration."""
+    """State during one iteration."""
 
     rehearsed: Rehearsed
     worker: Worker

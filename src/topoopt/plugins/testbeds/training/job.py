@@ -1,4 +1,4 @@
-"""The noun TestbedJob: an iteration to be run on several fabrics, and the paper's own jobs."""
+"""TestbedJob: an iteration to be run on several fabrics, and the paper's own jobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,19 +64,19 @@ WORKLOADS = (PLAN, ALLREDUCE, *MODELS)
 _REAL: Mapping[str, str] = MappingProxyType(
     {"dlrm": "dlrm", "ncf": "dlrm", "bert": "transformer", "vgg": "vgg", "resnet": "vgg"}
 )
-"""By the beginning of a model's name: the small model that is trained beside it; a perceptron beside all others."""
+"""Small models trained alongside, by the first letters of a model's name; a perceptron for all others."""
 BUCKETS = 4
 """Into so many AllReduces the gradients of the paper's jobs are joined; each takes processor time of its own."""
 
 
 @dataclass(frozen=True, eq=False)
 class TestbedJob:
-    """What all servers do in an iteration.
+    """Work of all servers in an iteration.
 
     Attributes
     ----------
     graph : TaskGraph
-        Of one iteration, not scaled.
+        Task graph of one iteration, not scaled.
     model : str
         The small model that is trained beside it.
     placement : tuple of int
@@ -161,9 +161,10 @@ def scale_for(
     Parameters
     ----------
     iteration_time_s, link_bandwidth_bps : float
-        Of the plan.
+        Iteration time and link bandwidth of the plan.
     scaled_bandwidth_bps, wanted_s : float
-        On the testbed. The longer an iteration, the less of it is what Linux and Python take for each message.
+        Values on the testbed. The longer an iteration, the smaller the share of Linux's and Python's time per
+        message.
 
     Examples
     --------

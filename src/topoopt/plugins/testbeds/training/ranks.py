@@ -166,7 +166,7 @@ class Ranks:
 
 
 AHEAD_S = 0.05
-"""How long before an iteration its beginning is announced, so that all servers begin at the same moment."""
+"""Lead time with which an iteration is announced, so that all servers begin at the same moment."""
 LOAD_LIMIT_S = 60.0
 PATIENCE = 20.0
 """An iteration that takes so many times what is expected, and this many seconds, is given up."""
@@ -179,7 +179,7 @@ class Iterations:
     Attributes
     ----------
     warm_up_s, measured_s : tuple of float
-        Those that do not count and those that do.
+        Iterations that do not count, and those that do.
     cpu_s : float
         Processor time of all processes in those that count; what the kernel does for them between two processes is
         in it only in part.
@@ -191,7 +191,7 @@ class Iterations:
 
     @property
     def median_s(self) -> float:
-        """Of those that count."""
+        """Median of the measured iterations."""
         return float(np.median(self.measured_s))
 
 
@@ -262,7 +262,7 @@ def run_iterations(
     Parameters
     ----------
     expected_s : float
-        Of an iteration; far beyond it the run is given up.
+        Expected time of an iteration; far beyond it the run is aborted.
     between : function, optional
         Called after the warm-up, when nothing is on the links; such as one that reads counters.
     """

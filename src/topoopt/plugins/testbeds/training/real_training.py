@@ -22,10 +22,10 @@ class Worker:
     ----------
     rank, size : int
     transfers : process group
-        For messages between two servers. They have connections of their own, so that AllReduces, which take those of
-        the default group, do not wait behind them.
+        Group for messages between two servers. It has connections of its own, so that AllReduces, which use those
+        of the default group, do not queue behind them.
     kept : dict
-        What programs leave for each other.
+        Objects that programs leave for each other.
     """
 
     def __init__(self, rank: int, size: int, address: str, meeting_file: str) -> None:
@@ -47,11 +47,11 @@ class Worker:
 
 
 SAMPLES = 4
-"""Of each server in a step."""
+"""Samples per server and step."""
 ROWS, COLUMNS, FEATURES = 40, 6, 10
-"""Of an embedding table, and of what is not looked up in one."""
+"""Size of an embedding table, and number of dense features."""
 WORDS, LENGTH = 50, 7
-"""Of the transformer's vocabulary and of its sequences."""
+"""Vocabulary and sequence length of the transformer."""
 
 
 class Transformer(torch.nn.Module):  # type: ignore[misc]
@@ -124,12 +124,12 @@ DATA_PARALLEL: Mapping[str, tuple[Callable[[], Any], Callable[[int], tuple[Tenso
 import_module("torch._dynamo")  # DistributedDataParallel imports it; once, before ranks are forked
 RATE = 0.1
 BUCKET_MB = 0.002
-"""So small that even these models have several buckets."""
+"""Bucket size, so small that even these models have several buckets."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingCheck:
-    """What came of some steps of real training.
+    """Result of some steps of real training.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def train(
     rings : tuple of tuples
         Along which gradients are averaged.
     placement : tuple of int
-        Of a DLRM: the server of each table.
+        Server of each table of a DLRM.
     """
     torch.manual_seed(1)
     errors, losses = (

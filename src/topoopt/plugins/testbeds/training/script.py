@@ -1,4 +1,4 @@
-"""The nouns of a script: what one server does of an iteration, and what waits for what."""
+"""Scripts: the part of each server in an iteration, and the dependencies between its steps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a member runs.
+    """Location of a member.
 
     Attributes
     ----------
     address : str
-        By which the others reach it, and from which it sends.
+        Address at which others reach it, and from which it sends.
     namespace : str
         File of the network namespace that it enters; empty for the one that it is in already.
     """
@@ -23,7 +23,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class RanksOrder:
-    """What the process that forks ranks is told: where each runs, and which end of a pipe it talks through."""
+    """Orders to the process that forks ranks: the place of each, and the end of its pipe."""
 
     places: tuple[Place, ...]
     pipes: tuple[int, ...]
@@ -40,7 +40,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a command; ``error`` is empty if all went well."""
+    """Reply to a command; ``error`` is empty if all went well."""
 
     answer: Any = None
     error: str = ""
@@ -104,7 +104,7 @@ class Step:
     Attributes
     ----------
     waits_for : int
-        How many steps of this server must be done before. Receives wait for none.
+        Number of steps of this server that must be done before. Receives wait for none.
     then : tuple of int
         Numbers of the steps that wait for this one.
     delay_s : float
@@ -124,8 +124,8 @@ class ServerScript:
     Attributes
     ----------
     orders : tuple of tuple of int
-        For each set of rings its collectives, in the order in which they begin. It is the same on all servers, which
-        rings need, and is that in which they become ready when nothing is late.
+        Collectives of each set of rings, in the order in which they begin. It is the same on all servers, as rings
+        need, and is the order in which they become ready when nothing is late.
     """
 
     steps: tuple[Step, ...]

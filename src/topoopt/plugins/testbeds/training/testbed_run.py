@@ -34,24 +34,24 @@ from topoopt.plugins.testbeds.training.script import Place, ServerScript
 from topoopt.plugins.testbeds.training.write_script import write_scripts
 
 REAL_STEPS = 3
-"""Of the small model, before what is measured."""
+"""Steps of the small model before the measurement."""
 REAL_LIMIT_S = 60.0
 CUT_AFTER = 0.3
-"""Of the iteration in which a link is cut, the part that is over by then."""
+"""Fraction of the iteration that is over when the link is cut."""
 READINGS = 200
-"""Of counters, in an iteration."""
+"""Counter readings per iteration."""
 NOTICE_S = 0.2
-"""From a cut until servers forward otherwise: somebody has to notice."""
+"""Time from a cut until servers forward differently: the failure must be noticed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """How a job is run.
+    """Settings of a training run.
 
     Attributes
     ----------
     iterations, warm_up : int
-        That are measured, and those before them.
+        Measured iterations, and those before them.
     simulators : tuple of str
         Whose times stand beside the measured.
     counted : bool
@@ -92,7 +92,7 @@ class TestbedRun:
     job : str
     servers : int
     link_bandwidth_bps : float
-        Of one link of the plan, not scaled.
+        Bandwidth of one link of the plan, not scaled.
     scale : Scale
     fabrics : tuple of FabricRun
         In the testbed's seconds and bytes, the first one to be compared with.
@@ -162,9 +162,9 @@ def train_on_fabrics(
     Parameters
     ----------
     name : str
-        What their testbeds' names begin with.
+        Prefix of the testbeds' names.
     cut : PlannedCut, optional
-        Of a link of the plan's own; the other fabrics have none.
+        Cut of a link of the plan's own fabric; the other fabrics have none.
 
     Raises
     ------
@@ -197,9 +197,9 @@ def train_on_fabric(
     Parameters
     ----------
     name : str
-        Of the testbed; no other has it.
+        Unique name of the testbed.
     cut : PlannedCut, optional
-        Of a link while training goes on.
+        Cut of a link during training.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From a task graph to a script for each server: its own part of every task, scaled."""
+"""Scripts from a task graph: the part of each server in every task, scaled."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from topoopt.simulation import COLLECTIVE, COLLECTIVES, COMPUTE, TRANSFER, TaskG
 NUMBER_BYTES = 4
 """Collectives are of 32-bit integers, whose sums are checked."""
 MOST_STEPS = 100_000
-"""Of all servers together: more take longer to hand out than to do."""
+"""Most steps of all servers together: more take longer to distribute than to run."""
 
 
 class _Message(NamedTuple):
@@ -66,18 +66,18 @@ class _Draft:
 def write_scripts(
     graph: TaskGraph, fabric: Fabric, scale: Scale, ready_s: Sequence[float]
 ) -> tuple[ServerScript, ...]:
-    """Return what every server does of one iteration.
+    """Return the script of every server for one iteration.
 
     Sizes are divided by ``scale.size``, computing and delays last ``scale.time`` times as long.
 
     Parameters
     ----------
     graph : TaskGraph
-        Of one iteration.
+        Task graph of one iteration.
     fabric : Fabric
         Whose rings collectives take; a group without any takes one in the order of its members.
     ready_s : sequence of float, one for each task
-        When a simulation has it ready, which orders the collectives of a group.
+        Simulated time at which each task is ready, which orders the collectives of a group.
 
     Raises
     ------

@@ -5,7 +5,7 @@ at its own pace. Connections that are kept (``accounts.py``) need not be opened 
 acknowledged, at once or by a packet on the way back; then the one that opens is answered likewise before the sender
 may send.
 
-What connections of a job hand on to those after them, as sockets do that stay open over iterations.
+Kept connections hand over their state to later ones of the job, as sockets that stay open over iterations do.
 
 A transfer between two servers goes on where the one before it has ended: with its window, its threshold and its
 round-trip time, and without a packet that opens. A sender that was silent for a timeout begins with a small window

@@ -5,7 +5,7 @@ from topoopt.base.kernel import compiled, inlined, shared
 from topoopt.simulation.packet.kernel.layout import CLOSED, FREE, PACE_WAITING, Count, Flow, Log, State
 
 SPARE_SLOTS = 2048
-"""For the ring buffers of 256 packets at the most that an event may send."""
+"""Slots for the ring buffers of the at most 256 packets that an event may send."""
 SPARE_TIMERS = 64
 
 

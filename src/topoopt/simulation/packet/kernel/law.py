@@ -32,9 +32,9 @@ class Law(NamedTuple):
     resumed : function of (s, flow, now)
         A connection that is kept has something to send again; its state is that of its last packet.
     acked : function of (s, flow, marked, now)
-        With a window: one packet more was received, marked or not.
+        Window transports: one more packet was received, marked or not.
     lost, timed_out : function of (s, flow, now)
-        With a window: packets are missing, once a window; nothing came back for long.
+        Window transports: packets are missing (called once per window); timeout.
     noticed : function of (s, flow, now)
         Paced: a notice of congestion has come.
     wait_ps : function of (s, flow, now) to picoseconds

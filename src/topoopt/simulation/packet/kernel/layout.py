@@ -165,7 +165,7 @@ NO_SEQUENCE = (1 << 30) - 1
 class Window(IntEnum):
     """Columns of ``window``: the first four and the last serve every transport, the rest belong to the one in use.
 
-    What most need for every packet comes first, and so lies in one line of the cache.
+    The fields most needed for every packet come first, so that they share a cache line.
     """
 
     CWND, SSTHRESH, SRTT, WEIGHT, RTTVAR = 0, 1, 2, 3, 15
@@ -197,9 +197,10 @@ class Stream(IntEnum):
 
 @verify(UNIQUE, CONTINUOUS)
 class Account(IntEnum):
-    """What connections of a pair hand on, behind the constants; a row of ``window`` stands behind it. Times are ps.
+    """State that connections of a pair hand over, after the constants, followed by a row of ``window``. Times are
+    ps.
 
-    It is no array of its own, for one array more in the state made the engine slower by a tenth to 40 %.
+    It is not a separate array: one more array in the state made the engine slower by a tenth to 40 %.
     """
 
     # whether a connection has been there, and when the last one had all its packets in
@@ -259,14 +260,14 @@ HOLD_ALL, RECONNECT = 1, 2
 
 
 class Fate(IntEnum):
-    """Of a packet on the board: not sent; on its way; received; lost; received and acknowledged; sent again."""
+    """Fate of a packet on the board: not sent; in flight; received; lost; received and acknowledged; sent again."""
 
     UNSENT, FLYING, LANDED, MISSING, KNOWN, FLYING_AGAIN = range(6)
 
 
 @verify(UNIQUE, CONTINUOUS)
 class Stop(IntEnum):
-    """Why the engine came back."""
+    """Reason why the engine returned."""
 
     # all is done; the slice of events is; the time has come
     FINISHED, SLICE_OVER, TIME_REACHED = range(0, 3)

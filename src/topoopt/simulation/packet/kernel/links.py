@@ -197,7 +197,7 @@ def take_first(s: State, link: int, slot: int, depart: int, now: int) -> int:
 
 @compiled
 def pause_link(s: State, link: int, now: int) -> None:
-    """Hold what the link has not begun to send."""
+    """Hold packets that the link has not begun to send."""
     if s.link[link, Link.STATE] & PAUSED != 0:
         return
     s.link[link, Link.STATE] |= PAUSED

@@ -47,7 +47,7 @@ from topoopt.simulation.packet.kernel.sending import end_of, next_link, pace, wa
 from topoopt.simulation.packet.kernel.tasks import begin, begin_streams, end_compute, start_device
 
 STAMP = stamp(Path(__file__).parent.glob("*.py"))
-"""Of the whole engine, which is compiled into this file's one function."""
+"""Stamp of the whole engine, which is compiled into this file's one function."""
 
 
 @entry
@@ -55,7 +55,7 @@ STAMP = stamp(Path(__file__).parent.glob("*.py"))
 def advance(s: State, events: int, until: int, most_successors: int) -> int:
     """Serve up to ``events`` events before the time ``until`` and return why it stopped.
 
-    Of events at the same time, connections to open come first, then packets, then timers.
+    Among simultaneous events, connections to open come first, then packets, then timers.
     """
     end = s.count[Count.EVENTS] + events
     tasks = len(s.task)

@@ -1,8 +1,8 @@
 """MLTCP: a connection grows the faster, the more of its job's iteration it has sent (HotNets 2024).
 
-The weight is F(r), with r the part of an iteration's packets that is acknowledged, at most 1. A
-silence of nine tenths of the computing time says that an iteration is over: then r is 0 and the window the first one.
-What an iteration has, and how long it computes, is given, or learned from the first iterations, in which F = 1.
+The weight is F(r), with r the part of an iteration's packets that is acknowledged, at most 1. A silence of nine tenths
+of the computing time says that an iteration is over: then r is 0 and the window the first one. The packets and
+computing time of an iteration are given, or learned from the first iterations, in which F = 1.
 """
 
 from topoopt.base.kernel import compiled, inlined

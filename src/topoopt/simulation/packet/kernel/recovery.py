@@ -1,4 +1,4 @@
-"""What was lost and must be sent again, where packets can be lost.
+"""Loss recovery: detection of lost packets and retransmission.
 
 ``selective``: the receiver keeps whatever comes and says so; a packet is taken as lost when some later ones have been
 acknowledged (RFC 6675), or after a timeout. ``board`` knows the fate of each packet. ``go-back-n``: the receiver

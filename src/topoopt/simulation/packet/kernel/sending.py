@@ -2,7 +2,7 @@
 
 A packet is sent when the transport lets it go *and* the link has room: two packets of its own server at a time, one
 on the wire and one behind it, for a network interface holds no more. Others wait in turn, in a list of the link.
-What other servers have sent is no matter here: where servers forward, both kinds share the queue.
+Packets from other servers do not matter here: where servers forward, both kinds share the queue.
 """
 
 from topoopt.base.kernel import compiled, inlined, spliced

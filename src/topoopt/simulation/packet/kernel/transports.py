@@ -1,4 +1,4 @@
-"""What transports do at each event, by name, and the choice of the one in use; constants: ``packet/transports.py``."""
+"""Event handlers of the transports by name, and the choice of the one in use; constants: ``packet/transports.py``."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
