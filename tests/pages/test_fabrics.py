@@ -10,17 +10,15 @@ import jsonschema
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.base.units import format_time
 from topoopt.pages import Notes, make_page
 from topoopt.pages.comparison_page import headline as comparison_headline
 from topoopt.pages.fabric_tables import (
-    beaten_by,
+    advice,
     cost_against_time,
     fabric_notes,
     fabric_table,
     front_notes,
     standing,
-    tied_by,
     time_by_fabric,
 )
 from topoopt.pages.report import headline
@@ -31,6 +29,7 @@ from topoopt.plans import (
     compared_fabrics,
     comparison_from_mapping,
     comparison_schema,
+    recommended,
 )
 
 
@@ -51,38 +50,61 @@ ISSUE = (
 """Much as DLRM on 16 servers of 4 x 100 Gb/s: rails were faster and cheaper than the plan."""
 
 
-def test_the_first_sentence_names_what_beats_the_plan(plan: Plan) -> None:
-    said = beaten_by(ISSUE)
-    sure = "(cheaper in >99% of price draws)"
-    assert said == f", beaten in time and price by rail, 17.38 ms for $77.6 k {sure}"
-    assert beaten_by((ISSUE[0], ISSUE[2])) == ""
-    several = (*ISSUE, fabric("torus", 18.4, 59.3e3))
-    assert beaten_by(several) == said
-    assert tied_by(several) == (
-        f"As fast within the error, for less money: torus, 18.4 ms for $59.3 k {sure}.",
+def test_the_first_sentence_recommends_a_network(plan: Plan) -> None:
+    first, second = advice(ISSUE)
+    assert first == (
+        "Recommended: rail for $77.6 k ($77.6 k to $77.6 k in 80% of price draws), cheaper than topoopt in >99% of "
+        "them, 17.38 ms per iteration."
     )
-    assert tied_by(ISSUE) == ()
+    assert second == "Faster, but dearer by more than that saves: ideal-switch ($170 k, 16.75 ms)."
+    assert advice((ISSUE[0],)) == ()
+    assert advice((*ISSUE[:2], fabric("torus", 17.4, 80e3)))[1:] == (
+        "As fast within the error: torus ($80 k).",
+    )
+    slower = advice((*ISSUE, fabric("torus", 22.0, 59.3e3)))
+    assert slower[0] == first
+    assert slower[1] == "Cheaper, but slower by more than that saves: torus ($59.3 k, 22 ms)."
     rows = compared_fabrics(plan)
     faster = replace(rows[0].outcome, iteration_time_s=rows[0].outcome.iteration_time_s / 2)
     rival = replace(rows[1], fabric="rival", outcome=faster, cost_usd=1.0, cost_parts_usd={}, variant="")
     first, second = headline(plan, (rows[0], rival)).split(". ")[:2]
-    assert first.startswith("One iteration takes ")
-    assert first.endswith(f"by rival, {format_time(faster.iteration_time_s)} for $1 {sure}")
-    assert second.startswith("It is ")
+    assert first.startswith(
+        "Recommended: rival for $1 ($1 to $1 in 80% of price draws), cheaper than topoopt in >99% of "
+    )
+    assert second.startswith("One iteration on topoopt takes ")
     assert "rival" not in headline(plan, rows)
+
+
+def test_the_network_to_buy() -> None:
+    plan, rail, switch = ISSUE
+    assert recommended(ISSUE) is rail
+    assert recommended((plan, switch)) is plan, (
+        "twice the price, and no ownership says what the time is worth"
+    )
+    assert recommended((plan, fabric("torus", 18.9, 59.3e3))).fabric == "torus", "as fast within the error"  # type: ignore[union-attr]
+    assert recommended((plan, fabric("torus", 30.0, 1e3))) is plan, "slower"
+    assert recommended((replace(plan, cost_usd=None), rail)) is None
+    assert recommended((plan,)) is None
+
+
+def test_the_ideal_switch_gives_way_to_a_network_of_the_same_price() -> None:
+    plan, alike = fabric("topoopt", 30.0, 200e3), fabric("rail", 16.76, 170e3)
+    assert recommended((plan, ISSUE[2])) is ISSUE[2]
+    assert recommended((plan, ISSUE[2], alike)) is alike
+    assert recommended((plan, ISSUE[2], replace(alike, cost_usd=171e3))) is ISSUE[2]
 
 
 def test_a_comparison_says_it_first_too() -> None:
     sentences = comparison_headline(ISSUE).split(". ")
-    assert "beaten in time and price by rail, 17.38 ms for $77.6 k" in sentences[0]
+    assert sentences[0].startswith("Recommended: rail for $77.6 k")
 
 
 def test_a_table_says_who_is_on_the_front_and_who_beats_the_first_row() -> None:
     dearer, unpriced = fabric("oversub-fat-tree", 18.5, 90e3), fabric("torus", 1.0, None)
     rows = (*ISSUE, dearer, unpriced)
-    assert [standing(rows)(one) for one in rows] == ["", "better", "on front", "", None]
+    assert [standing(rows)(one) for one in rows] == ["", "recommended", "on front", "", None]
     assert fabric_table(rows).columns[-2] == "verdict"
-    assert [line[-2] for line in fabric_table(rows).rows] == ["", "better", "on front", "", "–"]
+    assert [line[-2] for line in fabric_table(rows).rows] == ["", "recommended", "on front", "", "–"]
     (notes,) = front_notes(rows)
     assert notes.lines == (
         "front of price and time, from the cheapest to the fastest: rail and ideal-switch",

@@ -109,7 +109,7 @@ def hardware_tables(name: str | None = None) -> HardwareTables:
         rows = tuple(row for row in catalogue(key) if _part_of(row).lower().startswith(wanted))
         if rows:
             found[key] = rows
-    if not found:
+    if not name or not found:
         raise unknown_name("table or part", name, {*CATALOGUES, *own})
     return HardwareTables(found, named=True)
 

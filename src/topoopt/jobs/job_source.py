@@ -204,7 +204,7 @@ def listed_models(name: str | None = None) -> ModelList:
     transformers = listed_transformers(name)
     if name is None:
         return ModelList(tuple(map(listed_model, MODELS)), transformers, named=False)
-    if not transformers and name not in MODELS:
+    if name and not transformers and name not in MODELS:
         family = tuple(one for one in listed_transformers() if one.model.name.startswith(name.lower()))
         if family:
             return ModelList((), family, named=False)

@@ -184,7 +184,7 @@ def skipped_notes(skipped: Sequence[tuple[str, str]], warn: bool = False) -> tup
 
 
 def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[str, ...]:
-    """Return which network to buy, which are as fast, and which are cheaper but slower; nothing without prices.
+    """Return which network to buy, which are as fast, and the others on the front; nothing without prices.
 
     Parameters
     ----------
@@ -201,6 +201,9 @@ def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[
         for row in others
         if row not in slower and 1 - SURE < faster_share(_time_s(row), _time_s(best)) < SURE
     ]
+    faster = [
+        row for row in front_of_fabrics(rows) if row not in (best, *near) and _time_s(row) < _time_s(best)
+    ]
     sentences = [f"Recommended: {_offer(rows, best)}, {timed(best.outcome, share)} per iteration."]
     if len(near) == len(others) > 1:
         sentences.append(
@@ -210,6 +213,8 @@ def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[
         sentences.append(f"As fast within the error: {_priced(rows, near)}.")
     if slower:
         sentences.append(f"Cheaper, but slower by more than that saves: {_priced(rows, slower, timed)}.")
+    if faster:
+        sentences.append(f"Faster, but dearer by more than that saves: {_priced(rows, faster, timed)}.")
     return tuple(sentences)
 
 
@@ -246,10 +251,6 @@ def _priced(
         words = f"{price}, {time(row.outcome)}" if time else price
         groups.setdefault(words, []).append(name_apart(rows)(row))
     return listed([f"{' and '.join(names)} ({words})" for words, names in groups.items()])
-
-
-def _ranked(rows: Sequence[ComparedFabric]) -> list[tuple[ComparedFabric, Standing]]:
-    return list(zip(rows, standings_of(rows), strict=True))
 
 
 def _pays(row: ComparedFabric, its: Standing) -> bool:

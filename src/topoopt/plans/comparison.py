@@ -10,7 +10,7 @@ from topoopt.base.answers import Frame, Provenance, frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NetworkRow, Skipped
 from topoopt.jobs import Job
-from topoopt.plans.file_model import OnFabricPart, PricedPart, ProvenancePart
+from topoopt.plans.file_model import RECOMMENDED, OnFabricPart, PricedPart, ProvenancePart
 from topoopt.plans.plan import Baseline, Outcome, Plan
 from topoopt.plans.verdict import SURE, Standing, faster_share, front, standings
 from topoopt.pricing import Iteration, NetworkPrice, Ownership, OwnershipTerms, beside, in_samples, ownership
@@ -136,6 +136,7 @@ class Comparison:
             "skipped_fabrics": [list(row) for row in self.skipped],
             **({"provenance": {**asdict(made), "seed": self.seed}} if made else {}),
             **({"terms": asdict(self.terms)} if self.terms else {}),
+            "recommended": recommended_label(self.fabrics),
             "fabrics": self._rows(),
         }
 
@@ -173,20 +174,24 @@ def recommended(rows: Sequence[ComparedFabric]) -> ComparedFabric | None:
     """
     if len(rows) < 2 or rows[0].cost_usd is None:
         return None
-    found = [(0.0, 0, rows[0])]
-    for place, (row, its) in enumerate(zip(rows, standings_of(rows), strict=True)):
+    best, best_rank = rows[0], (0.0, False, 0.0)
+    for row, its in zip(rows, standings_of(rows), strict=True):
         owned = row.ownership.net_usd if row.ownership else None
+        rank = owned or 0.0, its.beats, rows[0].cost_usd - (row.cost_usd or 0.0)
         differs = max(its.cheaper_share or 0.0, its.faster_share or 0.0) >= SURE
-        if differs and (its.beats or its.ties_for_less or owned is not None):
-            found.append((owned or 0.0, -place, row))
-    saved_usd, _, best = max(found[1:], default=found[0], key=lambda one: one[:2])
-    if saved_usd < 0:
-        return rows[0]
+        if differs and (its.beats or its.ties_for_less or owned is not None) and rank > best_rank:
+            best, best_rank = row, rank
     if best.fabric == "ideal-switch":
         others = [row for row in rows if row.cost_usd is not None and row.cost_usd <= (best.cost_usd or 0.0)]
         alike = [row for row in others if 1 - SURE < faster_share(_time_s(row), _time_s(best)) < SURE]
         best = min((row for row in alike if row is not best), key=_time_s, default=best)
     return best
+
+
+def recommended_label(rows: Sequence[ComparedFabric]) -> str | None:
+    """Return the label of the network to buy."""
+    best = recommended(rows)
+    return None if best is None else best.label
 
 
 def _time_s(row: ComparedFabric) -> float:
@@ -304,6 +309,7 @@ class ComparisonModel(Strict):
     provenance: ProvenancePart | None = None
     terms: OwnershipTerms | None = None
     interval_share: Amount | None = None
+    recommended: str | None = RECOMMENDED
     fabrics: list[FabricModel] = Field(min_length=1)
 
 

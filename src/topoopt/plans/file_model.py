@@ -155,6 +155,7 @@ class RoutingPart(Strict):
 
 
 _ALGORITHMS: Any = Field(default={}, description="collectives by algorithm, where not all are rings")
+RECOMMENDED: Any = Field(default=None, description="label of the network to buy; null without prices")
 _ON_FRONT: Any = Field(
     default=None,
     description="whether no other fabric of the plan beats it in price and time; null: without a price",
@@ -345,6 +346,7 @@ class PlanFile(Strict):
     skipped_fabrics: tuple[tuple[str, str], ...] = Field(
         default=(), description="baselines that could not be built, and why"
     )
+    recommended: str | None = RECOMMENDED
     cost_usd: Amount | None
     on_front: bool | None = _ON_FRONT
     dominated_by: tuple[str, ...] = _DOMINATED_BY

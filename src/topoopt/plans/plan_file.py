@@ -14,7 +14,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.finder import STRIDES, FinderRules
 from topoopt.jobs import Job, Work
 from topoopt.plans import file_model as model
-from topoopt.plans.comparison import compared_fabrics, standings_of
+from topoopt.plans.comparison import compared_fabrics, recommended_label, standings_of
 from topoopt.plans.plan import Baseline, Outcome, Plan, RoutingGap, SearchRecord
 from topoopt.plans.work_parts import (
     operators_from_file,
@@ -96,6 +96,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
             for row, its, owned in zip(plan.baselines, standings, others, strict=True)
         ],
         "skipped_fabrics": plan.skipped_fabrics,
+        "recommended": recommended_label(beside),
         "cost_usd": plan.price.get("cost_usd"),
         **asdict(standing),
         **fields_of(plan, "price", "terms", "served"),

@@ -98,7 +98,7 @@ def test_help_in_80_columns_has_whole_names_and_choices(
 ) -> None:
     package, verb = package_and_verb
     monkeypatch.setenv("COLUMNS", "80")
-    ran = topoopt(*(["llm"] if package.endswith("llm:") else []), verb, "--help")
+    ran = topoopt(*(["llm"] if package.endswith("llm:") else []), verb, "--help-all")
     shown = [line[2:] for line in ran.out.splitlines() if line.startswith("│ --")]
     names = {line.split()[0] for line in shown}
     assert not [name for name in names if "…" in name]

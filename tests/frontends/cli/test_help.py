@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import topoopt as topoopt_library
 from tests.frontends.cli.conftest import Topoopt
 from topoopt import __version__
 from topoopt.base.units import format_bandwidth
@@ -18,6 +20,8 @@ from topoopt.collectives import COLLECTIVE_NAMES
 from topoopt.collectives.frontier import SCHEDULES, WIRED_DIRECTLY
 from topoopt.finder import DAMPING, DEGREE_SPLITS, STRIDE_RULES
 from topoopt.frontends.cli.cluster import CLUSTER_VERBS
+from topoopt.frontends.cli.help_topics import EXAMPLES, FEW
+from topoopt.frontends.cli.help_topics import GROUPS as HELP_GROUPS
 from topoopt.frontends.cli.llm import LLM_VERBS
 from topoopt.frontends.cli.mltcp import MLTCP_VERBS
 from topoopt.frontends.cli.plan import BesideWords, ComparisonWords
@@ -181,7 +185,7 @@ def test_every_verb_has_help_and_json_and_no_flag_or_choice_is_cut(
 ) -> None:
     """Flags of 26 letters stood as "--accelerators-per-serv…" in 80 columns beside a long list of choices."""
     monkeypatch.setenv("COLUMNS", str(width))
-    ran = topoopt(*verb.split(), "--help")
+    ran = topoopt(*verb.split(), "--help-all")
     out = ran.out
     assert ran.code == 0
     assert "--json" in out
@@ -200,8 +204,68 @@ def test_every_verb_has_help_and_json_and_no_flag_or_choice_is_cut(
 
 def test_help_lists_the_verbs_in_order(topoopt: Topoopt) -> None:
     out = topoopt("--help").out
-    places = [out.index(f"│ {verb} ") for verb in VERBS]
-    assert places == sorted(places)
+    for title, verbs in HELP_GROUPS.items():
+        box = out.partition(f"╭─ {title} ─")[2].partition("╰─")[0]
+        assert set(re.findall(r"^│ (\w+) ", box, flags=re.MULTILINE)) == set(verbs.split())
+    assert sorted(" ".join(HELP_GROUPS.values()).split()) == sorted(VERBS)
+
+
+@pytest.mark.parametrize("verb", every_verb())
+def test_the_short_help_has_twenty_flags_at_most_and_an_example(topoopt: Topoopt, verb: str) -> None:
+    out, _, examples = topoopt(*verb.split(), "--help").out.partition("─ Examples ─")
+    flags = re.findall(r"^│ (--[\w\[\]-]+)", out.replace("[no-]", ""), flags=re.MULTILINE)
+    assert len(flags) <= FEW
+    assert {"--help", "--json"} & set(flags)
+    assert f"topoopt {EXAMPLES[verb][0]}"[:60] in examples
+    hidden = int(more[1]) if (more := re.search(r"(\d+) more options: topoopt", examples)) else 0
+    *group, name = verb.split()
+    options = [one for one in called("".join(group), name).params if one.param_type_name == "option"]
+    assert sum(bool(set(one.opts) & set(flags)) for one in options) + hidden == len(options)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the examples read: two plans, a trace, a sweep with its results, and the profile of a job."""
+    folder = tmp_path_factory.mktemp("examples")
+    words: dict[str, Any] = {"servers": 4, "fabrics": (), "budget": 10}
+    for name, degree in (("plan.json", 2), ("other.json", 3)):
+        topoopt_library.write_plan(folder / name, topoopt_library.plan("vgg16", degree=degree, **words))
+    (folder / "trace.csv").write_text("id,model,servers,arrival_s,iterations\na,vgg16,4,0,5\n")
+    (folder / "sweep.yaml").write_text("models: vgg16\nservers: 4\nfabrics: [topoopt, rail]\nbudget: 10\n")
+    topoopt_library.sweep(folder / "sweep.yaml", out=folder / "results.duckdb", processes=1)
+    profile = topoopt_library.phases(folder / "plan.json").profile
+    topoopt_library.write_profile(folder / "vgg16.json", profile)
+    return folder
+
+
+ELSEWHERE = (
+    "llm calibrate",
+    "studio",
+    "testbed up",
+    "testbed run",
+    "testbed share",
+    "testbed status",
+    "testbed down",
+)
+"""A table of 8 runs or more, a server that goes on, and namespaces: tests of their own have these."""
+
+
+@pytest.mark.parametrize(
+    "line", [line for verb, lines in EXAMPLES.items() if verb not in ELSEWHERE for line in lines]
+)
+def test_the_examples_run(topoopt: Topoopt, files: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    monkeypatch.chdir(files)
+    ran = topoopt(*line.split())
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out
+
+
+def test_the_examples_elsewhere_have_flags_that_exist() -> None:
+    for verb in ELSEWHERE:
+        *group, name = verb.split()
+        known = {flag for one in called("".join(group), name).params for flag in one.opts}
+        for line in EXAMPLES[verb]:
+            assert {word for word in line.split() if word.startswith("--")} <= known
 
 
 def test_version(topoopt: Topoopt) -> None:

@@ -63,5 +63,5 @@ def test_an_unknown_model_has_a_nearest_one_or_a_reason(topoopt: Topoopt, name: 
 
 def test_the_group_llm_stands_behind_traffic(topoopt: Topoopt) -> None:
     out = topoopt("--help").out
-    assert out.index("│ traffic ") < out.index("│ llm ") < out.index("│ compare ")
+    assert out.index("│ traffic ") < out.index("│ llm ") < out.index("│ serving ")
     assert "Usage: topoopt llm" in topoopt("llm", "--help").out

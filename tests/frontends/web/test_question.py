@@ -66,7 +66,7 @@ def test_a_plan_takes_every_word_of_a_question() -> None:
     taken |= set(OwnershipWords.__annotations__) | set(PricingWords.__annotations__)
     assert {word.name for word in described(QuestionWords)} <= taken
     done = subprocess.run(
-        [sys.executable, "-m", "topoopt", "plan", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "topoopt", "plan", "--help-all"], capture_output=True, text=True, check=True
     )
     for word in described(QuestionWords):
         assert f"--{word.name.replace('_', '-')}" in done.stdout

@@ -1,4 +1,4 @@
-"""The help of a verb: no flag and no choice is cut, however narrow the terminal."""
+"""The help of a verb: common flags and examples, or all flags; none is cut, however narrow the terminal."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,6 +8,8 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
+
+from topoopt.frontends.cli.help_topics import COMMON, EXAMPLES, FEW, OF_VERB
 
 LEAST_TEXT = 24
 """Columns that the text of a flag needs at least; where there are fewer, it stands below the flag."""
@@ -25,9 +27,16 @@ Row = tuple[str, str, Text]
 """The names of a parameter, what its values look like, and what it is."""
 
 
-def print_help(context: Any, command: Any) -> None:
-    """Print usage, what the verb does, and a box for each heading of its parameters."""
+def print_help(context: Any, command: Any, every: bool = False) -> None:
+    """Print usage, what the verb does, a box for each heading of its parameters, and examples.
+
+    Parameters
+    ----------
+    every
+        Whether the flags are shown that are not common, too.
+    """
     console = Console(highlight=False)
+    verb = context.command_path.partition(" ")[2]
     console.print(Padding(Text(command.get_usage(context), "bold"), 1))
     if command.help:
         first, *others = command.help.split("\n\n")
@@ -36,8 +45,12 @@ def print_help(context: Any, command: Any) -> None:
         )
         console.print(Padding(paragraphs, (0, 1, 1, 1)))
     boxes: dict[str, list[Any]] = {"Arguments": [], "Options": []}
-    for parameter in command.get_params(context):
-        if not getattr(parameter, "hidden", False):
+    shown = [one for one in command.get_params(context) if not getattr(one, "hidden", False)]
+    flags = [one for one in shown if one.param_type_name != "argument"]
+    common = f"{COMMON} {OF_VERB.get(verb, '')}".split()
+    rest = [] if every or len(flags) <= FEW else [one for one in flags if one.name not in common]
+    for parameter in shown:
+        if parameter not in rest:
             usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
             boxes.setdefault(getattr(parameter, "rich_help_panel", None) or usual, []).append(parameter)
     for title, parameters in boxes.items():
@@ -45,6 +58,11 @@ def print_help(context: Any, command: Any) -> None:
             rows = [_row(parameter, context, console.width >= WIDE) for parameter in parameters]
             box = _rows(rows, console.width)
             console.print(Panel(box, title=title, title_align="left", border_style="dim"))
+    examples = Text("\n").join(Text(f"topoopt {line}") for line in EXAMPLES.get(verb, ()))
+    if examples:
+        console.print(Panel(examples, title="Examples", title_align="left", border_style="dim"))
+    if rest:
+        console.print(Padding(f"{len(rest)} more options: topoopt {verb} --help-all", (0, 1)))
 
 
 def _rows(rows: Sequence[Row], width: int) -> RenderableType:

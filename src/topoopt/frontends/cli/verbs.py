@@ -20,6 +20,7 @@ from topoopt.base.errors import MOST_NAMES, InvalidInput, TopoOptError, shown, u
 from topoopt.base.limits import MOST, MOST_OF_ANYTHING, finite
 from topoopt.base.plugins import DISTRIBUTION, VERBS, EntryPoint, PluginVerb, entry_points
 from topoopt.frontends.cli.exit_code import nearest
+from topoopt.frontends.cli.help_topics import GROUPS
 from topoopt.frontends.cli.synonyms import verb_known_as
 from topoopt.schema.words import known_as
 
@@ -40,6 +41,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
 )
 """The modules of verbs that share a file with a verb of another name."""
 PROGRAM = "topoopt.frontends.cli"
+HELP_ALL = "--help-all"
 Commands = Mapping[str, EntryPoint | InvalidInput]
 """Commands of plug-ins by verb, or the reason why one cannot be used."""
 
@@ -56,9 +58,9 @@ class Verb(TyperCommand):
         """Return the parameters, ``--help`` among them."""
         return _plain_flags(super().get_params(ctx))
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
+    def format_help(self, ctx: Any, formatter: Any, every: bool = False) -> None:
         """Print the help; in no terminal is a flag cut."""
-        import_module("topoopt.frontends.cli.help_page").print_help(ctx, self)
+        import_module("topoopt.frontends.cli.help_page").print_help(ctx, self, every)
 
     def make_context(self, *words: Any, **more: Any) -> Any:
         """Read the words; a number that makes no sense is an :class:`~topoopt.base.errors.InvalidInput`."""
@@ -74,6 +76,9 @@ class Verb(TyperCommand):
         InvalidInput
             With the option that is given again.
         """
+        if HELP_ALL in args:
+            self.format_help(ctx, ctx.make_formatter(), every=True)
+            ctx.exit()
         args = self._own_flags(args)
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for place, parameter in enumerate(given):
@@ -123,7 +128,9 @@ class Verbs(TyperGroup):
             For an unknown verb.
         """
         if cmd_name in self.table:
-            return TyperCommand(cmd_name, help=self.table[cmd_name])
+            panels = [title for title, verbs in GROUPS.items() if cmd_name in verbs.split()]
+            panel = panels[0] if self.package == PROGRAM and panels else None
+            return TyperCommand(cmd_name, help=self.table[cmd_name], rich_help_panel=panel)
         if cmd_name.startswith("-"):
             return None
         if self.package == PROGRAM and (ours := verb_known_as(cmd_name)):

@@ -290,7 +290,7 @@ def _edge_tables(pairs: PairClasses, rings: list[RingClass]) -> tuple[Ints32, Fl
         np.add.at(table[row], ring.edge_hops[used].astype(np.int64), ring.edge_share[used])
     of_pair = kind_of_row[rows.row]
     kind = np.concatenate([of_pair, np.arange(kinds, kinds + len(rings), dtype=np.int32)])
-    return kind, table, sum_by(of_pair, pairs.part, kinds) @ table[:kinds, :of_pairs]
+    return kind, table, sum_by(of_pair, pairs.part, kinds) @ table[:kinds]
 
 
 def ring_steps(
