@@ -75,7 +75,7 @@ def rows_to_frame(answer: _HasRows) -> Frame:
 
 
 def ask(verb: str, *arguments: Any, **words: Any) -> Any:
-    """Return what ``topoopt.<verb>(...)`` answers."""
+    """Return the answer of ``topoopt.<verb>(...)``."""
     return getattr(import_module("topoopt"), verb)(*arguments, **words)
 
 

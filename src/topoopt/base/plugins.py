@@ -90,7 +90,7 @@ class EntryPoint:
         return InvalidInput(f"{self}: {problem}; update or uninstall {self.distribution}")
 
     def load(self) -> Any:
-        """Return what is at the place; an :class:`InvalidInput` if that fails, whatever a module raises."""
+        """Import and return the object; an :class:`InvalidInput` if that fails, whatever the module raises."""
         module, _, name = self.place.partition(":")
         try:
             return getattr(import_module(module), name) if name else import_module(module)
@@ -98,7 +98,7 @@ class EntryPoint:
             raise self.error(f"{type(error).__name__}: {error}") from error
 
     def load_as(self, kind: type[KindT]) -> KindT:
-        """Return what is at the place if it has a type, or refuse it as :meth:`load` does."""
+        """Import and return the object if it has the type, or refuse it as :meth:`load` does."""
         found = self.load()
         if not isinstance(found, kind):
             raise self.error(f"expected {kind.__name__}, got {type(found).__name__}")
@@ -137,7 +137,8 @@ def with_added(
 
 
 def plugin_name(name: str) -> Any:
-    """Return what a plug-in adds to ``import topoopt`` by a name; an :class:`AttributeError` if none does."""
+    """Return the object that a plug-in adds to ``import topoopt`` by name; an :class:`AttributeError` if there is
+    none."""
     found = []
     for one in () if name.startswith("_") else entry_points(VERBS):
         try:

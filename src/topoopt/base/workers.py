@@ -44,7 +44,8 @@ def end_with_parent() -> None:
 
 
 def in_threads(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Return what the function gives for each item, in their order; what Python's lock is free for goes side by side.
+    """Return the function's results for all items, in order; runs in threads, so code without the GIL runs in
+    parallel.
 
     Whatever is raised ends it, without those that have not begun.
     """

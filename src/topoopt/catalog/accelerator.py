@@ -363,7 +363,7 @@ def server_with(accelerator: str) -> AcceleratorServer | None:
 
 
 def host_bytes_per_s(part: Accelerator) -> float | None:
-    """Return bytes per second each way between an accelerator and its host. None: not known.
+    """Return the bandwidth between an accelerator and its host, bytes/s per direction; None if unknown.
 
     Examples
     --------
@@ -393,7 +393,7 @@ def _by_name() -> Mapping[str, AcceleratorFile | InvalidInput]:
 
 
 def _read(one: EntryPoint) -> Iterator[tuple[EntryPoint, AcceleratorFile | InvalidInput]]:
-    """Yield what the TOML files in the package of an entry point say, or why they cannot be used."""
+    """Yield the parsed TOML files in an entry point's package, or the error."""
     try:
         folder = sorted(resources.files(one.load()).iterdir(), key=lambda file: file.name)
     except InvalidInput as error:

@@ -75,7 +75,7 @@ class ClusterSpec:
 
     @property
     def server_bandwidth_bps(self) -> float:
-        """Bandwidth of all interfaces of a server together, each way: d·B."""
+        """Bandwidth of all interfaces of a server per direction: d·B."""
         return self.degree * self.link_bandwidth_bps
 
 

@@ -124,7 +124,7 @@ def cassini_snapshots() -> Mapping[int, tuple[TraceJob, ...]]:
 
 
 def cassini_trace(settings: CassiniTraceSettings, servers: int, dedicated: Dedicated) -> Trace:
-    """Return a trace of the evaluation for a cluster of so many servers.
+    """Return a trace of the paper's evaluation for a cluster of the given size.
 
     Models are drawn evenly, and batches, workers and iterations evenly from the published ranges. ``poisson`` has jobs
     that know nothing of each other, at a rate that gives the load; ``dynamic`` has jobs that run, and then others that
@@ -209,7 +209,7 @@ CASSINI_TRACES: Mapping[str, Draw] = {
 
 
 def _drawn(rng: np.random.Generator, servers: int, job: str, at_s: float) -> TraceJob:
-    """Return a job of at most so many workers; a scheduler may give it fewer or more."""
+    """Return a job with at most this many workers; a scheduler may give it fewer or more."""
     models = evaluated_models()
     model = models[int(rng.integers(len(models)))]
     batches = np.linspace(model.batch_low, model.batch_high, BATCHES).round()

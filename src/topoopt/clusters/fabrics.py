@@ -173,7 +173,7 @@ def course_fabrics(name: str, settings: ClusterSettings) -> tuple[CourseFabric, 
 
 
 def _makers(name: str, settings: ClusterSettings) -> list[tuple[str, Callable[[], CourseFabric]]]:
-    """Return what makes each fabric of a name, with the label of that one."""
+    """Return builders of all fabrics with this name, each with its label."""
     if name in DEDICATED:
         return [(name, partial(_dedicated, name, settings))]
     check_known("fabric", name, networks_of("cluster"))
@@ -247,7 +247,7 @@ def network_price_of(
 
 
 def prices_of(settings: ClusterSettings) -> Pricing:
-    """Return how networks of a cluster are priced: panels twice where the next job is wired ahead."""
+    """Return the pricing of a cluster's networks: panels are counted twice where the next job is wired ahead."""
     ahead, prices = settings.panels.look_ahead, pricing_of(settings.prices, settings.accounting)
     rule = replace(prices.accounting, look_ahead=ahead, look_ahead_fiber=ahead)
     return replace(prices, accounting=rule)

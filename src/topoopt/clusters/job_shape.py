@@ -34,7 +34,7 @@ class JobShape:
 
 
 def shape_of(job: TraceJob, size: int) -> JobShape:
-    """Return the shape of a job of the trace on so many servers."""
+    """Return the shape of a job of the trace on ``size`` servers."""
     return JobShape(job.model, size, job.batch_per_accelerator, job.training, job.serving)
 
 

@@ -129,7 +129,6 @@ def run_course(
 def _plans(
     trace: Trace, fabric: CourseFabric, settings: ClusterSettings, on_progress: Progress
 ) -> dict[JobShape, JobPlan]:
-    """Plan every shape that a job may have."""
     most = settings.logical.servers
     shapes = dict.fromkeys(shape_of(job, size) for job in trace.jobs for size in job.sizes if size <= most)
     plans: dict[JobShape, JobPlan] = {}
@@ -205,7 +204,6 @@ def _arrival_s(state: ClusterState) -> float:
 
 
 def _running(state: ClusterState) -> list[tuple[int, tuple[int, ...]]]:
-    """Return who runs where, in order of arrival."""
     return sorted((job.index, job.servers) for job in state.active if job.running)
 
 
@@ -233,7 +231,7 @@ def _retime(state: ClusterState, pace: Pace) -> None:
 
 
 def start_waiting(state: ClusterState, backfill: bool) -> None:
-    """Go through the queue once, and give servers to whom they can be given.
+    """Go through the queue once and start the jobs that fit.
 
     Parameters
     ----------
@@ -321,7 +319,7 @@ def _wire_ahead(state: ClusterState, waiting: WaitingJob, promised: Promised) ->
 
 
 def shrink_for(state: ClusterState, servers: int) -> bool:
-    """Halve elastic jobs, the largest first, until so many servers are idle; do nothing if that is not enough."""
+    """Halve elastic jobs, the largest first, until enough servers are idle; do nothing if that is not possible."""
     elastic = [job for job in state.active if job.running] if state.shards.elastic else []
     spare = sum(len(job.servers) - min(job.plans) for job in elastic)
     if len(state.shards.idle) + spare < servers:

@@ -103,7 +103,6 @@ WEIGHTINGS = ("jobs", "iterations")
 
 
 def _fiber_move_s() -> float:
-    """Return the catalogue's time to move one fiber of a patch panel."""
     known_s = find_optical_switch("patch-panel").fiber_move_s
     assert known_s is not None, "the catalogue has it"
     return known_s
@@ -240,14 +239,14 @@ class ClusterSettings:
         return self.search.seed
 
     def described(self) -> Mapping[str, Any]:
-        """Return what a result says about how it was made."""
+        """Return the settings, as recorded in a result."""
         settings = asdict(self)
         settings["search"].pop("processes")  # the answer does not depend on it
         return settings
 
 
 def choose_servers(free: Sequence[int], size: int, how: str, rng: np.random.Generator) -> tuple[int, ...]:
-    """Return so many of the free servers, in the order of the job's own.
+    """Return ``size`` of the free servers, in the order of the job's own.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Switching:
     elastic: bool
 
     def work_s(self, moves: int) -> float:
-        """Return how long the hands are busy with so many fibers.
+        """Return the time of the hands for this many fibers.
 
         Examples
         --------
@@ -107,11 +107,11 @@ class Planes:
         self.log: list[HeldWiring] = []
 
     def unowned(self, server: int) -> tuple[int, ...]:
-        """Return the planes on which the ports of a server are nobody's."""
+        """Return the planes on which a server's ports belong to no job."""
         return tuple(plane for plane, owner in enumerate(self._owner) if server not in owner)
 
     def fibers(self, topology: Topology) -> int:
-        """Return how many fibers a topology takes: a cable has two links."""
+        """Return the fibers of a topology; a cable has two links."""
         links = int(topology.ports.sum())
         return links // 2 if self._nothing.links == "duplex" else links
 
@@ -161,7 +161,6 @@ class Planes:
         self.log.append(replace(held, to_s=now_s))
 
     def _touching(self, servers: Sequence[int], plane: int) -> tuple[Patch, ...]:
-        """Return what is patched to some servers, sorted."""
         return tuple(sorted(set().union(*(self._patches[plane][server] for server in servers))))
 
     def _rewired(self, servers: tuple[int, ...], plane: int, topology: Topology) -> Rewiring:
@@ -281,7 +280,7 @@ class Shards:
         return Shard(order, wired_s, moves)
 
     def longest_wait_s(self, topology: Topology, now_s: float) -> float:
-        """Return how long a job waits at most if all its links were to be made from now on."""
+        """Return the longest wait of a job if all its links were made from now on."""
         fibers = 0 if self._planes is None else self._planes.fibers(topology)
         return (
             max(max(self._hands_free_s.values(), default=0.0) - now_s, 0.0)
@@ -300,7 +299,7 @@ class Shards:
             self._planes.release(job, now_s)
 
     def _part(self, server: int) -> int:
-        """Return which servers share panels with a server."""
+        """Return the group of servers that share panels with this one."""
         return 0 if self._planes is None else server // self._planes.together
 
     def _parts(self, servers: Sequence[int]) -> list[Sequence[int]]:
@@ -334,7 +333,7 @@ def ocs_switching(settings: ClusterSettings) -> Switching:
 
 
 def servers_of_panels(technology: str, servers: int, largest: int, interfaces_per_panel: int = 1) -> int:
-    """Return how many servers share a set of panels or switches: all, or in a larger cluster an equal part.
+    """Return the number of servers per set of panels or switches: all, or an equal part of a larger cluster.
 
     Sets of panels are joined by nothing, so that the servers of a job are those of one.
 

@@ -171,7 +171,7 @@ def connect(
 
 
 def _rings(fabric: Fabric, group: tuple[int, ...], most: int, seed: int) -> tuple[Ring, ...]:
-    """Return what ``lay_rings`` does; sooner where servers have one link and all shortest paths are as good."""
+    """Return the result of ``lay_rings``, faster where servers have one link and all shortest paths are equal."""
     topology, members = fabric.topology, np.asarray(group, np.int64)
     several_links = topology.nodes == topology.servers or np.diff(topology.first_link)[members].max() > 1
     if several_links or fabric.routes.method != "ecmp":

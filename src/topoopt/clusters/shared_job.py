@@ -332,7 +332,6 @@ def _refined(graph: TaskGraph, finish_s: Floats) -> tuple[Ints, Words]:
 
 
 def _numbered(*columns: Ints | Words) -> Ints:
-    """Return equal numbers for equal rows."""
     number = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         value = np.unique(column, return_inverse=True)[1]

@@ -140,7 +140,6 @@ def run_back_to_back(t: TaskRun, x: Sharing, net: Links, b: BackToBack, rules: R
 
 @inlined
 def _handle(t: TaskRun, x: Sharing, b: BackToBack, rules: Rules, code: int, now: float) -> None:
-    """Handle an event."""
     tasks = len(t.device)
     b.tally[SERVED_EVENTS] += 1
     if code >= tasks:
@@ -261,14 +260,12 @@ def _note_send(b: BackToBack, rules: Rules, task: int, now: float) -> None:
 
 @compiled
 def _serve(x: Sharing, b: BackToBack, c: int, now: float) -> None:
-    """Serve a class up to now."""
     x.served[c] += b.rate[c] / b.sending[c] * (now - b.touched_at[c])
     b.touched_at[c] = now
 
 
 @compiled
 def _note_change(b: BackToBack, c: int) -> None:
-    """Note that the weight of a class changed."""
     if b.is_changed[c] == 0:
         b.is_changed[c] = 1
         b.changed[b.tally[CHANGED]] = c
@@ -314,7 +311,7 @@ def _list_change(x: Sharing, net: Links, b: BackToBack, rules: Rules, c: int) ->
 
 @njit(cache=True, error_model="numpy")
 def covered_links(first: Ints, of_class: Ints, part: Floats, classes: int) -> NDArray[np.bool_]:
-    """Return which links can never be short before another one is, shape (links,).
+    """Return the links that can never be saturated before another one is, shape (links,).
 
     Link m has the classes ``of_class[first[m] : first[m+1]]``, ascending, and takes ``part`` of each. Another link that
     takes as much of all these classes is full no later; of equal links the first stays.

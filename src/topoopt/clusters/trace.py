@@ -91,7 +91,7 @@ class TraceJob:
             self._check_served(here)
 
     def _check_served(self, here: str) -> None:
-        """Refuse what a served model does not have."""
+        """Refuse fields that a served model does not have."""
         if not self.duration_s:
             raise InvalidInput(
                 f"{here}: duration_s: say how long the model is served, in seconds; serving has no iterations"

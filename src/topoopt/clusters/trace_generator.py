@@ -103,7 +103,7 @@ class GeneratorSettings:
 
 
 def generate_trace(settings: GeneratorSettings, servers: int) -> Trace:
-    """Draw a trace for a cluster of so many servers.
+    """Draw a trace for a cluster of the given size.
 
     Jobs come as a Poisson process whose rate gives the load, or all at once.
 
@@ -148,7 +148,7 @@ def generate_trace(settings: GeneratorSettings, servers: int) -> Trace:
 
 
 def models_in_shares(mix: Mapping[str, float], count: int) -> list[str]:
-    """Return so many models in the shares of the mix, each to within one (largest remainders).
+    """Return ``count`` models in the shares of the mix, each to within one (largest remainders).
 
     Examples
     --------
@@ -188,7 +188,7 @@ def parse_mix(text: str, place: str = "mix") -> Mapping[str, float]:
 
 
 def poisson_arrivals_s(rate_per_s: float, jobs: int, horizon_s: float, rng: np.random.Generator) -> Floats:
-    """Return when jobs come that know nothing of each other, ascending: so many, or those within a horizon for 0.
+    """Return ascending Poisson arrival times: ``jobs`` of them, or for 0 all within the horizon.
 
     Raises
     ------
@@ -248,7 +248,7 @@ class JobKind:
     source: str
 
     def sizes(self, most: int) -> tuple[int, ...]:
-        """Return the numbers of servers that are drawn, of at most so many.
+        """Return the possible job sizes up to a maximum.
 
         Examples
         --------
@@ -300,7 +300,7 @@ def mixed_kinds() -> tuple[JobKind, ...]:
 
 
 def mixed_trace(settings: MixedTraceSettings, servers: int) -> Trace:
-    """Draw a trace of mixed jobs for a cluster of so many servers.
+    """Draw a trace of mixed jobs for a cluster of the given size.
 
     Jobs come as a Poisson process whose rate gives the load. Each kind gets its share of them to within one job. Kinds
     that need more than a quarter of the cluster do not come.

@@ -95,7 +95,7 @@ class _Accelerator:
         return sorted(last.items())
 
     def add(self, block: int, step: _Step, waits: list[_Place]) -> _Place:
-        """Append a step, before it as many empty ones as it has more than one to wait for."""
+        """Append a step, preceded by empty steps if it has more than one dependency."""
         steps, seen = self.blocks[block].steps, self.blocks[block].seen
         for writer, at in waits:
             self.blocks[writer].steps[at].waited_for = True

@@ -319,7 +319,7 @@ def merged(moves: Moves) -> Moves:
 
 
 def pipelined(moves: Moves, parts: int) -> Moves:
-    """Return the transfers with the message in so many equal parts, each a step behind the one before it.
+    """Return the transfers with the message in equal parts, each one step behind the previous one.
 
     In every step a link carries what different parts have to send in different steps of the schedule.
     """

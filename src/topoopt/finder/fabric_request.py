@@ -63,7 +63,7 @@ class FabricShape:
     wiring: str = ""
 
     def chosen(self, fabric: str, known: frozenset[str]) -> dict[str, Any]:
-        """Return what is set, by name, of the settings that the named fabric knows.
+        """Return the settings that are given, by name; all of them must be known to the fabric.
 
         Raises
         ------
@@ -131,7 +131,7 @@ Shares = dict[tuple[int, ...], int]
 
 
 def proportional(traffic: Traffic, degree: int, links: str) -> Shares:
-    """Divide the degree as AllReduce and model-parallel bytes on the wire stand to each other.
+    """Divide the degree in proportion to AllReduce and model-parallel bytes on the wire.
 
     d_A = max(1, ceil(d · AllReduce / (AllReduce + MP))), rounded up to whole rings but not above the degree; then group
     by group, the largest first: ceil(d_A · its share), until its members have none left; what remains goes round by
@@ -258,7 +258,7 @@ def _all_but(left: int, traffic: Traffic, degree: int, links: str) -> Shares:
 
 
 def wired_interfaces(size: int, interfaces: int, links: str) -> int:
-    """Return how many of so many interfaces the rings of a group can fill: 0 where it takes more to join it.
+    """Return how many of these interfaces the rings of a group can fill: 0 if they are too few to join it.
 
     With cables three matchings fill an odd number from three on, if the group is even.
     """

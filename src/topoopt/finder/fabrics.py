@@ -121,7 +121,7 @@ def wired_fabric(request: FabricRequest) -> Fabric:
 
 
 def links_of_wiring(name: str) -> str:
-    """Return the kind of links: what a file says, else cables."""
+    """Return the kind of links: that of the file, else duplex cables."""
     return str(cluster_of_wiring(name).get("links", LINK_MODELS[0]))
 
 

@@ -23,7 +23,7 @@ _Cycles = tuple[tuple[int, ...], ...]
 
 
 def hamiltonian_rings(topology: Topology, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
-    """Return up to ``limit`` rings over direct links, none of which is crossed more often than it has ports.
+    """Return up to ``limit`` rings over direct links; no link is used more often than it has ports.
 
     Where they exist they are the best there is: d/2 cycles, both ways, keep all d interfaces busy. A torus
     of sides of 3 and more is made of two such cycles [1]_, one of three dimensions of three [2]_, a random
@@ -100,7 +100,7 @@ def _room(size: int, cables: int, sets: int) -> Room:
 
 
 def one_way_rings(topology: Topology, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
-    """Return up to ``limit`` rings over direct links, each walked one way, that share no port.
+    """Return up to ``limit`` one-way rings over direct links that share no port.
 
     Where every member sends to d others and hears d, its links are d permutations (König). Two of these exchange
     what they do with some members wherever both stay permutations and no more cycles come of it, until each is one
@@ -154,7 +154,7 @@ def _most_steps(size: int) -> int:
 
 
 def _permutations(size: int, ends: tuple[Ints, Ints], most: int, rng: np.random.Generator) -> Ints:
-    """Return who is next in each of up to ``most`` permutations that share no link, shape (permutations, members)."""
+    """Return up to ``most`` link-disjoint permutations as successors, shape (permutations, members)."""
     left = csr_array((np.ones(len(ends[0]), np.int64), ends), shape=(size, size))
     found = []
     for _ in range(most):
@@ -213,7 +213,7 @@ def _part(after: Ints, one: int, other: int, label: Ints, rng: np.random.Generat
 
 
 def _cycles_of(after: Ints) -> tuple[int, Ints]:
-    """Return how many cycles a permutation has, and on which of them each member is."""
+    """Return the number of cycles of a permutation, and the cycle of each member."""
     following: list[int] = after.tolist()
     label = [-1] * len(following)
     count = 0

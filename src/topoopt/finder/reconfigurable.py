@@ -83,7 +83,7 @@ def rewired(fabric: Fabric, circuits: Circuits) -> Fabric:
 
 
 def reached(fabric: Fabric, src: Ints, dst: Ints) -> Flags:
-    """Return which ordered pairs of distinct servers have a route at present, shape (pairs,)."""
+    """Return which ordered pairs of distinct servers have a route now, shape (pairs,)."""
     if fabric.reconfiguration is None or fabric.beat.host_forwarding:
         return np.ones(len(src), bool)
     return fabric.topology.link_ids(src, dst) >= 0
@@ -124,7 +124,7 @@ def first_circuits(servers: int, rule: Reconfiguration) -> Circuits:
 
 
 def demand_circuits(demand_bytes: Demand, rule: Reconfiguration) -> Circuits:
-    """Return the circuits for bytes that wait, by the rule's way of going one way or both.
+    """Return the circuits for waiting bytes, directed or duplex by the rule.
 
     Again and again the pair with the most unsatisfied demand gets a circuit, which halves its demand, until ports or
     demand run out; of equal pairs the first. With duplex circuits the demand of a pair is that of both directions.

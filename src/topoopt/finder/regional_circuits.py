@@ -194,7 +194,7 @@ def _worth(demand: Demand, circuits: Circuits, per_byte: float) -> Floats:
 
 
 def _swapped(servers: int, one: tuple[Circuits, Circuits], other: tuple[Circuits, Circuits]) -> Circuits:
-    """Return what changes where two circuits, i-k and j-l, become i-j and k-l."""
+    """Return the changes where two circuits, i-k and j-l, become i-j and k-l."""
     apart = (one[0] != other[0]) & (one[1] != other[1])
     (i, k), (j, l) = ((end[apart] for end in cable) for cable in (one, other))  # noqa: E741
     return _changed(servers, (i, k, -1), (j, l, -1), (i, j, 1), (k, l, 1))
@@ -323,7 +323,7 @@ def mixnet(request: FabricRequest) -> Fabric:
 
 
 def electrical_ports(degree: int, ports: int | None = None) -> int:
-    """Return how many of a server's ports are on the electrical fabric.
+    """Return the number of a server's ports on the electrical fabric.
 
     Raises
     ------

@@ -105,7 +105,7 @@ def _least_busy(topology: Topology, ways: Sequence[_Way]) -> tuple[Ring, ...]:
 
 
 def _least_share(topology: Topology, group: Ints, rings: int) -> float:
-    """Return a busiest share that no way here undercuts: every ring leaves every member at least once.
+    """Return a lower bound on the busiest share: every ring leaves every member at least once.
 
     Rings come in pairs, there and back. Where all servers take part, pairs that fill all ports but an odd
     one leave one cable at each server, and no ring closes over single cables; so either that port is idle or
@@ -233,7 +233,7 @@ def is_regular(topology: Topology, members: Ints) -> bool:
 
 @lru_cache(maxsize=1024)
 def coin_patterns(servers: int, offsets: tuple[int, ...], size: int, limit: int) -> tuple[Pattern, ...]:
-    """Return how the rings of a sub-group of ``size`` are laid, most balanced first.
+    """Return the patterns of the rings of a sub-group of ``size``, most balanced first.
 
     Among all strides, those with the fewest hops are kept, with all their shortest coin multisets. Picks are made one
     by one, each with its negation (the same path walked backwards) where all of its coins can be negated, such that

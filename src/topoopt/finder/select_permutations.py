@@ -130,8 +130,6 @@ _Best = tuple[_Strides, int, int]  # strides, diameter, total hops from one serv
 
 
 class _Search:
-    """Shared state of one search: constants of the graph and the remaining budget of work."""
-
     def __init__(self, size: int, links: str, also: tuple[int, ...], candidates: Ints32, count: int) -> None:
         self.size, self.links, self.candidates, self.count = size, links, candidates, count
         self.also = np.array(also, np.int32)
@@ -208,7 +206,7 @@ def select_permutations(
 
 
 def ring_interfaces(size: int, links: str) -> int:
-    """Return how many interfaces of every member one stride takes."""
+    """Return the interfaces of every member that one stride takes."""
     return 2 if links == "duplex" and size > 2 else 1
 
 

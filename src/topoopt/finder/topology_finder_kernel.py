@@ -59,7 +59,7 @@ def anneal_places(
 def _moved(
     first: Ints, other: Ints32, there: Floats, back: Floats, hops: Ints32, place: Ints, a: int, b: int
 ) -> float:
-    """Return how much more bytes × hops rank a has at b's place, without what it exchanges with b."""
+    """Return the change in bytes × hops when rank a moves to b's place, without its exchange with b."""
     now, then, more = place[a], place[b], 0.0
     for i in range(first[a], first[a + 1]):
         rank = other[i]

@@ -36,7 +36,7 @@ DAMPING: Mapping[str, Callable[[Floats], Floats]] = {
 
 
 def match_duplex(demand_bytes: Floats) -> _Pairs:
-    """Return the matching of most weight, the weight of a pair being its bytes both ways.
+    """Return the maximum-weight matching; the weight of a pair is its bytes in both directions.
 
     Pairs without demand stay apart. If joining i and i + n/2 is as good as anything can be (as it is for a
     uniform all-to-all), that is taken, since it keeps a circulant a circulant.
@@ -141,11 +141,11 @@ class Wiring:
             self._plug(b, a)
 
     def add_links(self, src: Ints, dst: Ints) -> None:
-        """Plug in a link from each ``src`` to its ``dst``; of cables both ways are given."""
+        """Plug in a link from each ``src`` to its ``dst``; for duplex cables, both directions are given."""
         self._plug(src, dst)
 
     def add_idle(self) -> None:
-        """Join the servers that have interfaces left, each with the one half way round among them."""
+        """Join the servers that have interfaces left, each with the one half way around among them."""
         while len(able := np.flatnonzero(self.free > 0)) > 1:
             half = len(able) // 2
             if self.links == "directed":
@@ -154,7 +154,7 @@ class Wiring:
                 self.add_pairs(able[:half], able[half : 2 * half])
 
     def links_between(self, a: Ints, b: Ints) -> Ints:
-        """Return how many links go from each ``a`` to its ``b`` now."""
+        """Return the present number of links from each ``a`` to its ``b``."""
         if not self._src:
             return np.zeros(len(a), np.int64)
         keys = np.sort(np.concatenate(self._src) * self.servers + np.concatenate(self._dst))
@@ -168,7 +168,7 @@ class Wiring:
         return int(connected_components(matrix, directed=True, connection="strong")[0]) == 1
 
     def topology(self, bandwidth_bps: float, latency_s: float) -> Topology:
-        """Return what is wired; a circulant is recognized and named as one, anything else is ``direct``."""
+        """Return the topology; a circulant is recognized and named as one, anything else is ``direct``."""
         src, dst = np.concatenate(self._src), np.concatenate(self._dst)
         wired = topology_from_arrays("direct", self.servers, src, dst, bandwidth_bps, latency_s)
         offsets = circulant_offsets(wired)

@@ -247,7 +247,6 @@ class Deployment:
 
 
 def _known() -> tuple[str, ...]:
-    """Return the names of presets."""
     return tuple(dict.fromkeys(row["preset"] for row in packaged_rows("inference", "deployments")))
 
 

@@ -296,7 +296,6 @@ def activation_bytes(model: TransformerModel, parallelism: Parallelism, settings
 
 
 def _fullest(model: TransformerModel, parallelism: Parallelism) -> int:
-    """Return the layers of the fullest stage."""
     return -(-model.layers // parallelism.pipeline)
 
 

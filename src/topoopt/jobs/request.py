@@ -265,7 +265,6 @@ def _places(document: JobModel, place: str) -> dict[str, str]:
 
 
 def _key(part: type[Strict], field: str) -> str:
-    """Return what a field is called in the file."""
     return part.model_fields[field].alias or field
 
 

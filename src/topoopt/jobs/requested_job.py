@@ -89,7 +89,6 @@ def _program(request: JobRequest) -> tuple[OperatorGraph, str]:
 
 
 def _own_graph(request: JobRequest) -> OperatorGraph:
-    """Return the operators of a file, or those made in Python."""
     graph, batch = request.described, request.batch_per_accelerator
     if graph is None and request.program:
         read, _ = _program(request)

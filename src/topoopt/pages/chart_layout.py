@@ -307,7 +307,6 @@ def styles_of(names: Sequence[str]) -> tuple[Style, ...]:
 
 @cache
 def _network_colors() -> dict[str, int]:
-    """Return the colors of networks by name and by label, as keys are written."""
     return {
         _key(word): one.color
         for one in NETWORKS.values()

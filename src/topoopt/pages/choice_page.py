@@ -187,7 +187,6 @@ def _cause(turn: Turn) -> str:
 
 
 def _robust(choice: Choice) -> Iterator[str]:
-    """Yield what does not change the answer."""
     moved = {turn.name for turn in choice.turns if turn.kind == PRICE}
     parts = dict.fromkeys(part for point in choice.points for part in point.parts_usd())
     still = [price_words(part) for part in parts if part not in moved]

@@ -78,7 +78,6 @@ def cluster_page(result: ClusterResult) -> Page:
 
 
 def _machine(result: ClusterResult) -> str:
-    """Return what a server has; nothing where workers are servers of one accelerator, and of older files."""
     machine = result.settings.get("cluster")
     if not machine or any(run.schedule for run in result.fabrics):
         return ""

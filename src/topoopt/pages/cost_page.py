@@ -107,7 +107,6 @@ def headline(costs: CostComparison) -> str:
 
 
 def _shown(bills: Sequence[Bill], fabrics: Sequence[str] | None) -> Sequence[str]:
-    """Return the fabrics whose bill a terminal shows, too."""
     names = [bill.fabric for bill in bills]
     if fabrics is None:
         return names[:1]

@@ -67,7 +67,6 @@ def cost_against_time(rows: Sequence[ComparedFabric]) -> LineChart:
 
 
 def _points(rows: Sequence[ComparedFabric]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return prices in $1,000 and times in milliseconds."""
     prices = tuple((row.cost_usd or 0.0) / 1e3 for row in rows)
     return prices, tuple(row.outcome.iteration_time_s * 1e3 for row in rows)
 

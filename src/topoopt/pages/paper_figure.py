@@ -281,7 +281,6 @@ def _name_ticks(axis: DrawnAxis, words: Sequence[str]) -> None:
 
 
 def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
-    """Set range, scale, words and ticks of an axis."""
     drawn = axes.xaxis if which == "x" else axes.yaxis
     if axis.log:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")

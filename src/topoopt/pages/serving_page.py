@@ -98,7 +98,6 @@ def _headline(answer: ServingAnswer) -> str:
 
 
 def _within(row: Mapping[str, Any]) -> Notes:
-    """Return the intervals that hold 80 % of measured runs."""
     names = {"first token": "ttft_p50", "each other token": "tpot_p50"}
     ends = [
         f"{words} {format_time(row[f'{name}_low_s'])} to {format_time(row[f'{name}_high_s'])} (median)"

@@ -164,7 +164,6 @@ def _effort(run: Simulation) -> Entries:
 
 
 def _jobs(run: Simulation) -> Table:
-    """Return when each of several jobs has done its iterations."""
     together, in_full = run.together, partial(format_time, digits=DIGITS)
     assert together is not None
     repeated = max(together.iterations) > 1

@@ -198,7 +198,6 @@ def time_by_phase(steps: list[PathStep]) -> dict[str, float]:
 
 
 def _predecessors(result: SimResult) -> tuple[Ints, Ints]:
-    """Return CSR pointer and predecessors of every task."""
     graph = result.graph
     source = np.repeat(np.arange(len(graph)), np.diff(graph.successor_first))
     order = np.argsort(graph.successor, kind="stable")

@@ -145,7 +145,6 @@ def _panels(answer: WiringAnswer) -> str:
 
 
 def _read_from(wiring: DirectWiring) -> str:
-    """Return syntax, bandwidth, latency and names of a file that others wrote."""
     recipe, names = wiring.recipe, wiring.names
     parts = [str(recipe["read_from"])] if "read_from" in recipe else []
     if "said" in recipe:

@@ -113,7 +113,6 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
 
 
 def _baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
-    """Return one row of the comparison."""
     mapping = {
         **vars(row),
         "label": row.label,

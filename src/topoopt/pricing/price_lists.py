@@ -223,8 +223,6 @@ NO_LIST = "none"
 
 
 class _PartRowModel(Strict):
-    """Common fields of price and power rows."""
-
     item: Item
     bandwidth_gbps: Positive | None = None
     confidence: str = "user"
@@ -362,7 +360,6 @@ def _table(kind: str, name: str, place: str, text: str) -> PartTable:
 
 
 def _csv_rows(text: str, place: str) -> list[dict[str, Any]]:
-    """Return the rows of a CSV text, without their empty cells."""
     rows = [cells for _, cells in csv_lines(text, place, strict=True) if cells]
     header = rows[0] if rows else []
     for number, cells in enumerate(rows[1:], 1):

@@ -108,8 +108,6 @@ def play_rollout(replica: Replica, lengths: ResponseLengths, prompt_tokens: int,
 
 
 class _Play:
-    """The state of a rollout between two changes of its batch."""
-
     def __init__(self, replica: Replica, lengths: ResponseLengths, prompt_tokens: int, group: int) -> None:
         self.replica, self.prompt_tokens = replica, prompt_tokens
         self.kept_tokens = prompt_tokens / group + replica.page_tokens - 1

@@ -105,8 +105,6 @@ def search_baselines(
 
 @dataclass(eq=False, slots=True)
 class _Trial:
-    """A fabric, and what each strategy that was tried on it takes."""
-
     job: Job
     rule: Sizing
     fabric: Fabric

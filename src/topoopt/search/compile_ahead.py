@@ -42,13 +42,11 @@ def use_loads() -> None:
 
 
 def _use_chain(job: Job) -> None:
-    """Evaluate a strategy behind one switch, whose rings need no kernel."""
     fabric = baseline_fabric(job, NETWORKS["ideal-switch"].sizings[0], pricing_of(), 0)
     make_problem(job, fabric).state(data_parallel(operators_of(job).graph, job.cluster.servers))
 
 
 def _use_rings(job: Job) -> None:
-    """Lay rings on a torus."""
     traffic = job_traffic(job, data_parallel(operators_of(job).graph, job.cluster.servers))
     fabric = baseline_fabric(job, NETWORKS["torus"].sizings[0], pricing_of(), 0)
     with_rings(fabric, traffic, job.cluster.degree, 0)

@@ -69,7 +69,6 @@ def _by_each(row: ComparedFabric, results: Sequence[SimResult]) -> ComparedFabri
 
 
 def _tasks(results: Sequence[SimResult]) -> Iterator[TaskDifference]:
-    """Yield the tasks of the network whose times differ most between the first and the last simulator."""
     graph = results[0].graph
     seconds = np.stack([result.finish_s - result.start_s for result in results])
     gap = np.where(graph.kind == COMPUTE, 0.0, np.abs(seconds[-1] - seconds[0]))

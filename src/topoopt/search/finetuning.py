@@ -192,7 +192,6 @@ def way_of_search(kind: str, words: Mapping[str, Any], found: ConfigurationSearc
 
 
 def _trained(model: TransformerModel, words: Mapping[str, Any]) -> int:
-    """Return the parameters that have gradients on a single accelerator, which holds all of them once."""
     rare = {name: words[name] for name in ("adapter_rank", "adapters") if name in words}
     one = Configuration(tp=1, pp=1, dp=1, global_batch=1, sequence=1, **rare)
     return trained_parameters(model, one, 0).total

@@ -134,6 +134,5 @@ def _with_settings(job: Job, changes: tuple[tuple[str, Any], ...]) -> Job:
 
 
 def _with(job: Job, **changes: Any) -> Job:
-    """Return a job with other settings; one job for equal ones, since task graphs are kept by job."""
     same = all(getattr(job.settings, name) == value for name, value in changes.items())
     return job if same else _with_settings(job, tuple(changes.items()))

@@ -182,7 +182,6 @@ class Simulation:
         write_fbuf(graph, os.fspath(path))
 
     def _algorithms(self) -> dict[str, Any]:
-        """Return which algorithm the collectives of each group and size took, where not all took the ring."""
         rows = self.result.algorithms
         return {"collective_algorithms": [asdict(row) for row in rows]} if rows else {}
 

@@ -147,7 +147,6 @@ class DirectWiring:
 
 
 def _ring(walk: Ints) -> Ring:
-    """Return the ring of a walk, from server 0 on and with its stride where it has one."""
     turned = np.roll(walk, -int(np.argmin(walk)))
     steps = np.unique((np.roll(turned, -1) - turned) % len(turned))
     order = tuple(turned.tolist())

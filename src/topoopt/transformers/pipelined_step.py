@@ -246,7 +246,6 @@ def _once(
 
 
 def _last_on(configuration: Configuration, stage: int) -> tuple[int]:
-    """Return the last chunk on a stage."""
     chunks = range(configuration.ends * configuration.pp * configuration.vpp)
     return (max(chunk for chunk in chunks if configuration.stage_of(chunk) == stage),)
 

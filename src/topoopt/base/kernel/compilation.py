@@ -49,7 +49,7 @@ def vectorized(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a short function on the way of every event into those that call it."""
+    """Compile a short function of the event loop inline into its callers."""
     return njit(**_INNER, forceinline=True)(function)
 
 

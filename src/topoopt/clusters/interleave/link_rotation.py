@@ -197,7 +197,7 @@ class LinkRotation:
 def link_rotation(
     profiles: tuple[CommunicationProfile, ...], capacity_bps: float, rules: InterleavingRules
 ) -> LinkRotation | None:
-    """Return the best way to interleave the jobs of a link; None where there is none that helps.
+    """Return the best interleaving of the jobs on a link; None if none helps.
 
     Times that are rounded more coarsely have a shorter common multiple, so that a rotation does more; but all jobs
     then have to run at the pace of the one that was rounded down the most. Of several quanta that one is taken for
@@ -357,7 +357,7 @@ def merge_links(links: Sequence[SharedLink], merging: str = "identical") -> tupl
 
 
 def _joined_directions(links: Sequence[SharedLink]) -> list[tuple[SharedLink, list[SharedLink]]]:
-    """Return links with what they stand for: two directions of a cable with the same jobs become one link.
+    """Return links with the links they replace: two directions of a cable with the same jobs are merged.
 
     A job asks of it whatever it asks of either: when that fits, both directions do.
     """

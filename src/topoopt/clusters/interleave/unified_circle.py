@@ -90,7 +90,7 @@ class UnifiedCircle:
         return self.period_s / self.angles
 
     def rotated_bps(self, shifts: Sequence[int]) -> Floats:
-        """Return the demand of all jobs together at every angle, each job turned later by so many angles."""
+        """Return the total demand at every angle, with each job rotated by its shift."""
         turned = [np.roll(demand, shift) for demand, shift in zip(self.demands_bps, shifts, strict=True)]
         return np.asarray(np.sum(turned, axis=0))
 
@@ -150,7 +150,7 @@ def unified_circle(
 
 
 def copies_of(quanta: Sequence[int]) -> tuple[int, ...]:
-    """Return how often each of some iteration times fits into the least common multiple of all."""
+    """Return the number of repetitions of each iteration time in the least common multiple."""
     period = math.lcm(*quanta)
     return tuple(period // each for each in quanta)
 
@@ -183,7 +183,6 @@ def _quanta(profile: CommunicationProfile, quantum_s: float) -> int:
 
 
 def _coarser(profiles: Sequence[CommunicationProfile], quantum_s: float) -> str:
-    """Return the remedy for a circle that is too long."""
     fits_s = fitting_quantum_s(profiles, quantum_s)
     if math.lcm(*(round(profile.iteration_time_s / fits_s) for profile in profiles)) > MOST_QUANTA:
         return "put the job on another link"

@@ -43,11 +43,11 @@ class Claim:
     efficiencies: tuple[float, ...]
 
     def choices(self, free: int) -> range:
-        """Return how many more workers it can be given of so many free ones, besides none."""
+        """Return the possible numbers of additional workers, besides none."""
         return range(max(self.least - self.held, 1), min(self.most - self.held, free) + 1)
 
     def progress_per_s(self, workers: int) -> float:
-        """Return the iterations of work that it does in a second on so many workers, links of its own."""
+        """Return the work done per second on this many workers with dedicated links, in iterations."""
         return self.rates_per_s[workers - 1] * self.efficiencies[workers - 1] if workers else 0.0
 
     @property
@@ -60,7 +60,7 @@ class Allocate(Protocol):
     """Divides free workers among jobs."""
 
     def __call__(self, claims: Sequence[Claim], free: int, now_s: float, epoch_s: float) -> tuple[int, ...]:
-        """Return how many workers more each job gets, in order.
+        """Return the number of additional workers of each job, in order.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Scheduler:
 
 
 def best_division(values: Sequence[Mapping[int, float]], workers: int) -> tuple[tuple[int, ...], float]:
-    """Return the division of at most so many workers that has the largest sum of values, and that sum.
+    """Return the division of at most ``workers`` with the largest total value, and that value.
 
     Dynamic programming over jobs, exact. Of equal sums the one that gives the last jobs least is taken.
 

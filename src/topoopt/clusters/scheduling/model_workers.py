@@ -165,7 +165,7 @@ class Machine:
 
 
 def model_workers(machine: Machine) -> MakeWorkerJob:
-    """Return what makes jobs of a trace on so many workers, each shape once.
+    """Return a function that makes the worker jobs of a trace, caching each shape.
 
     A job is split as a plan begins: data parallel, embedding tables on workers in turn; a transformer in its fastest
     configuration by the closed form. Its profile is that of the busiest worker's link into an ideal switch, as
@@ -179,15 +179,13 @@ def model_workers(machine: Machine) -> MakeWorkerJob:
 
 
 def worker_profile(job: TraceJob, workers: int, machine: Machine) -> CommunicationProfile:
-    """Return what the busiest of the workers of a job sends, with links of its own."""
+    """Return the profile of a job's busiest worker with dedicated links."""
     profile = _iteration(shape_of(job, workers), machine).profile
     return CommunicationProfile(job.job, profile.iteration_time_s, profile.phases)
 
 
 @dataclass(frozen=True, eq=False)
 class _Iteration:
-    """Profile of the busiest worker, and bytes between workers over the whole iteration."""
-
     profile: CommunicationProfile
     busiest: int
     src: Ints
@@ -255,7 +253,7 @@ def _simulated(shape: JobShape, machine: Machine, alone: bool = False) -> tuple[
 
 
 def pair_bytes(graph: TaskGraph) -> tuple[Ints, Ints, Floats]:
-    """Return what every worker sends to every other one in all of a task graph, rings in the order of their members.
+    """Return the bytes between workers in a whole task graph, with rings in the order of their members.
 
     Returns
     -------

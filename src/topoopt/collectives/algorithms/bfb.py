@@ -85,7 +85,7 @@ def allreduce_by_broadcast(topology: Topology) -> Transfers:
 
 
 def broadcast_schedule(topology: Topology, chunks: int) -> Transfers:
-    """Return the all-gather itself, with every shard cut into so many chunks.
+    """Return the all-gather itself, with every shard cut into chunks.
 
     Chunk c is of server ``c // chunks``. With :attr:`BroadcastSteps.chunks` of them, the fullest port carries in each
     step what it must, or where that is no whole chunk, the next whole one.
@@ -118,7 +118,6 @@ def broadcast_schedule(topology: Topology, chunks: int) -> Transfers:
 
 
 def _direct(topology: Topology, chunks: int) -> Transfers:
-    """Return the one step of a full mesh."""
     n, src, dst = topology.servers, topology.src.astype(np.int64), topology.dst.astype(np.int64)
     none, all_chunks = np.zeros(len(src), np.int64), np.full(len(src), chunks)
     return Transfers(

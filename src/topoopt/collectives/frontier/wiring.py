@@ -68,7 +68,7 @@ class Wiring:
 
 
 def check_size(servers: int, links: int) -> None:
-    """Refuse what is too large before it is wired.
+    """Refuse too large a wiring before it is built.
 
     Raises
     ------

@@ -87,7 +87,7 @@ class _Room:
         self._rank = {server: rank for rank, server in enumerate(rewiring.servers)}
 
     def blockers(self, patch: Patch) -> tuple[Patch, ...]:
-        """Return what is in the ports that a patch needs."""
+        """Return the patches in the ports that a patch needs."""
         there = (self._taken.get(port) for port in self._wiring.ports(patch))
         return tuple(sorted({one for one in there if one is not None}))
 
@@ -121,7 +121,7 @@ class _Room:
 
 
 def _next_step(room: _Room, left: Sequence[Patch]) -> Step:
-    """Return as many moves as may be done at once, at least one."""
+    """Return the largest step that may be done at once, at least one move."""
     choices = sorted(((room.blockers(patch), patch) for patch in left), key=lambda row: len(row[0]))
     chosen = _apart(room, choices)
     step = _step(room, chosen)

@@ -48,7 +48,7 @@ class DivisionProblem:
     dead: Mapping[tuple[int, int], int]
 
     def room_at(self, vertex: int, panel: int) -> int:
-        """Return how many interfaces of a vertex on a panel work."""
+        """Return the number of working interfaces of a vertex on a panel."""
         return self.room[panel] - self.dead.get((vertex, panel), 0)
 
 
@@ -251,7 +251,7 @@ class _Coloring:
         return any((vertex, panel) in self._problem.dead for vertex in vertices for panel in (one, other))
 
     def _shift(self, moves: list[tuple[int, int]], vertex: int, panel: int) -> int:
-        """Return by how much the moves change the links of a vertex on a panel."""
+        """Return the change of a vertex's links on a panel by the moves."""
         change = 0
         for link, to in moves:
             if vertex in self._ends[link]:

@@ -81,7 +81,7 @@ class Rewiring:
 def rewire(
     old: Wiring, topology: Topology, *, servers: Sequence[int] | None = None, relabel: bool = True
 ) -> Rewiring:
-    """Return how to patch a topology with the fewest moved fibers.
+    """Return the patching of a topology with the fewest moved fibers.
 
     Patches of the old wiring that end at one of the servers and are not wanted are unplugged. All others stay.
 
@@ -168,7 +168,7 @@ def _renamed(patch: Patch, name: Mapping[int, int], wiring: Wiring) -> Patch:
 def _orders(
     links: Links, inside: Wiring, fresh: Wiring, here: Sequence[int], relabel: bool
 ) -> tuple[int, list[tuple[int, Ints]]]:
-    """Return how many links can stay at most, and orders of the ranks worth trying with how many can in each."""
+    """Return the most links that can stay, and promising orders of the ranks with their number of links."""
     duplex = inside.links == "duplex"
     rank = {server: index for index, server in enumerate(here)}
     there = Counter((rank[patch.src], rank[patch.dst]) for patch in inside.patches)
@@ -272,12 +272,12 @@ def link_matrix(links: Mapping[Pair, int], servers: int, duplex: bool) -> Floats
 
 
 def common_links(old: Floats, new: Floats, place: Ints) -> int:
-    """Return how many links, counted each way, are in both when rank r sits on server ``place[r]``."""
+    """Return the number of links, counted per direction, in both when rank r sits on server ``place[r]``."""
     return int(np.minimum(old[np.ix_(place, place)], new).sum())
 
 
 def orderly_relabelings(old: Floats, new: Floats) -> list[Ints]:
-    """Return assignments of ranks to servers with many common links: of few servers all, else the maps.
+    """Return assignments of ranks to servers with many common links: all for few servers, else the maps.
 
     More than one, since of equally good ones some can be divided among panels with more links in place.
 
@@ -303,7 +303,7 @@ def orderly_relabelings(old: Floats, new: Floats) -> list[Ints]:
 
 
 def most_common_links(old: Floats, new: Floats) -> int:
-    """Return a number of common links, counted each way, that no assignment exceeds.
+    """Return an upper bound on the common links, counted per direction, of any assignment.
 
     For symmetric A and B and any permutation P, |A - PBPᵀ|² is at least the sum of squared differences of the sorted
     eigenvalues (Hoffman and Wielandt); for others the same holds of singular values (Mirsky). Entries differ by at

@@ -257,7 +257,7 @@ def _problem(links: Mapping[Pair, int], now: Wiring) -> DivisionProblem:
 
 
 def _plugged(panels: Panels, now: Wiring) -> Wiring:
-    """Give every link its interfaces: those that it has, else the lowest free ones of its panel."""
+    """Give every link its interfaces: its present ones, else the lowest free ones of its panel."""
     stay: dict[tuple[int, int, int], list[Patch]] = {}
     for patch in now.patches:
         stay.setdefault((patch.src, patch.dst, now.panel_of(patch)), []).append(patch)
@@ -369,5 +369,4 @@ def wired_in_room(old: Joined, new: Joined, interfaces_per_panel: int | None) ->
 
 
 def _in_room(topology: Topology, servers: int) -> Topology:
-    """Return the same links in a room of more servers."""
     return replace(topology, servers=servers, nodes=servers, offsets=(), rings=())

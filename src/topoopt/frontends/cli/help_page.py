@@ -67,7 +67,6 @@ def _rows(rows: Sequence[Row], width: int) -> RenderableType:
 
 
 def _row(parameter: Any, context: Any, wide: bool) -> Row:
-    """Return what the help says of one parameter."""
     described = parameter.help or ""
     _, record = parameter.get_help_record(context)
     more = record.removeprefix(described).strip()

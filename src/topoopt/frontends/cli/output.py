@@ -140,7 +140,7 @@ def check_table(path: str | None, flag: str) -> None:
 
 
 def check_folder_name(path: str | None, flag: str) -> None:
-    """Refuse what names no folder, or a file.
+    """Refuse a name that is a file or no folder name.
 
     Raises
     ------

@@ -168,7 +168,7 @@ def _is_transformer(job: TraceJob) -> bool:
 
 
 def _reference_machine(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the words of the accelerator's reference system, of which some may be given."""
+    """Return the options of the accelerator's reference system, updated with given ones."""
     servers = {"servers": AUTHORS_MACHINE["servers"]}
     machine = transformer_cluster(JobRequest(cluster=cluster_fields({**servers, **words})))
     return {
@@ -225,7 +225,7 @@ def preset_trace(words: Mapping[str, Any], settings: ClusterSettings) -> Trace:
 
 
 def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
-    """Return how the cluster is run.
+    """Return the settings of the cluster.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
 
 
 def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings:
-    """Return what to draw.
+    """Return the settings of the generated trace.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings
 def scheduled_cluster(
     words: Mapping[str, Any], settings: ClusterSettings, fabrics: Sequence[str] | None
 ) -> ScheduledCluster:
-    """Return network, machine and schedulers that the words ask for.
+    """Return network, machine and schedulers from the options.
 
     Raises
     ------
@@ -341,7 +341,7 @@ def of_workers(settings: ClusterSettings, network: WorkerNetwork) -> ClusterSett
 
 
 def refuse_schedule_words(words: Mapping[str, Any]) -> None:
-    """Refuse words of a scheduler where none is asked for."""
+    """Refuse scheduler options without a scheduler."""
     for word in ScheduleWords.__annotations__:
         _refuse_changed(words, word, "is for a scheduler; give one, such as scheduler=themis")
 
@@ -394,6 +394,6 @@ def _network(
 
 
 def _refuse_changed(words: Mapping[str, Any], word: str, why: str) -> None:
-    """Refuse a word that has another value than its default, which is what the command line always gives."""
+    """Refuse an option that differs from its default, which the command line always passes."""
     if word in words and words[word] != defaults(ClusterWords).get(word):
         raise InvalidInput(f"{word}: {why}")

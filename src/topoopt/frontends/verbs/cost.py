@@ -249,7 +249,7 @@ def cost(
 
 
 def _network(words: Mapping[str, Any]) -> PricedNetwork:
-    """Return the network of the words with the best rings for it."""
+    """Return the network of the options with the best rings for it."""
     settings = {**DEFAULT_CLUSTER, **pick(words, NetworkWords)}
     if "bandwidth" in settings:
         settings["link_bandwidth_bps"] = amount(parse_bandwidth, settings.pop("bandwidth"), "bandwidth")
@@ -266,7 +266,7 @@ def _network(words: Mapping[str, Any]) -> PricedNetwork:
 
 
 def _network_of_wiring(path: str, words: Mapping[str, Any], settings: Mapping[str, Any]) -> PricedNetwork:
-    """Return the network of a wiring file; words win over what it says of bandwidth and latency."""
+    """Return the network of a wiring file; options override its bandwidth and latency."""
     if not path:
         raise InvalidInput('wiring: expected a wiring file, got ""')
     if "servers" in words:
@@ -307,7 +307,7 @@ def _network_of_plan(whole: Plan) -> PricedNetwork:
 
 
 def _purchase(words: Mapping[str, Any], cluster: ClusterSpec, before: OwnershipTerms | None) -> Purchase:
-    """Return how it is bought; a plan's terms of ownership are taken over where no word says another.
+    """Return the purchase; a plan's terms of ownership are used where no option overrides them.
 
     Words that no fabric could use are refused.
     """

@@ -123,7 +123,7 @@ def _one(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) ->
 
 
 def _names(given: GivenInventory, prediction: Prediction) -> Inventory:
-    """Return what everything is called, with a server after the last where the repair takes a spare one."""
+    """Return the names of all equipment, with an additional server if the repair takes a spare one."""
     state, repair = prediction.situation, prediction.chosen.repair
     assert repair is not None, "a chosen repair is possible"
     servers = state.plan.job.cluster.servers

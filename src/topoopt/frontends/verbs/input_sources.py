@@ -24,7 +24,7 @@ JoinedSource = Plan | str | os.PathLike[str]
 
 
 def joined_and_name(source: JoinedSource) -> tuple[Joined, str]:
-    """Return who is joined with whom, and what it is called: its file, or ``plan``.
+    """Return the joined servers and the source's name: its file, or ``plan``.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def plan_and_name(source: PlanSource) -> tuple[Plan, str]:
 
 
 def inventory_of(source: InventorySource | None) -> GivenInventory:
-    """Return what is given of an inventory; nothing for nothing.
+    """Return the given inventory; empty for None.
 
     Raises
     ------

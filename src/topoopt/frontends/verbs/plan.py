@@ -41,7 +41,7 @@ from topoopt.search import (
 def traffic(
     model: Source | Plan, *, on_progress: Progress = silent, **words: Unpack[TrafficWords]
 ) -> LaidTraffic:
-    """Return what one iteration moves: by pair of servers and by link.
+    """Return the traffic of one iteration: by pair of servers and by link.
 
     A plan has its own strategy and network. A model is data parallel, with embedding tables round-robin, on
     the network that is found for that; a transformer has the configuration that is the fastest in closed form.
@@ -228,7 +228,7 @@ def planned(
     collective: str | None = None,
     on_draft: Callable[[Draft], None] | None = None,
 ) -> tuple[Plan, SearchOptions]:
-    """Return a plan of what was asked for, and the options of its search."""
+    """Return the requested plan, and the options of its search."""
     said = {} if collective is None else {"collective": collective}
     priced = pricing(words)
     options, request = search_options(job_request(model, words).overlaid(JobRequest(settings=said)), words)
@@ -252,7 +252,7 @@ def planned(
 
 
 def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Plan, SearchOptions] | None:
-    """Return a plan, or that of a plan file, and its search options with the words above them; None for all else.
+    """Return a plan, given or from a file, and its search options with overrides; None for other sources.
 
     Raises
     ------

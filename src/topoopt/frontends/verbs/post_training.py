@@ -287,7 +287,7 @@ def finetune(
 
 
 def _first(words: Mapping[str, Any]) -> str:
-    """Return the way that is asked for."""
+    """Return the requested method."""
     if words["full"] and words["qlora"]:
         raise InvalidInput(
             "qlora: full trains all weights, which 4 bits are too few for; leave one of them out"
@@ -342,7 +342,7 @@ def _way(
     words: Mapping[str, Any],
     on_progress: Progress,
 ) -> TunedWay:
-    """Return a way as a plan has it, or of one server as a search in closed form has it."""
+    """Return a method as planned, or, for one server, as found by a search in closed form."""
     shared = pick(words, _SPLIT, _MACHINES)
     if "degree" not in asked:
         owned = pick(words, OwnershipWords, ["bandwidth"])

@@ -133,7 +133,7 @@ def calibrate_serving(runs: Path) -> CalibrationFit[ServingCalibration]:
 
 
 def serving_plan(answer: ServingAnswer) -> Plan:
-    """Return the wiring of an answer's topoopt as a plan of what it sends in a second.
+    """Return the wiring of the answer's topoopt fabric as a plan of its traffic per second.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def serving_plan(answer: ServingAnswer) -> Plan:
 
 
 def served_figures(answer: ServingAnswer, own: OnOneFabric) -> ServedFigures:
-    """Return what users meet on a plan's fabric and on the others."""
+    """Return the serving figures of a plan's fabric and of the others."""
     goals, winner = answer.question.objectives, answer.winner
     assert winner is not None
     rows = [own, *(row for row in answer.fabrics if row is not own)]

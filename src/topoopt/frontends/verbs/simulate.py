@@ -140,13 +140,13 @@ def _options(simulator: str, words: Mapping[str, Any], collective: str, seed: in
 
 
 def _own_collective(jobs: Sequence[SimulatedJob]) -> str:
-    """Return how the collectives of all plans run, where that is one way."""
+    """Return the collective algorithm of all plans, if it is the same."""
     ways = {job.collective if job.plan is None else job.plan.job.settings.collective for job in jobs}
     return ways.pop() if len(ways) == 1 else "stepped"
 
 
 def _job(source: Simulated, iterations: int) -> SimulatedJob:
-    """Return a job; of a plan as many iterations as asked for, which overlap."""
+    """Return a job; for a plan, with the given number of overlapping iterations."""
     if isinstance(source, Plan):
         graph = task_graph_of(source.job, source.strategy, iterations)
         return SimulatedJob("plan", source.job.name, graph, plan=source)

@@ -104,7 +104,7 @@ def _results_of(file: str | os.PathLike[str]) -> str:
 
 
 def crew_of(processes: int, address: str | None) -> Crew:
-    """Return who computes: processes of this machine, or a Ray cluster.
+    """Return the crew: processes of this host, or a Ray cluster.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def crew_of(processes: int, address: str | None) -> Crew:
 
 
 def kept_crew(processes: int, address: str | None) -> AbstractContextManager[Crew]:
-    """Return who computes more than once, until the context ends.
+    """Return a crew that is kept until the context ends.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def results_chart(
     log: str = "none",
     where: str | None = None,
 ) -> LineChart:
-    """Return what a sweep has stored as lines; :func:`topoopt.pages.write_chart` makes a picture of it.
+    """Return stored results of a sweep as lines; :func:`topoopt.pages.write_chart` draws them.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def topology(
     on_progress: Progress = silent,
     **words: Unpack[WiringWords],
 ) -> RingNetwork | WiringAnswer:
-    """Choose the best wiring of so many ports, or the AllReduce rings of all servers, and return the network.
+    """Choose the best wiring for the given ports, or the AllReduce rings of all servers, and return the network.
 
     All wirings are looked at where nothing else is said; a rule of strides, a list of them, or ``wirings="strides"``
     asks for rings along strides, as the paper has them, and as there are where ports reach all other servers.
@@ -135,7 +135,7 @@ def _few_choices(servers: int, degree: int | None, links: str) -> bool:
 
 
 def write_wiring(path: str | Path, answer: RingNetwork | WiringAnswer) -> None:
-    """Write the wiring file of an answer, whole or not at all."""
+    """Write the wiring file of an answer atomically."""
     if isinstance(answer, RingNetwork):
         wiring = with_rings(circulant_wiring(answer.servers, answer.strides, answer.links))
         answer = WiringAnswer(judged(wiring), ported(wiring))
@@ -143,7 +143,6 @@ def write_wiring(path: str | Path, answer: RingNetwork | WiringAnswer) -> None:
 
 
 def _settings(words: WiringWords) -> dict[str, Any]:
-    """Return the words by the names of the request."""
     return {"budget_s" if name == "budget" else name: value for name, value in words.items()}
 
 
@@ -237,7 +236,7 @@ def collective(
 def _among_accelerators(
     op: str, size_bytes: float, settings: Mapping[str, Any], given: Sequence[str]
 ) -> CollectiveTimes:
-    """Return how long a collective takes among accelerators behind switches."""
+    """Return the time of a collective among accelerators behind switches."""
     for word in given:
         if word in (*CollectiveWiringWords.__annotations__, "schedule", "alpha"):
             raise InvalidInput(

@@ -60,7 +60,7 @@ def verify(
 
 
 def _subject(source: PlanSource, degree: int | None) -> Subject | VerificationAnswer:
-    """Return what is verified; of a plan file that contradicts itself the answer, for there is no more to look at."""
+    """Return the subject; for a plan file that contradicts itself, the answer."""
     if isinstance(source, Plan):
         _refuse_degree("this", degree)
         return subject_of_plan(source)

@@ -30,12 +30,12 @@ class StudioAddress:
     token: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return a JSON-compatible mapping."""
         return asdict(self)
 
 
 def check_address(port: int, token: str | None, longest_s: float | None) -> None:
-    """Refuse what no studio can be served with.
+    """Refuse settings that no studio can be served with.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def check_address(port: int, token: str | None, longest_s: float | None) -> None
 
 
 def check_installed() -> None:
-    """Refuse where a library is missing, and say how to get it.
+    """Refuse to start if a library is missing, and say how to install it.
 
     Raises
     ------

@@ -93,7 +93,7 @@ class Worth:
     tokens: float | None = None
 
     def of(self, row: FabricEstimate, rule: FabricRule) -> FabricEstimate:
-        """Return a row with its price; what nobody's figure says stays unknown, and the row says what."""
+        """Return a row with its price; unknown costs stay None, and are listed in the row."""
         size = self.cluster.servers, rule.interfaces, rule.bandwidth_bps
         network = known_price(rule.network.name, *size, self.pricing)
         iteration = Iteration(row.iteration_time_s, self.samples, self.tokens)
@@ -136,7 +136,7 @@ class _Known:
 
 @lru_cache(maxsize=512)
 def answer_question(question: Question) -> StudioAnswer:
-    """Return what the page says of a question; equal questions are answered once.
+    """Return the answer to a question; answers are cached.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def _sketch(cluster: ClusterSpec) -> Sketch:
 
 
 def terms_of(question: Question, cluster: ClusterSpec) -> OwnershipTerms:
-    """Return how the cluster is run and what its servers cost; what the question does not say is usual.
+    """Return running costs and server prices; what the question does not give is a default.
 
     Raises
     ------
@@ -262,7 +262,7 @@ def terms_words(terms: OwnershipTerms) -> str:
 
 
 def _capital(running: Running) -> str:
-    """Return interest, building and maintenance in a few words, and what is left out."""
+    """Return interest, building and maintenance in short, and the excluded items."""
     said = {
         "{:.3g}% interest": running.interest_rate and 100 * running.interest_rate,
         "{:.4g} $ a kW and month": running.colocation_usd_per_kw_month,
@@ -277,7 +277,7 @@ def _capital(running: Running) -> str:
 
 
 def contenders_of(question: Question) -> Contenders:
-    """Return the configurations that may win; those of equal machines and batches are the same.
+    """Return the configurations that may win; cached by hardware and batch.
 
     Raises
     ------

@@ -193,7 +193,7 @@ def _parts(strategy: ParallelStrategy) -> int:
 
 
 def port_networks(rule: FabricRule, cluster: ClusterSpec, parts: int) -> tuple[PortNetwork, ...]:
-    """Return the ways in which a fabric may be wired for a strategy whose layers are split in so many parts."""
+    """Return the possible wirings of a fabric for a strategy whose layers are split in ``parts``."""
     ports, bandwidth_bps, latency_s = rule.interfaces, rule.bandwidth_bps, cluster.link_latency_s
     if rule.key == OWN:
         return tuple(_in_parts(rule, cluster, parts)) or (_of_all(rule, cluster),)
@@ -207,7 +207,8 @@ def port_networks(rule: FabricRule, cluster: ClusterSpec, parts: int) -> tuple[P
 
 
 def _of_all(rule: FabricRule, cluster: ClusterSpec) -> PortNetwork:
-    """Return all ports in one wiring of all servers: rings pass no other server, all else the least mean of hops.
+    """Return all ports in one wiring of all servers: rings pass no other server, other traffic has the least mean
+    hops.
 
     Three matchings that make a ring by twos carry rings on an odd number of ports, too; a random graph has none such.
     """

@@ -82,7 +82,7 @@ class Studio:
     token: str | None = None
 
     def question(self, words: Mapping[str, Any]) -> Question:
-        """Return the question of some words; see :func:`topoopt.frontends.web.question_of`."""
+        """Return the question from given values; see :func:`topoopt.frontends.web.question_of`."""
         return question_of(words, files=self.files)
 
 

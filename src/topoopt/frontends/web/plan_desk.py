@@ -81,7 +81,7 @@ class PlanState:
         return self.status in ENDED
 
     def to_json(self, ahead: int = 0) -> dict[str, Any]:
-        """Return it as plain values; ``ahead`` is how many plans come before it."""
+        """Return a JSON-compatible mapping; ``ahead`` is the number of plans queued before it."""
         return {
             "id": self.key,
             **{name: getattr(self, name) for name in ("status", "stage", "done", "total")},
@@ -192,7 +192,7 @@ class PlanDesk:
                 self._watchers[key] -= 1
 
     def file(self, key: str, name: str) -> Path:
-        """Return where a file of a plan is.
+        """Return the path of a plan's file.
 
         Raises
         ------
@@ -286,7 +286,7 @@ class PlanDesk:
                     self._put(replace(state, status=FAILED, stage="", message=said[0]))
 
     def _leave_abandoned(self, key: str) -> None:
-        """End a plan that nobody has looked at for a while, if others wait for theirs."""
+        """End a plan that no page has polled for a while, if others are waiting."""
         with self._lock:
             unseen_s = time.monotonic() - self._seen_s[key]
             if self._queue and unseen_s > ABANDONED_S and not self._states[key].is_over:
@@ -337,7 +337,7 @@ def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any]
 
 
 def in_short(plan: Plan) -> dict[str, Any]:
-    """Return what the page shows of a plan."""
+    """Return the parts of a plan that the page shows."""
     page = ask("page_of", plan)
     return {
         "iteration_time_s": plan.outcome.iteration_time_s,

@@ -239,7 +239,6 @@ def splits_of(machine: Machine, fixed: Mapping[str, int], most_tokens: int) -> l
 
 
 def _degrees(machine: Machine, fixed: Mapping[str, int]) -> list[Parallelism]:
-    """Return the degrees to try; where one is given, only that one."""
     model, most = machine.model, machine.accelerators
     powers = [1 << power for power in range(most.bit_length())]
 

@@ -204,7 +204,6 @@ def on_fabric(
 
 
 def _links_of(row: ServedFabric, server: int) -> tuple[int, ...]:
-    """Return the links from and to a server."""
     topology = row.on.fabric.topology
     return tuple(np.flatnonzero((topology.src == server) | (topology.dst == server)).tolist())
 

@@ -249,7 +249,6 @@ def run_system(row: Row, accelerators: int) -> System:
 
 
 def _rate_bps(row: Row, column: str) -> float:
-    """Return the rate of a link; NaN for an empty cell."""
     rate = number(row, column)
     if not math.isnan(rate) and not SLOWEST_GBPS <= rate <= FASTEST_GBPS:
         raise InvalidInput(f"{column}: expected {SLOWEST_GBPS:g}..{FASTEST_GBPS:g} Gb/s, got {rate:g}")

@@ -111,7 +111,6 @@ def measured_bytes(row: Row) -> float:
 
 
 def _amount(row: Row, column: str) -> float:
-    """Return what a column says, in its own unit."""
     if column == "iter_time_s":
         match = TIME.fullmatch(text(row, "iter_time_s"))
         if match is None:

@@ -208,7 +208,6 @@ def _tl1(one: PanelSteps) -> Iterable[str]:
 
 
 def _pairs(panel: Panel, some: tuple[Circuit, ...]) -> list[tuple[int, int]]:
-    """Return input and output of every path, by input."""
     return sorted((a, panel.ports + b) for a, b in paths(some))
 
 

@@ -115,7 +115,6 @@ def fig14(settings: StudySettings, on_progress: Progress) -> Figure:
 
 
 def _rows(wiring: Wiring) -> Iterator[Row]:
-    """Yield a row for each number of hops."""
     table = wiring.hops
     shares = coin_length_distribution(table)
     for hops, (count, share) in enumerate(zip(table.histogram()[1:], shares, strict=True), 1):

@@ -156,7 +156,6 @@ def _gains(many: Sequence[Row]) -> Iterator[Comparison]:
 
 
 def _last(rows: Sequence[Row], sharing: str, part: float) -> float:
-    """Return the last iteration time of two jobs, in periods."""
     own = [row for row in rows if (row["sharing"], row["communication_part"]) == (sharing, part)]
     return float(own[-1]["iteration_over_period"])
 

@@ -76,7 +76,6 @@ def calibration_words(profile: DeviceProfile) -> tuple[str, str]:
 
 
 def _operators(operators: Sequence[MeasuredOperator]) -> Table:
-    """Return the largest size of each, whole where it was measured whole."""
     sizes = [max(op.times, key=lambda size: (-size.channel_degree, size.samples)) for op in operators]
     times = [op.times[size] for op, size in zip(operators, sizes, strict=True)]
     return table(

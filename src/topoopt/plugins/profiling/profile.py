@@ -155,7 +155,6 @@ def _listed(words: Mapping[str, Any], word: str, what: str) -> tuple[str, ...]:
 
 
 def _numbers(words: Mapping[str, Any], word: str) -> tuple[int, ...]:
-    """Return numbers, none where the word is not given."""
     if word not in words:
         return ()
     what = "numbers >= 1 with commas, such as 1,2,4"

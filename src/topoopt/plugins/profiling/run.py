@@ -223,8 +223,6 @@ def check_same(known: DeviceProfile, subject: Subject, device: Device) -> None:
 
 
 class _Book:
-    """Earlier measurements, those of this run, and their speed."""
-
     def __init__(self, subject: Subject, device: Device, known: DeviceProfile | None) -> None:
         self._subject = subject
         self._device = device

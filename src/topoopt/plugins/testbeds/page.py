@@ -85,8 +85,6 @@ _NOTES = (
 
 
 def _simulated(name: str) -> Column:
-    """Return the column of a simulator's times."""
-
     def time_of(row: FabricRun) -> float:
         return row.prediction.iteration_times_s[name]
 

@@ -304,7 +304,6 @@ def integer_weights(first: Ints, share: Floats, largest: int = LARGEST_WEIGHT) -
 
 
 def _best(share: Floats, largest: int) -> Ints:
-    """Return the weights of one entry."""
     if (share == share[0]).all():
         return np.ones(len(share), np.int64)
     scales = np.arange(1, largest + 1)[:, None] / share.max()

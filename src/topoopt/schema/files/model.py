@@ -71,7 +71,6 @@ class OneOf:
         self.names = names
 
     def __get_pydantic_core_schema__(self, text: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return the schema of one of the names."""
         return core_schema.literal_schema(list(self.names))
 
 

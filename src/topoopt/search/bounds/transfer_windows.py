@@ -62,8 +62,6 @@ class Earliest:
 
 
 class _Way:
-    """Earliest starts on one network."""
-
     def __init__(self, graph: TaskGraph, work_s: Floats, network: LeastTimes | None) -> None:
         self.graph, self.network = graph, network
         self.start_s = np.zeros(len(graph))
@@ -271,7 +269,6 @@ def backwards(graph: TaskGraph) -> TaskGraph:
 
 
 def _before(graph: TaskGraph) -> tuple[Ints, Ints]:
-    """Return the tasks before each task, as CSR."""
     source = np.repeat(np.arange(len(graph)), np.diff(graph.successor_first))
     order = np.argsort(graph.successor, kind="stable")
     return np.searchsorted(graph.successor[order], np.arange(len(graph) + 1)), source[order]

@@ -223,7 +223,6 @@ def _time_again_s(candidate: Candidate, job: Job) -> float:
 
 
 def _as_run(job: Job) -> JobSettings:
-    """Return the settings of which a simulation knows."""
     return replace(job.settings, bucket_bytes=job.settings.usual_bucket_bytes)
 
 
@@ -257,7 +256,6 @@ def _found(job: Job, strategy: ParallelStrategy, rules: FinderRules, seed: int) 
 
 @lru_cache(maxsize=4)
 def _traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
-    """Return what is wired for, once for all rules."""
     return job_traffic(job, strategy)
 
 

@@ -130,7 +130,6 @@ def _chain(time: float) -> int:
 
 @inlined
 def _next_event(t: TaskRun, f: FlowRun) -> int:
-    """Take the first event out and return its code."""
     code: int = t.codes[0]
     now, behind, size = t.keys[0], f.behind[code], t.tally[EVENTS]
     row = _chain(now)

@@ -55,8 +55,6 @@ from topoopt.simulation.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHAS
 
 
 class _Members:
-    """Members of each collective."""
-
     def __init__(self, graph: TaskGraph) -> None:
         self.graph = graph
         self.keys = distinct(owners(graph.member_first) * graph.servers + graph.member)

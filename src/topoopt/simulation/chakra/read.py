@@ -134,7 +134,6 @@ def parse_chakra(data: bytes, place: str = "trace") -> ChakraTrace:
 
 
 def _files(path: str) -> dict[int, Path]:
-    """Return the file of each rank."""
     given = Path(path)
     folder, wanted = (given, None) if given.is_dir() else (given.parent, given.name)
     if wanted is not None and (match := _NAME.fullmatch(wanted)):
@@ -298,7 +297,6 @@ def _group(node: ChakraNode) -> str:
 
 
 def _by_nodes(traces: ChakraTraces) -> dict[str, tuple[int, ...]]:
-    """Return the ranks that have nodes for each process group."""
     found: dict[str, dict[int, None]] = {}
     for rank, trace in enumerate(traces.ranks):
         for name in {_group(node) for node in trace.nodes if node.type == COLL} - {""}:

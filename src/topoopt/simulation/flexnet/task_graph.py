@@ -315,7 +315,6 @@ def flexnet_task_graph(flexnet: FlexNetGraph) -> TaskGraph:
 
 
 def _rows_of(known: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Ints:
-    """Return the row of each number in ``known``, -1 where it is not there."""
     if not len(known):
         return np.full(len(numbers), -1, np.int64)
     order = np.argsort(known, kind="stable")
@@ -324,7 +323,6 @@ def _rows_of(known: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Ints:
 
 
 def _edges(flexnet: FlexNetGraph) -> tuple[Ints, Ints]:
-    """Return which task waits for which, as rows."""
     tasks = flexnet.tasks
     owner = np.repeat(np.arange(len(tasks)), np.diff(tasks.next_first))
     leads_on = tasks.type[owner] != ALLREDUCE

@@ -372,7 +372,6 @@ def alone_s(flows: Flows, capacity: Floats) -> Floats:
 def _stretches(
     graph: TaskGraph, flows: Flows, start_s: Floats, capacity: Floats
 ) -> tuple[Ints, Floats, Floats]:
-    """Return link, begin and end of every stretch."""
     task = owners(flows.task_flow)
     begin = start_s[task] + graph.duration_s[task]
     end = begin + flows.before_s + alone_s(flows, capacity) + flows.after_s

@@ -261,7 +261,6 @@ def _wire_once(ports: Ports, graph: TaskGraph, exchanges: tuple[Exchange, ...]) 
 def _play(
     exchanges: tuple[Exchange, ...], run: Stretches, ways: Ways, ports: Ports, on_progress: Report | None
 ) -> None:
-    """Run the graph to its end."""
     state, rounds, tasks = run.state, run.state.rounds, len(run.state.tasks.device)
     begins = {one.begin: one for one in exchanges}
     ends = {one.end: one for one in exchanges}

@@ -69,7 +69,6 @@ class _Jobs:
         return time
 
     def _ratio(self, state: State) -> Floats:
-        """Return the part of its iteration's bytes that each job has sent."""
         left = np.zeros(len(self.of_class))
         bytes_left(state.sharing, left)
         sent_of_class = (state.rounds.entered - left) * self.share

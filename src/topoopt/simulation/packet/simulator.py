@@ -62,7 +62,6 @@ def packet(
 def _by_number(
     graph: TaskGraph, fabric: Fabric, options: SimulationOptions, on_progress: Report | None
 ) -> SimResult:
-    """Simulate; what happens at the same time goes by task number."""
     circuits = fabric.reconfiguration is not None
     if circuits:
         check_options(options.packet, fabric)

@@ -349,7 +349,6 @@ def add_surroundings(draft: Draft, step: PipelinedStep, stages: tuple[StageTasks
 
 
 def _before(draft: Draft, one: Exchange, tasks: StageTasks, mine: Ints) -> tuple[list[tuple[int, int]], Ints]:
-    """Return places and tasks of the exchanges before some passes, and those that nothing comes before."""
     heads, tails = tasks.head[list(one.replicas)], tasks.tail[list(one.replicas)]
     first = mine[mine == 0]
     nothing = np.zeros((0, 1), np.int64)
@@ -369,7 +368,6 @@ def _before(draft: Draft, one: Exchange, tasks: StageTasks, mine: Ints) -> tuple
 
 
 def _after(draft: Draft, one: Exchange, tasks: StageTasks, mine: Ints) -> list[tuple[int, int]]:
-    """Return places and tasks of the exchanges after some passes."""
     tails, last = tasks.tail[list(one.replicas)], len(tasks.schedule) - 1
     other = mine[mine < last]
     done = add_exchange(draft, one, one.count, tails[:, other])

@@ -159,7 +159,6 @@ def with_schedules(
 
 
 def _tasks(moves: Moves) -> int:
-    """Return how many tasks a collective needs beside its own: a start, transfers, barriers between the steps."""
     return 1 + len(moves) + int(moves.step[-1])
 
 

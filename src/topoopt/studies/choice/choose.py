@@ -358,7 +358,6 @@ Sizes = Sequence[tuple[float, float | None]]
 
 
 def _run(owner: Owner, found: Explored, sizes: Sizes) -> TrainingRun:
-    """Return the run by its samples; hours are those on the reference network."""
     if owner.terms.run == TrainingRun():
         return owner.terms.run
     return in_samples(owner.terms.run, Iteration(found.reference_times_s[0], *sizes[0]))

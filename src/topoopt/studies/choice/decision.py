@@ -232,8 +232,6 @@ def turns(points: Sequence[Evaluated], mix: Mix, limits: Limits) -> tuple[Turn, 
 
 
 def _of_price(found: Figures, limits: Limits, place: int) -> Iterator[Turn]:
-    """Yield where the answer changes with the price of one part."""
-
     def at(factor: float) -> int | None:
         factors = np.ones(len(found.parts))
         factors[place] = factor
@@ -244,7 +242,6 @@ def _of_price(found: Figures, limits: Limits, place: int) -> Iterator[Turn]:
 
 
 def _of_share(found: Figures, limits: Limits, mix: Mix, place: int) -> Iterator[Turn]:
-    """Yield where the answer changes with the share of one job."""
     was = mix[place].share
     if was == 1.0:
         return

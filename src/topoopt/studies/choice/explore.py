@@ -63,8 +63,6 @@ class Explored:
 
 
 class _Work:
-    """State of the exploration of the grid."""
-
     def __init__(self, mix: Mix, usd: Mapping[Network, float], times: Times) -> None:
         self.mix, self.usd, self.times = mix, usd, times
         self.known: dict[Wanted, Timed] = {}
@@ -293,7 +291,6 @@ def swept_times(
 def _sweep(
     job: JobShare, networks: Sequence[Network], machines: Machines, search: Mapping[str, Any]
 ) -> Sweep:
-    """Return the sweep of a job over networks."""
     options = {} if is_transformer(machines.request(job)) else search
     document = {
         "models": job.job,

@@ -59,8 +59,6 @@ Mix = tuple[JobShare, ...]
 
 
 class _JobPart(Strict):
-    """A job of a mix file."""
-
     job: str = Field(description="a model, or a job file beside this one")
     share: Annotated[float, Field(gt=0)] | None = Field(
         default=None, description="of the year; alike if none"

@@ -164,7 +164,6 @@ def _exposure(plan: Plan, row: Baseline, rates: FailureRates, simulator: str) ->
 
 
 def _of(rates: FailureRates, counts: Mapping[str, int]) -> FailureRates:
-    """Return the rates of the kinds of part that a fabric has."""
     return replace(rates, parts={kind: rate for kind, rate in rates.parts.items() if kind in counts})
 
 

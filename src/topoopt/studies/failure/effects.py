@@ -195,7 +195,6 @@ def switch_tiers(fabric: str, servers: int, interfaces: int, bandwidth_bps: floa
 
 
 def _tiers(plane: Plane, servers: int, interfaces: int) -> Iterator[SwitchTier]:
-    """Yield the tiers of trees of one shape."""
     tree, share = plane.tree, plane.interfaces / interfaces
     yield SwitchTier("leaf", tree.leaves * plane.count, -(-servers // tree.leaves), share)
     if tree.aggregation:

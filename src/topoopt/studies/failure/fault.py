@@ -375,7 +375,6 @@ def _least_walked(topology: Topology, onward: Onward, walked: Floats, src: int, 
 
 
 def _shortest(onward: Onward, usable: Sequence[bool], src: int, dst: int) -> tuple[int, ...]:
-    """Return a shortest path, empty if there is none; a graph of SciPy takes ten times as long to make."""
     came_from, reached = {src: src}, [src]
     for node in reached:
         for other, link in onward.get(node, ()):

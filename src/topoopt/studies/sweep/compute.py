@@ -233,7 +233,6 @@ def _once(
 
 
 def _job(point: Point, folder: str) -> Job:
-    """Return the point's job; of a traffic matrix, only the cluster is said: bytes are bytes."""
     request = request_of(point.model, folder)
     of_point = JobRequest(cluster=asdict(point.cluster()))
     if is_transformer(request):

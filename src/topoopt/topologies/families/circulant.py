@@ -161,8 +161,6 @@ def best_of_all_strides(servers: int, degree: int, links: str) -> tuple[int, ...
 
 
 class _Search:
-    """Shared state of one search."""
-
     def __init__(self, servers: int, degree: int, links: str) -> None:
         self.servers, self.duplex = servers, links == "duplex"
         self.also = [servers // 2] if self.duplex and degree % 2 else []

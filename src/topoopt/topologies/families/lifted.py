@@ -153,8 +153,6 @@ def lifted_of(
 
 @dataclass(slots=True)
 class _State:
-    """A search under way."""
-
     lift: Lift
     reach: Reach
     best: tuple[Ints, Ints, Ints]

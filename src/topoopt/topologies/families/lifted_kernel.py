@@ -246,7 +246,6 @@ def _or(into: Words, values: Words) -> None:
 
 @compiled
 def _bits(words: Words) -> int:
-    """Return how many bits are set."""
     count = np.uint64(0)
     for i in range(len(words)):
         x = words[i]
@@ -275,7 +274,6 @@ def _restore(lift: Lift, kept: Ints, c: int) -> None:
 
 @compiled
 def _lay(lift: Lift, c: int, group: int, duplex: bool) -> None:
-    """Fill the columns of one cycle."""
     begin, end, column = lift.first[c], lift.first[c + 1], lift.column[c]
     for i in range(begin, end):
         here, step = lift.order[i], lift.voltage[i]
@@ -358,7 +356,6 @@ def _reverse(lift: Lift, state: Words, begin: int, size: int, i: int, j: int, gr
 
 @compiled
 def _redraw(lift: Lift, state: Words, begin: int, size: int, i: int, group: int) -> bool:
-    """Draw one voltage anew; the sum of all has no factor in common with the group."""
     others = -lift.voltage[begin + i]
     for k in range(size):
         others += lift.voltage[begin + k]
@@ -372,7 +369,6 @@ def _redraw(lift: Lift, state: Words, begin: int, size: int, i: int, group: int)
 
 @compiled
 def _swap_mates(mate: Ints, a: int, b: int) -> None:
-    """Make a and b partners, and their old partners."""
     c, d = mate[a], mate[b]
     mate[a], mate[b], mate[c], mate[d] = b, a, d, c
 
@@ -411,7 +407,6 @@ def _all_parts(mate: Ints, odd: int, seen: Ints) -> int:
 
 @compiled
 def _below(most: int, state: Words) -> int:
-    """Return a random number from 0 to most - 1."""
     return int(uniform(state) * most)
 
 

@@ -83,7 +83,6 @@ def _twistable_shape(servers: int, dimensions: int, most_neighbors: int) -> tupl
 
 
 def _shifted(grid: Ints, axis: int, way: int, twisted: bool) -> Ints:
-    """Return every server's neighbor along an axis."""
     moved = np.roll(grid, way, axis)
     if twisted:
         edge = (slice(None),) * axis + (0 if way == 1 else -1,)

@@ -74,8 +74,6 @@ class _Usual:
 
 
 class _Reader:
-    """State of the parser: the graph read so far and the position of the next token."""
-
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
         self.at = 0
@@ -184,7 +182,6 @@ class _Reader:
         self.links.append(ForeignLink(f"line {line}", (a[0], b[0]), {**ports, **says}))
 
     def _attributes(self) -> dict[str, Any]:
-        """Read lists of attributes in brackets."""
         return dict(self._attribute_pairs())
 
     def _attribute_pairs(self) -> Iterator[tuple[str, Any]]:

@@ -270,7 +270,6 @@ def written_wiring(document: Mapping[str, Any], text: str, place: str) -> tuple[
 
 
 def _check_ends(rows: Any, text: str) -> None:
-    """Refuse a cable of which an end is missing."""
     for index, row in enumerate(rows if isinstance(rows, list) else []):
         missing = set(LinkPart.model_fields) - set(row) if isinstance(row, dict) else set()
         if missing:
@@ -349,7 +348,6 @@ def _checked_ring(graph: GraphPart, index: int, arcs: tuple[Ints, Ints]) -> Ints
 
 
 def _place_of(server: int, ports: PortedLinks, text: str) -> str:
-    """Return a line and a port of a server."""
     for ends, numbers in ((ports.src, ports.src_port), (ports.dst, ports.dst_port)):
         for link in np.flatnonzero(ends == server)[:1].tolist():
             return f"{_line(text, link)}: server {server}, port {int(numbers[link])}"
@@ -357,6 +355,5 @@ def _place_of(server: int, ports: PortedLinks, text: str) -> str:
 
 
 def _line(text: str, link: int) -> str:
-    """Return where a link stands; of a file that was written otherwise its number."""
     found = [match.start() for match in re.finditer(r'\{[^{}]*"(source|target)(_port)?"\s*:[^{}]*\}', text)]
     return f"line {text.count(chr(10), 0, found[link]) + 1}" if link < len(found) else f"links[{link}]"

@@ -111,8 +111,6 @@ def graphml_graph(text: str) -> ForeignGraph:
 
 
 class _Reader:
-    """State of the parser: the graph read so far, and the element that text belongs to."""
-
     def __init__(self) -> None:
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self._start

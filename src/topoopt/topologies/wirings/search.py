@@ -198,14 +198,12 @@ def _even(request: WiringRequest) -> WiringRequest:
 
 
 def _whole(wiring: DirectWiring, request: WiringRequest) -> DirectWiring:
-    """Return the wiring with the interface that was left out."""
     return wiring if wiring.degree == request.degree else with_odd_interface(wiring, request.seed)
 
 
 def _wirings(
     request: WiringRequest, names: tuple[str, ...], searches: bool, on_progress: Progress
 ) -> Iterator[DirectWiring]:
-    """Yield every wiring that is worth judging."""
     for index, name in enumerate(names):
         on_progress(f"looking at {name} wirings", index, len(names))
         if name == LIFTED or (request.servers > _LARGEST_UNASKED and request.family == BEST):
@@ -306,7 +304,6 @@ def known_judged(servers: int, degree: int, links: str = "duplex") -> tuple[Judg
 
 @cache
 def _rows() -> Mapping[tuple[int, int, str], tuple[dict[str, str], ...]]:
-    """Return all rows by servers, degree and kind of link."""
     found: dict[tuple[int, int, str], tuple[dict[str, str], ...]] = {}
     for row in packaged_rows("topologies.wirings", "known_wirings"):
         key = int(row["servers"]), int(row["degree"]), row["links"]

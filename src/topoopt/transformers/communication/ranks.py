@@ -225,7 +225,6 @@ def _grid(words: Sequence[str], sizes: dict[str, int], axes: Sequence[str]) -> I
 
 
 def _lines(grid: Ints, axis: int) -> Ints:
-    """Return the lines of a grid along an axis, shape (lines, length)."""
     return np.ascontiguousarray(np.moveaxis(grid, axis, -1).reshape(-1, grid.shape[axis]))
 
 
@@ -264,7 +263,6 @@ def server_pairs(groups: Ints, between: Callable[[Ints], Floats], places: Places
 
 
 def _spanning(groups: Ints, places: Places) -> Ints:
-    """Return the groups that span servers."""
     rows: Ints = groups[np.ptp(places.server[groups], axis=1) > 0]
     return rows
 

@@ -164,7 +164,6 @@ def memory(
 
 
 def _memory_of_block(common: "Common") -> dict[str, Any]:
-    """Return the columns of a few configurations, which stay in the processor's cache."""
     last = common.table.pp - 1
     fullest = vars(stage_memory(common, np.zeros_like(last)))
     table, between = common.table, list[Ints]()

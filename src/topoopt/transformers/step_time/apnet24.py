@@ -151,7 +151,6 @@ def apnet24_gap(model: TransformerModel, table: ConfigurationTable) -> str:
 
 
 def _peak_flops(system: System, table: ConfigurationTable) -> Floats:
-    """Return the paper's F of each row."""
     part = find_accelerator(system.accelerator)
     published = PUBLISHED.get(part.name)
     rates = np.zeros(len(PRECISIONS))

@@ -214,7 +214,6 @@ def slowest_stages(case: Case, one: MicroBatch) -> tuple[Stage, Ints, Stage]:
 
 
 def _at_pace_of(case: Case, one: MicroBatch, stage: Stage) -> StepTimes:
-    """Return the step times of pipelines that run at the pace of one stage."""
     table, batches = case.table, case.batches
     slow = straggle(case)
     hop_s = transfers_s(case)

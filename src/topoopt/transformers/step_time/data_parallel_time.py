@@ -282,7 +282,6 @@ def _turns(case: Case) -> Floats:
 
 
 def _overlap(case: Case) -> Floats:
-    """Return the share that hides of what can."""
     return np.where(case.gathers_by("alone"), 0.0, case.calibration.gather_overlap)
 
 

@@ -69,8 +69,6 @@ def part_kernels(case: Case) -> dict[str, Floats]:
 
 
 class _Kernels:
-    """The law of kernels of a machine under a calibration."""
-
     def __init__(self, case: Case) -> None:
         self.case = case
         machine, calibration = case.machine, case.calibration
@@ -310,7 +308,6 @@ def unpacked_bytes(case: Case) -> Floats:
 
 
 def _layer_parameters(case: Case) -> Floats:
-    """Return the parameters of an average layer on one accelerator."""
     shapes = case.shapes
     layer = shapes.dense_parameters / case.tp + shapes.replicated_parameters
     return np.asarray(layer + shapes.expert_parameters / (case.ep * case.etp), np.float64)

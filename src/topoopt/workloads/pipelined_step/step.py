@@ -368,7 +368,6 @@ class PipelinedStep:
         )
 
     def _sent(self) -> Rows:
-        """Return source, destination and bytes of all activations and their gradients."""
         columns: list[Rows] = [(np.zeros(0, np.int64),) * 3]
         for index, chunk in enumerate(self.chunks):
             after = self.neighbor(index, 1)

@@ -354,7 +354,6 @@ def _json(path: str) -> str:
 
 
 def _tensor_names(argument: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the tensors of an argument; several of a list."""
     for kind, value in argument.items():
         if kind == "as_tensor":
             return (str(value["name"]),)

@@ -126,8 +126,6 @@ _KIND_OF_ROLE = {
 
 
 class _Maker:
-    """Makes the operators, call by call."""
-
     def __init__(self, program: TensorProgram, samples: int) -> None:
         self.program = program
         self.samples = samples

@@ -133,8 +133,6 @@ def nccl_recording(lines: Iterable[str], place: str) -> Recording:
 
 
 class _Log:
-    """State of the reader."""
-
     def __init__(self, place: str) -> None:
         self.place = place
         self.processes: set[Process] = set()

@@ -133,8 +133,6 @@ def profiler_recording(traces: Sequence[tuple[str, Mapping[str, Any]]], place: s
 
 
 class _Trace:
-    """One file."""
-
     def __init__(self, place: str, content: Mapping[str, Any]) -> None:
         self.place = place
         self.events = [event for event in content["traceEvents"] if isinstance(event, Mapping)]
@@ -258,7 +256,6 @@ class _Trace:
         return members[min(self._whole(said.get("Rank", 0), f"{name}: Rank"), len(members) - 1)]
 
     def _groups(self) -> dict[str, tuple[int, ...]]:
-        """Return the process groups by name."""
         listed = self.about.get("pg_config")
         rows = listed if isinstance(listed, list) else []
         found = {

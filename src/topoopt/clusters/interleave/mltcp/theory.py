@@ -28,7 +28,7 @@ MOST_ITERATIONS = 100_000
 
 
 def shift_s(offset_s: float, communication_s: float, aggressiveness: Aggressiveness) -> float:
-    """Return by how much an offset grows in an iteration: Δ' - Δ.
+    """Return the growth of an offset per iteration: Δ' - Δ.
 
     For a linear form it is ``S Δ (A - Δ) / (A I + S Δ)``.
 
@@ -229,7 +229,7 @@ class SharingPrediction:
 
 
 def predict_sharing(asked: SharingQuestion) -> SharingPrediction | None:
-    """Return what the theory says, None where the jobs are not of its kind."""
+    """Return the theory's prediction; None where it does not apply to the jobs."""
     period_s, communication_s = _equal_pair(asked)
     if communication_s == 0.0 or asked.offset > 1.0:
         return None

@@ -248,7 +248,7 @@ def _steps(job: PeriodicJob) -> list[Step]:
 
 
 def _bursts(steps: Sequence[Step]) -> tuple[list[int], float]:
-    """Return where MLTCP counts bytes anew, and the most bytes that it then counts."""
+    """Return the steps at which MLTCP restarts its byte count, and the largest count."""
     rest_s = REST * max(step.gap_s for step in steps)
     fresh = [int(step.gap_s > rest_s) for step in steps]
     if not any(fresh):

@@ -146,7 +146,6 @@ def _set_rates(p: Phases, c: Course, x: Sharing, net: Links) -> float:
 
 @inlined
 def _serve(p: Phases, c: Course, x: Sharing, net: Links, until: float) -> None:
-    """Let bytes flow up to then."""
     time = until - c.scale[NOW]
     for i in range(x.tally[ACTIVE]):
         k = x.active[i]
@@ -159,7 +158,6 @@ def _serve(p: Phases, c: Course, x: Sharing, net: Links, until: float) -> None:
 
 @compiled
 def _carry(c: Course, net: Links, k: int, job: int, size: float) -> None:
-    """Count bytes of a phase, everywhere."""
     c.left[job] -= size
     c.sent[job] += size
     c.carried[job] += size
@@ -259,7 +257,7 @@ def _start_next(p: Phases, c: Course, job: int, end: float) -> float:
 
 @compiled
 def _wait(p: Phases, c: Course, job: int, end: float) -> float:
-    """Return how long a job waits for its slot; where it is late its group moves to later slots instead."""
+    """Return a job's wait for its slot; if it is late, its group moves to later slots instead."""
     group = p.group[job]
     anchor = c.anchor[group] if group >= 0 else 0.0
     late = (end - p.begin[job] - anchor) % p.slot[job]
@@ -275,7 +273,7 @@ def _wait(p: Phases, c: Course, job: int, end: float) -> float:
 
 @compiled
 def _scale(noise: float, seed: int, job: int, number: int) -> float:
-    """Return by how much a stretch of computing is longer than usual: the same for the same question."""
+    """Return the factor on a stretch of computing by noise; deterministic in its arguments."""
     if noise == 0.0:
         return 1.0
     word = mix(mix(mix(np.uint64(seed)) + np.uint64(job)) + np.uint64(number))

@@ -170,7 +170,7 @@ def run_periodic_packets(
 
 
 def _wrapped_s(job: PeriodicJob) -> float:
-    """Return by how much a job's iteration begins later where its last phase wraps into it."""
+    """Return the delay of a job's iterations where the last phase wraps into the next one."""
     phases = [phase for phase in job.profile.phases if phase.bandwidth_bps > 0]
     if not phases:
         return 0.0

@@ -99,7 +99,7 @@ class MeasuredProfile:
     background_bps: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return how it was measured."""
+        """Return the details of the measurement."""
         return {
             "iterations": self.iterations,
             "iteration_time_spread_s": self.spread_s,
@@ -246,13 +246,13 @@ def _touch(phases: list[Phase], place: int, beside: int, period_s: float) -> boo
 
 
 def _gap_s(before: Phase, after: Phase, period_s: float) -> float:
-    """Return how long after the end of a phase another one begins, around the iteration."""
+    """Return the gap between the end of a phase and the start of another, modulo the period."""
     gap_s = (after.start_s - before.end_s) % period_s
     return min(gap_s, period_s - gap_s)
 
 
 def cells_of(curve: ByteCurve) -> Cells:
-    """Return the series in as many cells as it has samples, up to :data:`MOST_CELLS`."""
+    """Resample the series into as many cells as it has samples, up to :data:`MOST_CELLS`."""
     count = min(len(curve.times_s) - 1, MOST_CELLS)
     edges_s = np.linspace(curve.times_s[0], curve.times_s[-1], count + 1)
     cell_s = curve.duration_s / count
@@ -294,7 +294,7 @@ def find_period_s(curve: ByteCurve) -> float | None:
 
 
 def _score(rates_bps: Floats, period: float) -> float:
-    """Return how well the mean of all iterations of so many cells, or of the first few, tells them.
+    """Return the fit of the mean iteration to all iterations, or to the first few.
 
     Iterations that differ a little add up over a long series; where they do not, all of it tells more than a part. A
     part in which next to nothing happens tells nothing: what is sent between iterations may have a period, too.
@@ -306,7 +306,7 @@ def _score(rates_bps: Floats, period: float) -> float:
 
 
 def _autocorrelation(values: Floats) -> Floats:
-    """Return how like a series is to itself later, per cell, for lags up to half of it; 1 at lag 0."""
+    """Return the autocorrelation per cell for lags up to half the series; 1 at lag 0."""
     count = len(values)
     centered = values - values.mean()
     spectrum = np.fft.rfft(centered, 1 << (2 * count - 1).bit_length())
@@ -343,7 +343,7 @@ def _at_multiples(likeness: Floats, lag: int) -> float:
 
 
 def _top(likeness: Floats, lag: int) -> float:
-    """Return where the parabola through a peak and its neighbors is highest."""
+    """Return the vertex of the parabola through a peak and its neighbors."""
     if not 0 < lag < len(likeness) - 1:
         return float(lag)
     left, here, right = likeness[lag - 1 : lag + 2]
@@ -352,7 +352,7 @@ def _top(likeness: Floats, lag: int) -> float:
 
 
 def _told(values: Floats, period: float) -> ToldShare:
-    """Return how well the mean iteration of so many cells tells a series, as if all were of one length."""
+    """Return the fit of the mean iteration of ``period`` cells, as if all had equal length."""
     bins = int(np.clip(round(period), 2, BINS))
     into = np.mod(np.arange(len(values)) + 0.5, period)
     place = np.minimum((into * (bins / period)).astype(np.int64), bins - 1)

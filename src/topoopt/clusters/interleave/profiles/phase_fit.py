@@ -53,7 +53,7 @@ class ToldShare:
 
     @property
     def is_more_than_chance(self) -> bool:
-        """Whether noise would not be told so well.
+        """Whether the fit is better than on noise.
 
         So many numbers tell as many samples of noise, with a standard deviation of the square root of twice as many.
         """
@@ -196,7 +196,6 @@ def _order_of_joining(seconds: Floats, sent: Floats) -> list[int]:
 
 
 def _kept(count: int, removed: list[int]) -> Ints:
-    """Return where stretches begin when these joints are gone."""
     kept = np.ones(count, np.bool_)
     kept[removed] = False
     return np.flatnonzero(kept)
@@ -211,7 +210,7 @@ def _moved_share(seconds: Floats, sent: Floats, begins: Ints, quiet: float) -> f
 
 
 def _silent_bytes(seconds: Floats, sent: Floats, quiet: float) -> float:
-    """Return what is sent in stretches that count as silent."""
+    """Return the bytes sent in stretches that count as silent."""
     rate = sent / seconds
     return float(sent[rate <= quiet * rate.max()].sum())
 
@@ -294,7 +293,7 @@ def _number(fabric: Fabric, ends: Ends) -> int:
 
 
 def _iterations(result: SimResult) -> tuple[Floats, float]:
-    """Return when the iterations begin of which the mean is taken, and how long they take."""
+    """Return the start times of the averaged iterations, and their length."""
     graph, period_s = result.graph, result.iteration_time_s
     if graph.iterations == 1:
         return np.zeros(1), period_s

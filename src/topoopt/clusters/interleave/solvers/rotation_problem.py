@@ -38,7 +38,7 @@ class RotationProblem:
         return int(self.demands.shape[1])
 
     def total(self, shifts: Sequence[int]) -> Floats:
-        """Return what all send together at every angle, each job turned later by so many angles."""
+        """Return the total demand at every angle, with each job rotated by its shift."""
         total = np.zeros(self.angles)
         for demand, shift in zip(self.demands, shifts, strict=True):
             total += np.roll(demand, shift)
@@ -53,7 +53,7 @@ class RotationProblem:
         return excess <= max(float(self.demands.sum()) - self.angles, 0.0) + NO_EXCESS
 
     def distinct(self, order: Sequence[int]) -> tuple[int, ...]:
-        """Return how many shifts of each job, in an order of them, differ in more than a turn of all jobs before.
+        """Return the number of distinct shifts of each job, given the rotations of the jobs before it in order.
 
         Turns of the circle that leave all jobs before as they are move a job by multiples of their common period, so
         that its shifts matter only modulo the greatest common divisor of that and its own period. The first has 1.

@@ -134,7 +134,7 @@ def grid(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
 
 
 def grid_trials(problem: RotationProblem) -> int:
-    """Return how many rotations are tried, times the angles and the levels of the last job's demand."""
+    """Return the number of rotations tried, times the angles and the levels of the last job's demand."""
     order = _order(problem)
     return math.prod(problem.distinct(order)[:-1]) * problem.angles * _levels(problem, order[-1])
 
@@ -234,7 +234,7 @@ class Solver(Protocol):
     """One way to find rotations."""
 
     def __call__(self, problem: RotationProblem, seed: int = ...) -> tuple[int, ...]:
-        """Return by how many angles each job is turned, less than an iteration of it.
+        """Return the rotation of each job in angle steps, less than one of its iterations.
 
         Parameters
         ----------

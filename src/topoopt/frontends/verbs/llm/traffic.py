@@ -86,7 +86,6 @@ def traffic(
 
 
 def _places(words: Mapping[str, Any], accelerators: int) -> Ints:
-    """Return the server of each rank."""
     part = find_accelerator(words["accelerator"])
     size = words.get("accelerators_per_server")
     per_server = (

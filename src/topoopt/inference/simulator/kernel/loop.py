@@ -84,7 +84,6 @@ def simulate(s: State) -> None:
 
 @compiled
 def _handle_events(s: State, now: float) -> None:
-    """Handle what is in the heap for now."""
     while s.tally[Count.HEAP] > 0 and s.keys[0] == now:
         kind, which = s.codes[0] >> SHIFT, s.codes[0] & ((1 << SHIFT) - 1)
         s.tally[Count.HEAP] = drop_top(s.keys, s.codes, s.tally[Count.HEAP])

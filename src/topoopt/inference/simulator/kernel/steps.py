@@ -138,7 +138,6 @@ def _preempt(s: State, r: int, q: int) -> None:
 
 @compiled
 def _answered(s: State, r: int) -> int:
-    """Return how many requests are answered."""
     count = 0
     for i in range(s.replica[r, Replica.RUNNING]):
         if s.request[s.running[r, i], Request.STATE] == ANSWERING:

@@ -276,7 +276,6 @@ def _write(process: "subprocess.Popen[bytes]", words: Mapping[str, Any]) -> None
 
 
 def _read(process: "subprocess.Popen[bytes]", who: str, expected: str, limit_s: float) -> Mapping[str, Any]:
-    """Return the next line of a process."""
     assert process.stdout is not None
     with selectors.DefaultSelector() as ready:
         ready.register(process.stdout, selectors.EVENT_READ)

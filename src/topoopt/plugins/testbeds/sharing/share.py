@@ -114,8 +114,6 @@ class ShareSettings:
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """State of the testbed while jobs run."""
-
     testbed: Testbed
     processes: Processes
     jobs: tuple[SharingJob, ...]

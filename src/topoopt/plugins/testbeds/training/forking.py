@@ -56,8 +56,6 @@ class Rehearsed:
 
 @dataclass
 class _Stage:
-    """State during one iteration."""
-
     rehearsed: Rehearsed
     worker: Worker
     missing: list[int]  # steps that each step still waits for

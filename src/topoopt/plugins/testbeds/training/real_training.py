@@ -273,7 +273,6 @@ class _RowsToServers(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _held(worker: Worker, placement: tuple[int, ...]) -> list[list[int]]:
-    """Return the tables of each server."""
     return [[t for t, server in enumerate(placement) if server == rank] for rank in range(worker.size)]
 
 

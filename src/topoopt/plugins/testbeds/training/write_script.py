@@ -28,8 +28,6 @@ MOST_STEPS = 100_000
 
 
 class _Message(NamedTuple):
-    """Transfers of a pair that become ready together go as one message."""
-
     src: int
     dst: int
     waits_for: tuple[int, ...]

@@ -140,7 +140,6 @@ def _learn_in_order(s: State, flow: int, sequence: int, expected: int, marked: b
 
 @compiled
 def _know(s: State, flow: int, sequence: int, marked: bool, now: int) -> None:
-    """Let the sender know that a packet is in."""
     at = s.flow[flow, Flow.BOARD] + sequence
     if s.board[at] == Fate.LANDED:
         s.board[at] = Fate.KNOWN
