@@ -150,7 +150,7 @@ class EngineMemory:
 
 @lru_cache(maxsize=64)
 def engine_memory(engine: str, version: str = "") -> EngineMemory:
-    """Return what a version of an engine takes, by default the newest; an unknown engine takes what vLLM takes."""
+    """Return the memory overhead of an engine version, by default the newest; an unknown engine is taken as vLLM."""
     named = [(row["engine"], row) for row in packaged_rows("inference", "engine_memory")]
     name = engine.strip().lower() if engine.strip().lower() in dict(named) else "vllm"
     rows = [row for one, row in named if one == name]
@@ -251,7 +251,7 @@ def _known() -> tuple[str, ...]:
 
 
 def deployment_preset(name: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the model of a preset and its words as ``topoopt serving`` takes them.
+    """Return the model of a preset and its options for ``topoopt serving``.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def deployment_preset(name: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def deployment_figures(preset: str) -> dict[str, DeploymentFigure]:
-    """Return what is published of a preset, by name."""
+    """Return the published figures of a preset, by name."""
     check_known("preset", preset, _known())
     return {
         row["figure"]: DeploymentFigure(

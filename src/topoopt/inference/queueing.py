@@ -39,7 +39,7 @@ _HALVINGS = 24
 
 
 def waiting_share(servers: int, offered: float) -> float:
-    """Return the share of those that come who find all servers busy, of which so many are on average (Erlang's C).
+    """Return the probability that all servers are busy at an offered load (Erlang's C).
 
     Examples
     --------
@@ -86,7 +86,7 @@ def prompt_wait_s(rate_per_s: float, service_s: float, stages: int = 1, readers:
 def late_wait_s(
     rate_per_s: float, service_s: float, stages: int = 1, readers: int = 1, share: float = 0.9
 ) -> float:
-    """Return what a share of the prompts wait at most, where :func:`prompt_wait_s` is the mean.
+    """Return the quantile of the prompts' waiting time, whose mean is :func:`prompt_wait_s`.
 
     Those that wait at all do so about exponentially, as the exact tail of M/D/1 has it in heavy traffic.
 
@@ -106,7 +106,7 @@ def late_wait_s(
 
 
 def busy_limits(slack: Floats, readers: int, share: float = 0.9) -> Floats:
-    """Return how busy so many readers may be for a share of the prompts to wait no longer than ``slack``.
+    """Return the utilization of readers at which a share of the prompts wait no longer than ``slack``.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def busy_limits(slack: Floats, readers: int, share: float = 0.9) -> Floats:
 
 
 def place_wait_s(places: float, busy_places: float, holding_s: float) -> float:
-    """Return the mean wait for one of so many places, of which so many are taken on average (Erlang's C).
+    """Return the mean wait for a place, given the mean number of busy places (Erlang's C).
 
     Examples
     --------
@@ -145,7 +145,7 @@ def place_wait_s(places: float, busy_places: float, holding_s: float) -> float:
 def closed_loop(
     one: Replica, law: Constants, clients: Number, prompt: Number, answer: Number, held: Number
 ) -> ClosedLoop:
-    """Return what clients of a replica see, which read prompts and answer them on the same accelerators.
+    """Return the steady state of a replica that prefills and decodes for a closed loop of clients.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def prompt_each_s(one: Replica, law: Constants, batch: Number, prompt: Number) -
 
 
 def mixed_prompt_s(one: Replica, law: Constants, batch: Number, prompt: Number) -> Floats:
-    """Return the seconds by which one prompt makes the steps longer in which so many requests decode.
+    """Return the delay of decode steps by one prompt, at a decode batch.
 
     Tokens of the prompt are read with those of the requests; what an engine takes by itself where it reads a prompt
     (``prompt_step_s``, ``prompt_layer_s``) is in the first token's time only.

@@ -72,7 +72,7 @@ class StepTable:
     halves: Halves | None = None
 
     def decode_s(self, batch: float, cached_tokens: float, network_s: float = 0.0) -> float:
-        """Return the seconds of a step in which so many requests decode, with so many cached tokens together.
+        """Return the time of a decode step, given the batch and its total cached tokens.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class StepTable:
         return float(alone + self.at(batch, self.head_s))
 
     def prefill_s(self, prompt_tokens: float, prompts: float = 1.0, network_s: float = 0.0) -> float:
-        """Return the seconds in which so many prompts, of so many tokens together and of equal length, are read."""
+        """Return the prefill time of prompts of equal length, given their total tokens."""
         pairs_s = self.prefill_s_per_pair * prompt_tokens * prompt_tokens / prompts / 2
         alone = self.at(prompt_tokens, self.prefill_base_s) + pairs_s + network_s
         if self.halves:

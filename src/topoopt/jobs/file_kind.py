@@ -128,7 +128,7 @@ def file_kind(path: str) -> str | None:
 
 
 def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
-    """Return what to say of a file of another kind than those that are expected; None of one of them, or unknown."""
+    """Return the error for a file of an unexpected kind; None for an expected or unknown kind."""
     found = file_kind(path)
     if found is None or found in expected:
         return None
@@ -195,7 +195,7 @@ def of_text(text: str, suffix: str, path: str) -> str | None:
 
 
 def of_content(content: object) -> str | None:
-    """Return the kind of what a YAML, JSON or TOML file holds."""
+    """Return the kind of the content of a YAML, JSON or TOML file."""
     if isinstance(content, Mapping):
         return _of_mapping(content)
     return _of_rows(content) if isinstance(content, list) else None

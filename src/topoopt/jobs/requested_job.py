@@ -78,7 +78,7 @@ def requested_job(request: JobRequest) -> Job:
 
 
 def program_words(request: JobRequest) -> str:
-    """Return what the program that a request names is, and how it was counted, in words."""
+    """Return a description of the request's program and of how it was counted."""
     return _program(request)[1]
 
 
@@ -132,7 +132,7 @@ def _profiled_job(request: JobRequest, settings: JobSettings) -> Job:
 
 
 def _measured_job(request: JobRequest, profile: DeviceProfile) -> Job:
-    """Return the job with times of ``topoopt profile``; what is not said is as it was measured."""
+    """Return the job with times of ``topoopt profile``; missing options are as measured."""
     _check_measured(request, profile)
     accelerator = {"accelerator": profile.device.accelerator} if profile.device.accelerator else {}
     measured = {"servers": profile.servers, "accelerators_per_server": profile.accelerators_per_server}
@@ -155,7 +155,7 @@ def _measured_job(request: JobRequest, profile: DeviceProfile) -> Job:
 
 
 def _check_measured(request: JobRequest, profile: DeviceProfile) -> None:
-    """Refuse what does not go with a profile of another device, precision or kind of model."""
+    """Refuse options that differ from the profile's device, precision or kind of model."""
     place, device, settings = request.profile, profile.device, request.settings
     if profile.source == "transformer":
         raise InvalidInput(
@@ -252,7 +252,7 @@ def _traffic(request: JobRequest, what: str) -> _Given:
 
 
 def _folds(cluster: Mapping[str, Any], rows: int) -> int | None:
-    """Return how many rows of a matrix are one server; None where each is one."""
+    """Return the rows of a matrix per server; None where each row is one."""
     per_server, servers = cluster.get(PER_SERVER), cluster.get("servers")
     if per_server in (None, 1) or servers == rows:
         return None
@@ -260,7 +260,7 @@ def _folds(cluster: Mapping[str, Any], rows: int) -> int | None:
 
 
 def _refuse_words(request: JobRequest, what: str) -> None:
-    """Refuse what is said of operators, once the traffic has been read: its own mistakes come first."""
+    """Refuse options about operators for known traffic, after reading it: its own errors come first."""
     if request.profile:
         raise InvalidInput(f"{request.profile}: {what} holds bytes and no operators; leave it out")
     if request.variant:

@@ -51,7 +51,7 @@ RULE = set("|:- ")
 
 
 def plain_heading(written: str) -> str:
-    """Return a heading without capitals, signs and what else differs between writers."""
+    """Return a heading normalized: lower case, without signs and differences between writers."""
     plain = written.lower()
     for pattern, word in _SIGNS:
         plain = re.sub(pattern, word, plain)
@@ -162,7 +162,7 @@ class NotScored:
     reason: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return a JSON-compatible mapping."""
         return {"id": self.row.name, "dataset": self.row.dataset, "reason": self.reason}
 
 
@@ -176,7 +176,7 @@ class MeasuredRuns(Generic[RunT]):
 
 
 def read_run_table(path: str | Path, known: RunColumns) -> RunTable:
-    """Return a table of measured runs; every known column has its usual name beside the heading.
+    """Return a table of measured runs; every known column has its canonical name beside the heading.
 
     Lines without any cell are left out. Cells are separated by commas, or where the first line has more of them by
     semicolons, tabs or bars, as in Markdown.

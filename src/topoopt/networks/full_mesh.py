@@ -15,7 +15,7 @@ def wire(
 
 
 def bought(asked: pricing.Interfaces) -> pricing.Interfaces:
-    """Return a port for every other server; together they have the bandwidth of those asked for.
+    """Return one port per other server, with the total bandwidth of those requested.
 
     Where there are fewer servers than ports, some are joined by several cables.
 

@@ -54,7 +54,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
 
 
 def page_of(answer: Any) -> Page:
-    """Return what an answer says: what a terminal shows of it, and a notebook. A page is itself.
+    """Return the page of an answer, for a terminal or a notebook. A page is returned as it is.
 
     Raises
     ------

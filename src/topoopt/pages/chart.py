@@ -147,7 +147,7 @@ class Limit:
 
 
 def categories(series: Sequence[Series]) -> list[str]:
-    """Return the words on the x axis in the order in which they are first met."""
+    """Return the categories on the x axis, in order of first occurrence."""
     return list(dict.fromkeys(str(x) for one in series for x in one.x))
 
 

@@ -170,7 +170,7 @@ class Axis:
 
 
 def prefix_of(value: float, unit: str, *, powers: bool = False) -> tuple[str, float]:
-    """Return the prefix that suits a value, and how much it is: seconds have small ones, all else large ones.
+    """Return the prefix for a value, and its factor: seconds use small prefixes, other units large ones.
 
     Where ``powers`` of ten are written, long times stay seconds.
 
@@ -190,7 +190,7 @@ def prefix_of(value: float, unit: str, *, powers: bool = False) -> tuple[str, fl
 
 
 def words_and_unit(label: str) -> tuple[str, str, float]:
-    """Return what a label says without its unit, the unit, and how much of that the data are in.
+    """Return a label without its unit, the unit, and the data's factor of that unit.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def number_axis(
 
 
 def line_axes(chart: LineChart) -> tuple[Axis, Axis]:
-    """Return both axes of lines; that of words has numbers that mean nothing."""
+    """Return both axes of lines; a category axis has arbitrary numbers."""
     limits = tuple(limit.value for limit in chart.limits)
     x = number_axis(
         chart.x_label,

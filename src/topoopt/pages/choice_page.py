@@ -90,7 +90,7 @@ def choice_page(choice: Choice) -> Page:
 
 
 def _dominated(choice: Choice) -> Iterator[str]:
-    """Yield how many planned networks are dominated by which row of the front, and the nearest of them."""
+    """Yield the number of planned networks dominated by each row of the front, and the nearest of them."""
     rows = choice.dominated
     if not rows:
         return
@@ -243,12 +243,12 @@ def _all(choice: Choice) -> Section:
 
 
 def headline(choice: Choice) -> str:
-    """Return what to buy, what that costs and takes, and what the next ones of the front would change."""
+    """Return the network to buy, its cost and time, and the alternatives next to it on the front."""
     return " ".join([_taken(choice), _because(choice), *_neighbors(choice)])
 
 
 def price_words(part: str) -> str:
-    """Return what is paid for, in words.
+    """Return the name of a cost item.
 
     Examples
     --------

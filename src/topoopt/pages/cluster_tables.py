@@ -77,7 +77,7 @@ MARKS = (
 
 
 def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
-    """Return what the cluster is, a row for each fabric, and iteration times by model."""
+    """Return the cluster, one row per fabric, and iteration times by model."""
     # which fabrics the price list leaves open; nothing of a file from before there were prices
     names = [run.label for run in result.fabrics if run.cost_usd is None and not run.schedule]
     if not names or "accounting" not in result.settings:
@@ -257,7 +257,7 @@ def schedule_blocks(runs: tuple[FabricRun, ...]) -> tuple[Block, ...]:
 
 
 def more_than_alone(run: FabricRun) -> float:
-    """Return by what part iterations are longer than on the same workers with links of their own, over jobs."""
+    """Return the relative increase of iterations against the same workers with dedicated links, over jobs."""
     assert run.schedule is not None
     ratios = [
         job.iteration_time_mean_s / beside.dedicated_iteration_time_s
@@ -291,7 +291,7 @@ def served_blocks(result: ClusterResult) -> tuple[Block, ...]:
 
 
 def _answers(rows: Sequence[_Row]) -> tuple[Block, ...]:
-    """Return how long answers took, where that is known."""
+    """Return the latencies, where known."""
     known = [row for row in rows if row.served.answers is not None]
     if not known:
         return ()
@@ -318,7 +318,7 @@ def _answers(rows: Sequence[_Row]) -> tuple[Block, ...]:
 
 
 def _beside(result: ClusterResult) -> tuple[Block, ...]:
-    """Return how long iterations of training took beside the served models."""
+    """Return the iteration times of training beside the served models."""
     name = run_names_apart(result.fabrics)
     rows = [
         _Row(name(run), job)
@@ -347,6 +347,6 @@ def run_name(run: FabricRun) -> str:
 
 
 def run_names_apart(runs: Sequence[FabricRun]) -> Callable[[FabricRun], str]:
-    """Return what a run is called among these: the scheduler, or the fabric, with its bandwidth where needed."""
+    """Return a function that names runs unambiguously: by scheduler or fabric, with bandwidth where needed."""
     by_fabric = name_apart(runs)
     return lambda run: run.schedule.scheduler if run.schedule else by_fabric(run)

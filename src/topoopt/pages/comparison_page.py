@@ -78,7 +78,7 @@ def comparison_page(comparison: Comparison) -> Page:
 
 
 def headline(rows: tuple[ComparedFabric, ...], share: float | None = None) -> str:
-    """Return the answer: where the plan stands in time and in price.
+    """Return the headline: the plan's position in time and in price.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ def _chart(costs: CostComparison) -> BarChart:
 
 
 def _unsure(costs: CostComparison, value: str) -> str:
-    """Return which figures are not published: recalled from a paper or data sheet, or assumed."""
+    """Return the figures that are not published: recalled from a paper or data sheet, or assumed."""
     words = {"recalled": "from memory and unconfirmed", "assumed": "assumed"}
     rows, parts = costs.sources(), []
     for confidence, meaning in words.items():
@@ -197,7 +197,7 @@ def _built(costs: CostComparison) -> Section:
 
 
 def technology_section(costs: CostComparison) -> Section:
-    """Return which technology can hold the fibers, which is quick enough, and what it costs."""
+    """Return the technologies with their fit, speed and cost."""
     caption = "Which technology can hold the fibers, which is quick enough, and what it costs."
     cost_technologies_table = table(
         "",
@@ -225,7 +225,7 @@ def technology_section(costs: CostComparison) -> Section:
 
 
 def ratio_section(costs: CostComparison) -> Section:
-    """Return the two published ratios under every way of counting."""
+    """Return the two published ratios under every accounting."""
     rows = table(
         "",
         costs.ratios,
@@ -244,7 +244,7 @@ def ratio_section(costs: CostComparison) -> Section:
 
 
 def _entries(costs: CostComparison) -> Entries:
-    """Return what the columns mean, and what of the plan would gain by a circuit of its own."""
+    """Return the meaning of the columns, and the technologies that suit large transfers."""
     entries = {
         "within overhead": f"changes so far apart leave {1 - costs.overhead:.0%} of the time for traffic",
         "beats forwarding": "rewiring at changes so far apart carries more than forwarding over the wiring above",

@@ -72,7 +72,7 @@ def _points(rows: Sequence[ComparedFabric]) -> tuple[tuple[float, ...], tuple[fl
 
 
 def fabric_table(rows: Sequence[ComparedFabric]) -> Table:
-    """Return time, price and who beats whom in both; of a transformer the last column is its configuration."""
+    """Return time, price and dominance of fabrics; for a transformer with the configuration as the last column."""
     configured = any(row.configuration for row in rows)
     return table(
         "Fabrics",
@@ -121,7 +121,7 @@ def _times(rows: Sequence[ComparedFabric]) -> tuple[Column, ...]:
 
 
 def price_notes(price: Mapping[str, Any]) -> tuple[Notes, ...]:
-    """Return by which list and accounting a plan and what is beside it are priced, or why the plan has no price."""
+    """Return the price list and accounting of a plan and its comparison, or why the plan has no price."""
     if price.get("cost_usd") is None:
         return (Notes((f"topoopt has no price: {price['note']}",)),) if price.get("note") else ()
     accounting = price.get("accounting") or {}
@@ -167,14 +167,14 @@ def _apart(row: ComparedFabric) -> str:
 
 
 def skipped_notes(skipped: Sequence[tuple[str, str]], warn: bool = False) -> tuple[Notes, ...]:
-    """Return which fabrics are not in a table, and why; nothing where all are."""
+    """Return the fabrics missing from a table, with reasons; empty if there are none."""
     reasons = [(label, reason.removeprefix(f"{label.partition(' (')[0]}: ")) for label, reason in skipped]
     lines = [f"without {label}: {reason}" for label, reason in reasons]
     return (Notes(tuple(lines), warn),) if lines else ()
 
 
 def beaten_by(rows: Sequence[ComparedFabric]) -> str:
-    """Return which fabrics beat the first one, for its sentence; nothing where none does."""
+    """Return the fabrics that beat the first one, for its sentence; empty if there are none."""
     said = _said(rows, [pair for pair in _ranked(rows) if pair[1].beats])
     return f", beaten in time and price by {said}" if said else ""
 
@@ -249,7 +249,7 @@ def price_range_notes(rows: Sequence[NetworkRow]) -> tuple[Notes, ...]:
 
 
 def front_notes(rows: Sequence[ComparedFabric]) -> tuple[Notes, ...]:
-    """Return which fabrics none beats in both price and time; nothing where fewer than two have a price."""
+    """Return the fabrics on the front of price and time; empty where fewer than two have a price."""
     if sum(row.cost_usd is not None for row in rows) < 2:
         return ()
     unbeaten = listed([name_apart(rows)(row) for row in front_of_fabrics(rows)])
@@ -257,7 +257,7 @@ def front_notes(rows: Sequence[ComparedFabric]) -> tuple[Notes, ...]:
 
 
 def name_apart(rows: Sequence[NetworkRow]) -> Callable[[NetworkRow], str]:
-    """Return what a fabric is called among these rows: with its bandwidth only where two have the same label."""
+    """Return a function that names fabrics unambiguously: with bandwidth only where two have the same label."""
     count = Counter(row.label for row in rows)
     return lambda row: row.name if count[row.label] > 1 else row.label
 

@@ -129,7 +129,7 @@ def _chart(answer: Interleaving, name: str, title: str, shifts: Sequence[int], p
 
 
 def _job(answer: Interleaving, number: int, name: str, demand_bps: Floats) -> Iterator[Arc]:
-    """Yield where a job sends: rings from the inside out, rates to one scale."""
+    """Yield the sending times of a job: rings from the inside out, rates to one scale."""
     wide = (JOBS_TO - JOBS_FROM) / len(answer.profiles)
     inner = JOBS_FROM + wide * number
     most_bps = max(profile.peak_bps for profile in answer.profiles)
@@ -139,7 +139,7 @@ def _job(answer: Interleaving, number: int, name: str, demand_bps: Floats) -> It
 
 
 def _together(answer: Interleaving, demand_bps: Floats, peak_bps: float) -> Iterator[Arc]:
-    """Yield what all send together: up to the capacity, and beyond it."""
+    """Yield the total demand: up to the capacity, and beyond it."""
     scale = (TOGETHER_TO - TOGETHER_FROM) / peak_bps
     for start_deg, width_deg, rate_bps in _runs(demand_bps):
         label = f"together: {_when(answer, start_deg, width_deg)}, {format_bandwidth(rate_bps)}"

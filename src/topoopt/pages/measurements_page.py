@@ -168,7 +168,7 @@ def _not_read(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _left(not_scored: Sequence[NotScored]) -> tuple[Section, ...]:
-    """Return why rows are not scored, most rows first, each with how many they are and the first of them."""
+    """Return the reasons why rows are not scored, by frequency, each with its count and first row."""
     reasons: dict[str, list[str]] = defaultdict(list)
     for one in not_scored:
         reasons[one.reason].append(one.row.name)

@@ -24,7 +24,7 @@ PICTURES: Mapping[type, Callable[[Any], Chart]] = MappingProxyType(
 
 
 def notebook_html(answer: Any) -> str:
-    """Return what an answer says as HTML without scripts, its picture drawn inside."""
+    """Return an answer as HTML without scripts, with its picture drawn inside."""
     page = page_of(answer)
     picture = PICTURES.get(type(answer))
     return "\n".join(

@@ -70,7 +70,7 @@ ALLOWED = (
 
 
 def read_subject(path: str | Path) -> Subject:
-    """Return what a file holds.
+    """Return the subject in a file.
 
     Raises
     ------
@@ -96,12 +96,12 @@ def subject_from_mapping(document: Any, place: str = "report") -> Subject:
 
 
 def make_page(answer: Any) -> Page:
-    """Return the whole report of an answer; of a plan with its pictures."""
+    """Return the whole report of an answer; for a plan with its pictures."""
     return plan_report(answer) if isinstance(answer, Plan) else page_of(answer)
 
 
 def plan_page(plan: Plan) -> Page:
-    """Return what a plan says in figures and tables; :func:`plan_report` has the pictures, too."""
+    """Return the figures and tables of a plan; :func:`plan_report` adds the pictures."""
     rows = compared_fabrics(plan)
     return _page(plan, rows, tuple(caveats(plan)), _answer(plan, rows))
 
@@ -156,7 +156,7 @@ def _page(
 
 
 def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]:
-    """Return what, how, how fast, how good it could be, beside what: what a terminal shows."""
+    """Return the summary for a terminal: job, strategy, time, bounds, and the comparison."""
     work = work_page(plan)
     if plan.served is not None:
         return (
@@ -224,7 +224,7 @@ def _section(key: str, title: str, caption: str, entries: Entries, remark: str =
 
 
 def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
-    """Return the answer: time, price, who beats it in both, how much better it could be, and the nearest rival."""
+    """Return the headline: time, price, dominating fabrics, distance from the bound, and the nearest rival."""
     outcome, cost = plan.outcome, plan.price.get("cost_usd")
     network = f" on a network of {usd(cost)}" if cost is not None else ""
     ports = f"{plan.job.cluster.degree} × {format_bandwidth(plan.job.cluster.link_bandwidth_bps)}"
@@ -281,7 +281,7 @@ def tiles(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
 
 
 def warnings(plan: Plan, result: SimResult) -> list[str]:
-    """Return what the reader should know before he believes the numbers."""
+    """Return caveats about the figures."""
     planned_s, again_s = plan.outcome.iteration_time_s, result.iteration_time_s
     sentences = [*caveats(plan), *_not_in_step(result)]
     if abs(again_s / planned_s - 1) <= 1e-6:
@@ -294,7 +294,7 @@ def warnings(plan: Plan, result: SimResult) -> list[str]:
 
 
 def _not_in_step(result: SimResult) -> list[str]:
-    """Return what to know of an iteration that was extended though its rounds still differed."""
+    """Return the caveat for an iteration that was extrapolated although its rounds still differed."""
     left = result.left_out
     if left is None or left.drift <= NOT_IN_STEP:
         return []

@@ -53,7 +53,7 @@ class WrittenReport:
     figures: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the report says and where it is as a mapping."""
+        """Return a JSON-compatible mapping of the report and its files."""
         page = self.page
         return {
             "file": self.file,
@@ -150,7 +150,7 @@ def write_chart(path: str | Path, chart: Chart) -> None:
 
 
 def written_report_page(report: WrittenReport) -> Page:
-    """Return what was written, as a page of its own."""
+    """Return a page about the written report."""
     page, figures = report.page, report.figures
     size = format_bytes(report.size_bytes)
     facts = (
@@ -229,7 +229,7 @@ def _section(section: Section) -> str:
 
 
 def widths(blocks: Sequence[Block]) -> list[str]:
-    """Return how wide each block is; a half that stands alone in its row is as wide as the page."""
+    """Return the width of each block; a half alone in its row takes the full width."""
     maps = sum(isinstance(block, HeatmapChart) for block in blocks)
     result = [_width(block, maps) for block in blocks]
     alone = None

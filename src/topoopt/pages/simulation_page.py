@@ -109,7 +109,7 @@ def _times(run: Simulation) -> Entries:
 
 
 def _fabric(run: Simulation) -> Entries:
-    """Return what a server has, and how a built fabric is laid out."""
+    """Return the interfaces of a server, and the layout of a built fabric."""
     topology, rule = run.fabric.topology, run.fabric.reconfiguration
     mine = topology.src == 0
     ports, together_bps = int(topology.ports[mine].sum()), float(topology.bandwidth_bps[mine].sum())
@@ -137,7 +137,7 @@ def _fabric(run: Simulation) -> Entries:
 
 
 def _traffic(run: Simulation) -> Entries:
-    """Return what links carry, and by which algorithm the collectives went, and of what sizes these were."""
+    """Return the traffic of links, and the algorithms and sizes of collectives."""
     result = run.result
     total = float(result.hop_pairs.sum())
     hops = [f"{hop}: {pairs / total:.1%}" for hop, pairs in enumerate(result.hop_pairs) if hop and pairs]

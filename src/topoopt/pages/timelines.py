@@ -104,7 +104,8 @@ def _computed(step: PipelinedStep, result: SimResult, stage: int, replica: int) 
 
 
 def _sent(step: PipelinedStep, result: SimResult, stage: int, replica: int) -> Ints:
-    """Return what the servers of a worker send for its stage: activations, gradients, exchanges, synchronizations."""
+    """Return the tasks sent by a worker's servers for its stage: activations, gradients, exchanges,
+    synchronizations."""
     graph, servers = result.graph, np.unique(step.part_servers[stage, replica])
     backward = graph.phase == PHASES.index("gradient")
     # Gradients are labeled by the chunk that they go to; what belongs to no chunk is of no stage.

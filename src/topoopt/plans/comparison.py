@@ -159,7 +159,7 @@ def front_of_fabrics(rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ..
 
 
 def standings_of(rows: Sequence[ComparedFabric]) -> list[Standing]:
-    """Return where each row stands in price and time, and against the first of them."""
+    """Return the position of each row in price and time, also relative to the first one."""
     return standings(rows, _time_s)
 
 
@@ -223,7 +223,7 @@ def iterations_by_fabric(plan: Plan) -> dict[str, Iteration]:
 
 
 def ownerships(plan: Plan, fabrics: Sequence[PricedTime]) -> tuple[Ownership | None, ...]:
-    """Return what network, servers and electricity cost together on fabrics, the plan's own first.
+    """Return the cost of ownership on fabrics, the plan's own first.
 
     All are priced for one training: where a run is given by its hours, these are those on the first fabric. None of
     a plan that was made before ownership was priced.

@@ -209,7 +209,7 @@ class Outcome:
     algorithms: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures, without algorithms where none was asked for."""
+        """Return the figures, without algorithms if none was requested."""
         return {key: value for key, value in asdict(self).items() if key != "algorithms" or value}
 
 
@@ -333,7 +333,7 @@ class Plan:
         return tuple(sorted(strides))
 
     def traffic(self) -> Traffic:
-        """Return what one iteration moves."""
+        """Return the traffic of one iteration."""
         return job_traffic(self.job, self.strategy)
 
     def simulate(self, simulator: str = "auto", **words: Any) -> Any:

@@ -206,7 +206,7 @@ def _plan(file: model.PlanFile) -> Plan:
 
 
 def _finder_rules(options: Mapping[str, Any]) -> FinderRules:
-    """Return the rules of the finder among others; the usual ones where none are named."""
+    """Return the finder rules among the options; the defaults where none are given."""
     names = {rule.name: options[rule.name] for rule in fields(FinderRules) if options.get(rule.name)}
     for key, name in names.items():
         if not isinstance(name, str):

@@ -55,7 +55,7 @@ class Limits:
     prefill_replicas: int | None = None
 
     def batch(self, split: Parallelism) -> int:
-        """Return how many requests a replica answers at once, at most."""
+        """Return the most concurrent requests of a replica."""
         return self.max_batch * split.attention_data
 
 

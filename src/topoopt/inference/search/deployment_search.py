@@ -81,7 +81,7 @@ def serve(question: Question, on_progress: Progress) -> ServingAnswer:
 
 
 def _with_gains(answer: ServingAnswer) -> ServingAnswer:
-    """Return an answer with what twice as much of each resource is worth: of several servers where the best is."""
+    """Return an answer with the gain from doubling each resource; with several servers, on the best fabric."""
     question, winner = answer.question, answer.winner
     if winner is not None:
         known = replace(winner, evaluated=measured(question, winner.evaluated, winner.served))

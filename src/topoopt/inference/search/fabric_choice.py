@@ -149,7 +149,7 @@ def _promised(found: Sequence[Candidate], simulated: Sequence[Evaluated]) -> Ite
 
 
 def fleet_on_fabric(fleet: Fleet, row: ServedFabric, question: Question) -> Callable[[float], Fleet]:
-    """Return a fleet on a fabric by the rate, with the router and the failures that are asked for."""
+    """Return a fleet on a fabric as a function of the rate, with the requested router and failures."""
     return partial(on_fabric, fleet, row, router=question.router, failures=question.server_failures)
 
 
@@ -222,7 +222,7 @@ def with_network(
 
 
 def _transfer(row: ServedFabric, rate_per_s: float, layers: int) -> Transfer:
-    """Return the transfers over the links of the fabric, of which experts and stages use a share meanwhile."""
+    """Return the transfers over the links of the fabric, which are shared with experts and stages."""
     way, laws, load = row.on.reach, row.laws, row.on.load
     readers, answerers = way.shares.shape
     count = readers + answerers

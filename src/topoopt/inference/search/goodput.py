@@ -142,7 +142,7 @@ def stable_rate(one: Candidate, fleet_at: FleetAt, demand: Demand) -> float:
 
 
 def _answered_per_s(one: Candidate, fleet: Fleet, demand: Demand, rate_per_s: float) -> float:
-    """Return the answers in the second half of the time in which requests come, long beside what a request takes."""
+    """Return the rate of answers in the second half of the arrivals, once the system is in steady state."""
     long_s = LONG * (one.ttft_s + demand.answer * one.tpot_s)
     count = len(demand.requests)
     times = min(int(np.ceil(rate_per_s * long_s / count)), MOST_REPEATED // count)
@@ -154,7 +154,7 @@ def _answered_per_s(one: Candidate, fleet: Fleet, demand: Demand, rate_per_s: fl
 
 
 def first_requests(demand: Demand, count: int) -> Demand:
-    """Return the first of the requests, so many at most."""
+    """Return the first requests, ``count`` at most."""
     requests = demand.requests
     if len(requests) <= count:
         return demand
@@ -215,7 +215,7 @@ def goodput(
 
 
 def what_binds(run: ServingRun, objectives: Objectives) -> Binding:
-    """Return why requests of a run miss an objective, or come nearest to missing it."""
+    """Return the objective that a run misses, or comes nearest to missing, and the bottleneck."""
     ttft_s, tpot_s = run.ttft_s, np.nan_to_num(run.tpot_s)
     share = 100 * objectives.share
     first = float(np.percentile(ttft_s, share)) / objectives.ttft_s
@@ -260,7 +260,7 @@ def _of_other_tokens(run: ServingRun) -> Binding:
 
 
 def _bound_by(table: StepTable, tokens: float, prompts: bool) -> str:
-    """Return what steps of so many tokens are bound by: twice the tokens take twice as long, or no longer."""
+    """Return the limit of steps with this many tokens: compute if doubling the tokens doubles the time, else memory."""
     base = table.prefill_base_s if prompts else table.base_s
     own = tokens if prompts else tokens / table.stages
     one, two = np.interp((own, 2 * own), table.tokens, base)

@@ -136,7 +136,7 @@ class Question:
         return Fleet("disaggregated", decode, prefill, settings, router, transfer, failures, self.roles)
 
     def _failures(self, deployment: Deployment) -> tuple[Failure, ...]:
-        """Return when replicas are down, by themselves or with a server."""
+        """Return the downtimes of replicas, by their own failures and by those of servers."""
         if not self.server_failures:
             return tuple(self.failures)
         size = self.machine.system.accelerators_per_server

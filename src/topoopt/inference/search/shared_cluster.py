@@ -63,7 +63,7 @@ def service_on(
     spread: float = 0.0,
     seed: int = 0,
 ) -> Service:
-    """Return a deployment on a fabric of as many servers as the cluster, which route caches evenly.
+    """Return a deployment on a fabric with as many servers as the cluster; caches are routed evenly.
 
     Parameters
     ----------

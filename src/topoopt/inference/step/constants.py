@@ -109,7 +109,7 @@ def constants_of_logs(logs: Floats) -> Constants:
 
 
 def members_of(names: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, str]]) -> Ints:
-    """Return which names runs have, array (n, levels); -1 for one that is not among them."""
+    """Return the index of each run's name, array (n, levels); -1 for unknown names."""
     place = {name: index for index, name in enumerate(names)}
     return np.array([[place.get(one, -1) for one in row.items()] for row in rows], np.int64)
 
@@ -138,7 +138,7 @@ def engine_family(engine: str) -> str:
 
 
 def model_kind(model: TransformerModel) -> str:
-    """Return what kind of model it is: latent attention, recurrent layers, experts, or none of these."""
+    """Return the kind of model: latent attention, recurrent layers, experts, or none of these."""
     if model.latent is not None:
         return "latent"
     if model.recurrence is not None:
@@ -147,7 +147,7 @@ def model_kind(model: TransformerModel) -> str:
 
 
 def split_kind(split: Parallelism) -> str:
-    """Return how the layers of a replica are split: one of few words."""
+    """Return the kind of a replica's split."""
     if split.attention_data > 1:
         return "copies of attention"
     if split.expert > 1:

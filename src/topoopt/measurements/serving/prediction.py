@@ -299,7 +299,7 @@ def fit_factors(seen: Observations, logs: Floats) -> dict[str, float]:
 
 
 def _held_out(seen: Observations, logs: Floats, parts: Ints) -> Floats:
-    """Return by how much each number is missed by a fit to the other parts; nothing where there is too little."""
+    """Return the held-out errors of each number; empty with too few runs."""
     if len(parts) - np.bincount(parts).max() < FEWEST:
         return np.zeros(0)
     return held_out(

@@ -56,7 +56,7 @@ def switched_on(row: Row, column: str, default: bool) -> bool:
 
 
 def meaning(column: str, cell: str) -> str:
-    """Return what the first known word of a column means that is part of a cell; nothing if none is."""
+    """Return the meaning of the first known word of a column in a cell; empty if there is none."""
     return next((name for word, name in WORDS[column].items() if word in cell), "")
 
 
@@ -90,7 +90,7 @@ def is_hybrid_shard(row: Row) -> bool:
 
 
 def recomputation(row: Row) -> str:
-    """Return what is computed again: none, selective, full, or parts joined by ``+``; an empty cell is none.
+    """Return the recomputation: none, selective, full, or parts joined by ``+``; an empty cell is none.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def _word_and_remark(cell: str) -> tuple[str, str]:
 
 
 def _meant(column: str, word: str, read: Callable[[str], str | None], allowed: str) -> str:
-    """Return what a word means, or what all of its alternatives mean, which a slash parts."""
+    """Return the meaning of a word, or of all alternatives separated by slashes."""
     whole = read(word)
     meanings = {read(one.strip()) for one in word.split("/")} if whole is None else {whole}
     if len(meanings) > 1 and None not in meanings:
@@ -143,13 +143,13 @@ def _stage(word: str) -> str | None:
 
 
 def _shared_out(word: str) -> set[str]:
-    """Return the stages that a word names, by number or by what is shared out, whatever else it says."""
+    """Return the ZeRO stages in a word, by number or by what is sharded."""
     by_words = {stage for pattern, stage in SHARED_OUT.items() if re.search(pattern, word)}
     return set(STAGE.findall(word)) or by_words
 
 
 def _recomputed(word: str) -> str | None:
-    """Return the recomputation that a word or several parts mean; None where one of them is unknown."""
+    """Return the recomputation given by a word or several parts; None where one of them is unknown."""
     known = WORDS["recompute"]
     word = re.sub(OF_ACTIVATIONS, "", word).strip() or "full" if word else word
     plain = re.sub(r"[-\s]+", "_", word)

@@ -155,7 +155,7 @@ class PredictedRuns:
     to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         oom = [one for one in self.predictions if one.run.out_of_memory]
         others = [one for one in self.predictions if not one.run.out_of_memory]
         return {
@@ -247,7 +247,7 @@ def run_memory(run: Run) -> MemoryColumns:
 
 
 def measured_bytes(run: Run, needed: MemoryColumns) -> float:
-    """Return what a measurement of a run, whose fullest accelerator is given, would show by the row's ``mem_def``."""
+    """Return the memory that a measurement would show by the row's ``mem_def``, for a fullest accelerator."""
     if run.configuration.pp > 1 and re.search(FIRST_STAGE, text(run.row.cells, "mem_def").lower()):
         common = common_of(run.model, configuration_table([run.configuration]), *_stack(run))
         needed = stage_memory(common, np.zeros(1, np.int64))

@@ -230,7 +230,7 @@ def run_of(table_row: TableRow) -> Run:
 
 
 def run_system(row: Row, accelerators: int) -> System:
-    """Return the machines of a row, completed from the catalogue."""
+    """Return the hardware of a row, completed from the catalogue."""
     part = find_accelerator(written_accelerator(text(row, "gpu")))
     sixteen_bit_flops(part.name)
     domain = accelerators_of_a_server(part, accelerators) if part.scale_up_domain else 8

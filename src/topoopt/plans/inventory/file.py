@@ -159,7 +159,7 @@ class GivenInventory:
     text: str = ""
 
     def named(self, names: Sequence[str]) -> "GivenInventory":
-        """Return it with servers of these names, if it lists none.
+        """Return it with these server names, if it lists none.
 
         Characters that no host name may have become hyphens. Names that are then empty or not unique are left
         to the rule.
@@ -171,7 +171,7 @@ class GivenInventory:
         return replace(self, content=self.content.model_copy(update={"servers": servers}))
 
     def with_spare(self) -> "GivenInventory":
-        """Return it with one server more, which is not listed, and panels that have ports for it."""
+        """Return it with an additional, unlisted server, and panels with ports for it."""
         names = {server.name for server in self.content.servers}
         free = chain(["spare"], (f"spare{number}" for number in count(2)))
         name = next(name for name in free if name not in names)
@@ -191,7 +191,7 @@ class GivenInventory:
 
 
 def read_inventory(path: str | os.PathLike[str]) -> GivenInventory:
-    """Return what an inventory file says; the suffix says whether it is ``.toml`` or ``.json``, else it is YAML.
+    """Return an inventory file; the suffix tells ``.toml`` and ``.json``, else it is YAML.
 
     Raises
     ------
@@ -270,7 +270,7 @@ Made = TypeVar("Made")
 
 
 def fitting(given: GivenInventory, degree: int, make: Callable[[int | None], Made]) -> Made:
-    """Return what is made with the fewest interfaces of a server on a panel, or with the first number that fits.
+    """Return the result for the fewest interfaces of a server on a panel, or for the first number that fits.
 
     Parameters
     ----------

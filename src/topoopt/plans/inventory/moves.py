@@ -85,7 +85,7 @@ class Move:
 def moves(
     inventory: Inventory, gone: Sequence[Circuit], come: Sequence[Circuit], step: int = 1
 ) -> tuple[Move, ...]:
-    """Return what leads from some circuits to others, panel by panel in the order of their ports.
+    """Return the moves from some circuits to others, panel by panel in the order of their ports.
 
     A circuit that goes and one that comes in one of its ports are one move. As many as possible are.
     """
@@ -113,7 +113,7 @@ def moves(
 
 
 def circuit_names(circuit: Circuit) -> dict[str, Any]:
-    """Return a circuit by its names, to stand beside the numbers of its patch."""
+    """Return a circuit by its names, to accompany the numbers of its patch."""
     return {
         "panel_name": circuit.panel,
         **{f"from_{key}": value for key, value in _end(circuit.cable_a).items()},
@@ -135,7 +135,7 @@ def _named(cable: Cable) -> str:
 
 
 def _pairs(gone: Sequence[Circuit], come: Sequence[Circuit]) -> Iterator[tuple[int, int]]:
-    """Yield places of circuits that come with those that go from one of their ports, as many pairs as there can be.
+    """Yield pairs of new and removed circuits that share a port, as many as possible.
 
     Sharing a port makes chains and rings of circuits that go and come by turns; a chain is paired from its ends on.
     """
@@ -217,7 +217,7 @@ class RewiringAnswer:
         ]
 
     def named_moves(self) -> list[Move]:
-        """Return what is done at the panels, step by step."""
+        """Return the moves at the panels, step by step."""
         return [
             move
             for number, step in enumerate(self.order.steps, 1)
