@@ -182,7 +182,7 @@ class Bill:
 
     @property
     def power_missing(self) -> tuple[str, ...]:
-        """The parts whose watts nobody's figure says, with their speed."""
+        """Parts without known power, with their speed."""
         return tuple(line.part.words for line in self.lines if line.unit_w is None)
 
 
@@ -196,7 +196,7 @@ def bill_of_materials(
     options: FabricOptions | None = None,
     power: PartTable | None = None,
 ) -> Bill:
-    """Return what the network of a fabric costs and draws, without the servers.
+    """Return the cost and power of a fabric's network, without the servers.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ def mean_between_servers_m(servers: int, room: RoomLayout = USUAL_ROOM) -> float
 
 
 def _places(servers: int, room: RoomLayout) -> tuple[Floats, Floats]:
-    """Return where each server stands: along the rows and across them, from the middle of the room."""
+    """Return the position of each server: along and across the rows, from the middle of the room."""
     rack = np.arange(servers) // room.servers_per_rack
     racks = -(-servers // room.servers_per_rack)
     wide, rows = min(racks, room.racks_per_row), -(-racks // room.racks_per_row)

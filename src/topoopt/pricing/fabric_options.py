@@ -66,7 +66,7 @@ class Accounting:
 
     @property
     def words(self) -> str:
-        """Every choice in words, to stand beside a price."""
+        """Description of every choice, to accompany a price."""
         panels = "two panels and 1×2 switches" if self.look_ahead else "one panel"
         where = {"every-fabric": "on every fabric", "fat-trees": "on fat-trees only"}.get(self.fiber_on)
         second = ", those of the second panel too" if self.look_ahead and self.look_ahead_fiber else ""
@@ -141,7 +141,7 @@ class FabricOptions:
             raise InvalidInput(f"oversubscription: expected a ratio >= 1, got {self.oversubscription:g}")
 
     def hybrid_ocs_interfaces(self, degree: int) -> int:
-        """Return how many of ``degree`` interfaces the hybrid has behind optical circuit switches.
+        """Return how many of ``degree`` interfaces are behind optical circuit switches in the hybrid.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class FabricOptions:
         return _some("topoopt-hybrid", "ocs_interfaces", chosen, degree, instead)
 
     def mixnet_electrical_interfaces(self, degree: int) -> int:
-        """Return how many of ``degree`` interfaces mixnet has on its electrical fat-tree.
+        """Return how many of ``degree`` interfaces are on mixnet's electrical fat-tree.
 
         Raises
         ------
@@ -201,12 +201,12 @@ def check_link_technology(name: str) -> None:
 
 
 def server_module(technology: str) -> Item:
-    """Return what is plugged into an interface of a server."""
+    """Return the module in an interface of a server."""
     return "linear_transceiver" if technology == LINEAR else "transceiver"
 
 
 def plugged(technology: str, switch: PacketSwitch, split: int, bandwidth_bps: float) -> tuple[Part, ...]:
-    """Return what is plugged into a port of a switch that carries ``split`` links.
+    """Return the parts in a port of a switch that carries ``split`` links.
 
     A port that is split has a module of its whole speed, and a cable that fans it out. One that is not has a module of
     the speed of its link.
@@ -219,7 +219,7 @@ def plugged(technology: str, switch: PacketSwitch, split: int, bandwidth_bps: fl
 
 
 def in_copper(lengths_m: Floats, bandwidth_bps: float) -> dict[Item, int]:
-    """Return how many links of these lengths copper reaches: passive cables first, active ones beyond.
+    """Return the number of links of these lengths by copper cable: passive ones first, then active ones.
 
     Examples
     --------

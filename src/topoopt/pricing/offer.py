@@ -118,14 +118,14 @@ class Offer:
 
 
 def over(usd: float | None, own_usd: float | None) -> float | None:
-    """Return how many times another price a price is, None where one of them is not known."""
+    """Return a price relative to another one, None where one of them is unknown."""
     return None if usd is None or not own_usd else usd / own_usd
 
 
 def make_offers(
     network: PricedNetwork, purchase: Purchase, fabrics: Iterable[str] | None = None
 ) -> Table[Offer]:
-    """Return an offer for each fabric; one is left out only where ``fabrics`` is None, which stands for all.
+    """Return an offer for each fabric; fabrics are skipped only if ``fabrics`` is None, which means all.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer
 
 
 def _owned(bill: Bill, network: PricedNetwork, terms: OwnershipTerms | None) -> Ownership | None:
-    """Return what network, servers and electricity cost together; a run of so many hours is that on topoopt."""
+    """Return the cost of ownership; a run given in hours is that on topoopt."""
     if terms is None:
         return None
     own = network.iterations.get(OWN)

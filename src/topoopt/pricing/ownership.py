@@ -137,7 +137,7 @@ class Ownership:
         return self.years * HOURS_OF_A_YEAR * self.utilization
 
     def usd_for(self, seconds: float) -> float | None:
-        """Return what so many seconds of training cost; None where a price is not known."""
+        """Return the cost of a training time; None where a price is unknown."""
         return None if self.usd_per_hour is None else self.usd_per_hour * seconds / 3600
 
 
@@ -151,7 +151,7 @@ def network_price(bill: Bill) -> NetworkPrice:
 def ownership(
     terms: OwnershipTerms, servers: int, network: NetworkPrice, iteration: Iteration | None = None
 ) -> Ownership:
-    """Return what a cluster costs over years, all parts at their typical watts all the time.
+    """Return the cost of a cluster over years, with all parts always at typical power.
 
     Parameters
     ----------

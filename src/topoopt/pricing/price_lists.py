@@ -122,7 +122,7 @@ class PartTable:
             met.add(row.key)
 
     def overlaid(self, over: "PartTable", name: str) -> "PartTable":
-        """Return this table with the rows of another in place of its own for the same part, or added."""
+        """Return this table overlaid with another one's rows, which replace rows of the same part."""
         instead = {row.key: row for row in over.rows}
         kept = tuple(instead.pop(row.key, row) for row in self.rows)
         return PartTable(self.kind, name, (*kept, *instead.values()))
@@ -155,7 +155,7 @@ class PartTable:
         return value
 
     def why_unknown(self, part: Part) -> str:
-        """Return why a part has no value, with the remedy."""
+        """Return the reason why a part has no value, with the remedy."""
         speeds = [row.bandwidth_bps for row in self.rows if row.item == part.item and row.bandwidth_bps]
         if not speeds or part.bandwidth_bps is None:
             return f'{self.kind} {self.name}: no price of "{part.item}"; add a row'
@@ -165,7 +165,7 @@ class PartTable:
         )
 
     def basis(self, item: Item, bandwidth_bps: float | None = None, sold: bool = False) -> str:
-        """Return how a value comes about, empty where it is listed as it is."""
+        """Return the derivation of a value, empty where it is listed."""
         speeds = [row.bandwidth_bps for row in self.rows_behind(item, bandwidth_bps, sold=sold)]
         if bandwidth_bps in speeds or not speeds:
             return ""
@@ -313,7 +313,7 @@ def power_schema() -> dict[str, Any]:
 
 
 def _laid(kind: str, name: str, shipped: tuple[str, ...], usual: str, folder: str | Path) -> PartTable:
-    """Return the tables of a name with commas, each over those to the left; a file first lies over the usual one."""
+    """Return the overlaid tables of a comma-separated name; a leading file overlays the default table."""
     parts = _parts(name)
     if parts[0] not in (*shipped, NO_LIST) and _is_file(parts[0]):
         parts = (usual, *parts)
@@ -369,7 +369,7 @@ def _csv_rows(text: str, place: str) -> list[dict[str, Any]]:
 
 
 def _check_item(item: object, place: str) -> None:
-    """Refuse a part that nobody buys, with the nearest names; a row that says nothing is told all of them."""
+    """Refuse an unknown part, with the nearest names; for a row without one, list all of them."""
     known = get_args(Item)
     if isinstance(item, str) and item and item not in known:
         near = get_close_matches(item, known, n=3, cutoff=0.5)

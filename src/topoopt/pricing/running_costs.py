@@ -118,7 +118,7 @@ class Running:
         return self.hours * self.utilization
 
     def electricity_usd(self, power_w: float) -> float:
-        """Return what so many watts cost over all years, with what the building adds.
+        """Return the cost of electricity over all years, including the building's overhead.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class Running:
         return kwh * self.electricity_usd_per_kwh
 
     def colocation_usd(self, power_w: float) -> float:
-        """Return what the building takes for so many watts of parts over all years; nothing where it is left out."""
+        """Return the cost of the building over all years for this power of parts; zero where excluded."""
         return power_w / 1e3 * (self.colocation_usd_per_kw_month or 0.0) * 12 * self.years
 
 
@@ -149,7 +149,7 @@ class UsualFigure:
 
 @cache
 def usual_figures() -> Mapping[str, UsualFigure]:
-    """Return what is taken where nothing is said, by name: ``years``, ``utilization``, ``training_power`` …
+    """Return the default figures by name: ``years``, ``utilization``, ``training_power`` …
 
     ``training_power`` is what a server draws while it trains, over what its maker says that it draws at most.
 
@@ -167,7 +167,7 @@ def usual_figures() -> Mapping[str, UsualFigure]:
 
 
 def usual_running(given: Mapping[str, float]) -> Running:
-    """Return how clusters are run, with what is said in place of the usual figures.
+    """Return the running costs, with given figures in place of defaults.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def server_price(
     price: str | float | None = None,
     power_w: float | None = None,
 ) -> ServerPrice:
-    """Return what a server of so many accelerators costs and draws.
+    """Return price and power of a server.
 
     A server of the catalogue has 8 accelerators, a rack 72; one of another number is priced by its accelerators.
 

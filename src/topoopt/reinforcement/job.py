@@ -62,7 +62,7 @@ class ResponseLengths:
         return ResponseLengths(self.tokens[::replicas])
 
     def in_order_of_arrival(self) -> Ints:
-        """Return them mixed, long and short, the same way each time: nobody knows a length beforehand."""
+        """Return the lengths shuffled, in a fixed order: lengths are not known in advance."""
         places = np.argsort((np.arange(len(self.tokens)) * GOLDEN) % 1.0, kind="stable")
         return self.tokens[places]
 
@@ -180,7 +180,7 @@ class RlJob:
 
     @property
     def disjoint(self) -> bool:
-        """Whether those that answer and those that train are different accelerators."""
+        """Whether rollout and training use different accelerators."""
         return self.policy != "colocated"
 
     @property
@@ -220,7 +220,7 @@ def shipped_constants() -> Constants:
 
 
 def check_answers(answers: int) -> None:
-    """Refuse more answers than can be played one by one.
+    """Refuse more answers than can be simulated one by one.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def check_answers(answers: int) -> None:
 def lognormal_lengths(
     samples: int, mean: float, maximum: int, spread: float = USUAL_SPREAD
 ) -> ResponseLengths:
-    """Return the quantiles of a lognormal law whose answers are cut off at a limit.
+    """Return the quantiles of a lognormal distribution, cut off at a limit.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def _mean_cut_off(center: float, spread: float, maximum: int) -> float:
 
 
 def read_lengths(path: str | os.PathLike[str], samples: int) -> ResponseLengths:
-    """Return as many lengths as there are samples, spread evenly over those of a file: a number of tokens a line.
+    """Return ``samples`` lengths spread evenly over those of a file with one token count per line.
 
     Raises
     ------

@@ -85,7 +85,7 @@ class Rollout:
 
 
 def play_rollout(replica: Replica, lengths: ResponseLengths, prompt_tokens: int, group: int) -> Rollout:
-    """Play the rollout of one replica: with ``l`` tokens written, the answers alive take a step together.
+    """Simulate the rollout of one replica: with ``l`` tokens generated, the unfinished answers take a step together.
 
     Without a limit of memory the time is the sum over l of ``t_dec(alive(l), prompt + l)``. With one, answers wait
     until there is room, and the youngest is put back, to be read again, where there is none left.
@@ -160,7 +160,7 @@ class _Play:
         )
 
     def _admit(self) -> None:
-        """Begin answers while there is room for them, and for a page more of every other one."""
+        """Start answers while there is room for them and for one more page of every other answer."""
         fresh, again = 0, 0
         capacity, page = self.replica.capacity_tokens, self.replica.page_tokens
         while self.waiting and len(self.begun) < self.replica.max_batch:
@@ -188,7 +188,7 @@ class _Play:
         self.prompts_s += seconds
 
     def _advance(self) -> bool:
-        """Go on until an answer ends or there is no room; return whether one was put back."""
+        """Advance until an answer ends or there is no room; return whether one was preempted."""
         while self.ends and self.ends[0][1] not in self.begun:
             heappop(self.ends)  # was put back
         alive, room = len(self.begun), self.replica.capacity_tokens - self.cached
@@ -226,7 +226,7 @@ class _Play:
 def steady_rate(
     replica: Replica, lengths: ResponseLengths, prompt_tokens: int, group: int
 ) -> tuple[float, int]:
-    """Return tokens a second of a replica that begins an answer whenever one ends, and its batch.
+    """Return the steady token rate of a replica that starts an answer whenever one ends, and its batch.
 
     An answer is found, at any moment, half way through a length that is drawn by how long it takes: E[l²]/2E[l].
     """
@@ -260,7 +260,7 @@ def _batch_s(table: StepTable, most: int) -> Floats:
 
 
 def _reading_s(table: StepTable, tokens: float, prompts: float) -> float:
-    """Return the seconds of reading so many tokens of prompts of equal length, in steps that the table knows."""
+    """Return the prefill time of prompts of equal length, in steps within the table."""
     if not tokens:
         return 0.0
     parts = max(1.0, tokens / float(table.tokens[-1]))

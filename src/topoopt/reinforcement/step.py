@@ -198,7 +198,7 @@ class RlStep:
 
     @property
     def tokens_per_s(self) -> float:
-        """Tokens of prompts and answers that a second gets through a whole step."""
+        """Tokens per second, prompts and answers, over a whole step."""
         return self.job.tokens / self.step_s
 
     @property
@@ -254,7 +254,7 @@ class RlStep:
     to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         job, split = self.job, self.training.configuration
         words = (
             *("algorithm", "policy", "accelerators", "prompts", "samples", "prompt_tokens", "epochs"),
@@ -313,5 +313,5 @@ class RlStep:
 
 
 def take_turns(job: RlJob, phases: Phases) -> Turns:
-    """Return how the phases of a step follow each other under the job's policy."""
+    """Return the order and times of a step's phases under the job's policy."""
     return _POLICIES[job.policy](job, phases)

@@ -254,7 +254,7 @@ def _phase_seconds(
     rewiring: Rewiring | None,
     how: tuple[Ports, int, list[Traffic]],
 ) -> tuple[dict[str, float], str, float]:
-    """Return network seconds by phase, the way of the weights, and what is waited for circuits that change."""
+    """Return network times by phase, the method of weight transfer, and the waits for changes of circuits."""
     ports, seed, every = how
     if name == TOPOOPT_OCS and rewiring is not None:
         waited_s = next(one.waited_s for one in rewiring.technologies if one.name == OPTICAL_SWITCH)
@@ -274,7 +274,7 @@ def _phase_seconds(
 
 
 def _quickest(ways: Sequence[WeightTraffic], fabric: Fabric) -> tuple[float, str]:
-    """Return the network seconds of the weights in the quickest way, and its name: the first of equals."""
+    """Return the network time of the fastest weight transfer, and its name; ties go to the first."""
     each = [(network_s(weights_traffic(one), fabric), place) for place, one in enumerate(ways)]
     seconds, place = min(each)
     return seconds, ways[place].way

@@ -52,7 +52,7 @@ class SyncTime:
 
 
 def sync_time(row: Row) -> SyncTime:
-    """Return what a row's weights take on their way.
+    """Return the predicted transfer time of a row's weights.
 
     Raises
     ------

@@ -30,7 +30,7 @@ _PAIRS_AT_ONCE = 1 << 18
 
 
 def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> PairLinks:
-    """Return which links of ``topology`` each ordered pair uses, and by what share.
+    """Return the links of ``topology`` that each ordered pair uses, with shares.
 
     Coin-change and ECMP routes know it without listing paths, turned ones from few of them.
 

@@ -80,7 +80,7 @@ class _Links:
 
 
 def kept_problem(job: Job, fabric: Fabric, seed: int) -> SearchProblem:
-    """Return what is searched on a fabric; starts, chains and rounds come back to the same links."""
+    """Return the search problem of a fabric, cached: starts, chains and rounds return to the same links."""
     return _problem(job, _Links(fabric), seed)
 
 

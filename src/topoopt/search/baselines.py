@@ -36,7 +36,7 @@ class Fidelity:
     bucket_sizes: tuple[int, ...] = ()
 
     def on(self, fabric: Fabric) -> "Fidelity":
-        """Return what can follow the fabric: flows where circuits change, which ``analytic`` cannot."""
+        """Return a fidelity that supports the fabric: flows where circuits change, since ``analytic`` cannot."""
         changes = fabric.reconfiguration is not None and self.simulator == "analytic"
         return replace(self, simulator="flow") if changes else self
 
@@ -116,7 +116,7 @@ class _Trial:
     order: list[ParallelStrategy] = field(default_factory=list)
 
     def allowed(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
-        """Return what was found and the others, where these may be tried."""
+        """Return the strategies found and, where allowed, the others."""
         changing = self.fabric.reconfiguration is not None
         few = changing and self.job.cluster.servers > LARGEST_TO_TRY_ALL
         return [self.found.strategy] if few else [self.found.strategy, *others]
@@ -248,7 +248,7 @@ def _balanced(
 def _raced(
     job: Job, index: int, layout: ParallelStrategy, fabric: Fabric, fidelity: Fidelity, limit_s: float
 ) -> Outcome | AtLeast:
-    """Return what a layout takes on a fabric, or at least if that is not less than ``limit_s``."""
+    """Return the outcome of a layout on a fabric, or a lower bound if that is not below ``limit_s``."""
     if limit_s == inf:
         return outcome_on(job, layout, fabric, fidelity)
     least_s = least_time_s(job, index)
@@ -321,7 +321,7 @@ def baseline_fabric(job: Job, rule: Sizing, prices: Pricing, seed: int, name: st
 
 
 def fabric_request(cluster: ClusterSpec, server_bandwidth_bps: float, seed: int) -> FabricRequest:
-    """Return what a fabric of the cluster is built of, each server with so much bandwidth."""
+    """Return the request for a fabric of the cluster, with this bandwidth per server."""
     return FabricRequest(
         cluster.servers,
         cluster.degree,
@@ -365,7 +365,7 @@ def ringed(job: Job, strategy: ParallelStrategy, fabric: Fabric, seed: int) -> F
 
 
 def outcome_on(job: Job, strategy: ParallelStrategy, fabric: Fabric, fidelity: Fidelity) -> Outcome:
-    """Return what a strategy takes on a fabric that has rings for its groups."""
+    """Return the outcome of a strategy on a fabric that has rings for its groups."""
     fidelity = fidelity.on(fabric)
     return outcome(simulated(job, strategy, fabric, fidelity.simulator, fidelity.options))
 

@@ -53,7 +53,7 @@ def _operator_caveats(plan: Plan) -> list[str]:
 
 
 def _device_caveats(plan: Plan) -> list[str]:
-    """Return what to know of the user's own profile: it is of another device, or a size did not fit there."""
+    """Return caveats about the user's own profile: it is of another device, or a size did not fit there."""
     part, sentences = find_accelerator(plan.job.cluster.accelerator).name, []
     for profile in operators_of(plan.job).profiles:
         if not isinstance(profile, DeviceProfile):
@@ -136,13 +136,13 @@ CAVEATS: Mapping[str, Callable[[Plan], list[str]]] = {
 
 
 def time_sources(plan: Plan) -> Counter[str]:
-    """Return how many operators have their time from which source."""
+    """Return the number of operators by source of their times."""
     work = operators_of(plan.job)
     return Counter(work.time(index, split).source for index, split in enumerate(plan.strategy.splits))
 
 
 def ring_caveats(plan: Plan) -> list[str]:
-    """Return how many rings of all servers there are, where the wiring is of others and they are too few."""
+    """Return the caveat for a wiring by others with too few rings of all servers."""
     topology, chosen = plan.fabric.topology, plan.wiring
     rings = plan.fabric.rings.get(tuple(range(topology.servers)), ())
     if chosen is None or "read_from" not in chosen.recipe or not rings:

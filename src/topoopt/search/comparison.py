@@ -118,7 +118,7 @@ def checked_fabrics(fabrics: Sequence[str] | None, levels: Sequence[str]) -> tup
 
 
 def asked_of(plan: Plan) -> str:
-    """Return how collectives were asked to run when a plan was made."""
+    """Return the requested collective algorithm of a plan."""
     return plan.job.settings.collective if plan.gradients.by_message_s is None else QUICKEST
 
 
@@ -133,6 +133,6 @@ def _own(plan: Plan, fidelity: Fidelity) -> Outcome:
 
 
 def own_simulation(plan: Plan) -> SimResult:
-    """Return what the plan's simulator says of an iteration, with collectives as the plan has settled them."""
+    """Return the simulation of the plan's iteration, with the collectives settled by the plan."""
     options = as_settled(collective_options(asked_of(plan)), plan.outcome)
     return simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator, options)

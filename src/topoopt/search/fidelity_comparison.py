@@ -82,7 +82,7 @@ def _tasks(results: Sequence[SimResult]) -> Iterator[TaskDifference]:
 def fabric_of_baseline(
     job: Job, other: Baseline, seed: int, switches: bool = False, own: Fabric | None = None
 ) -> Fabric:
-    """Return what a baseline was simulated on, rings laid; ``switches`` draws every switch of a fat-tree.
+    """Return the fabric of a baseline with rings laid; ``switches`` adds every switch of a fat-tree.
 
     ``own`` is the fabric of the plan, which direct cables have, too.
     """

@@ -83,7 +83,7 @@ class Draft:
         return self.time_s / self.lower_bound_s - 1 if self.lower_bound_s else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return a JSON-compatible mapping."""
         return {
             "iteration_time_s": self.time_s,
             **fields_of(self, "wiring", "lower_bound_s", "gap"),
@@ -153,7 +153,7 @@ def search_operators(
 
 
 def told(rows: Iterable[Candidate], found: Found) -> list[Candidate]:
-    """Return candidates after each was told of."""
+    """Report candidates to ``found`` and return them."""
     listed = []
     for row in rows:
         found(row)
@@ -216,7 +216,7 @@ def _on_wiring(
 
 
 def simulated_starts(job: Job, options: SearchOptions) -> list[Candidate]:
-    """Return data parallelism first, then what else the search may begin at; all are answers already.
+    """Return data parallelism first, then the other starts of the search; all of them are valid answers.
 
     A search without budget and the authors' mode have data parallelism only, their preset what the paper's search had:
     uniform tensor-parallel strategies on the wiring that was asked for.
@@ -274,7 +274,7 @@ def _best_columns(job: Job, options: SearchOptions, plain: Candidate) -> int:
 
 
 def _promising(job: Job, layers: tuple[int, ...], columns: int, to_beat_s: float) -> list[_Split]:
-    """Return for each degree the better dim, where one switch of all ports would take less than ``to_beat_s``.
+    """Return the better dim for each degree, where one switch with all ports would take less than ``to_beat_s``.
 
     In a large cluster, only the best degree is returned.
     """
@@ -296,7 +296,7 @@ def _promising(job: Job, layers: tuple[int, ...], columns: int, to_beat_s: float
 def _least_loaded(
     job: Job, options: SearchOptions, strategy: ParallelStrategy
 ) -> list[tuple[FinderRules, Fabric]]:
-    """Return different wirings for a strategy, by the degree split that was asked for or by others."""
+    """Return different wirings for a strategy, by the requested degree split or by others."""
     traffic, rows = job_traffic(job, strategy), list[tuple[float, FinderRules, Fabric]]()
     for split in splits_to_try(options, SPLITS):
         rules = replace(options.rules, degree_split=split)
@@ -318,7 +318,7 @@ def _refined(
     whole: ParallelStrategy,
     others: Iterable[ParallelStrategy],
 ) -> Iterator[Candidate]:
-    """Yield the best split with as many columns as tables want, and of parts of the layers the best by the estimate."""
+    """Yield the best split with as many columns as tables want, then estimated best splits of subsets of layers."""
     if whole != row.strategy:
         yield wired_candidate(job, whole, row.rules, options.seed)
     if job.cluster.servers > LARGE:
@@ -330,7 +330,7 @@ def _refined(
 
 
 def drafts_for(on_draft: Callable[[Draft], None] | None) -> Found:
-    """Return what a search tells its candidates: whoever listens hears of each that is faster than all before it.
+    """Return the callback for candidates: it reports each one that is faster than all before it.
 
     Where nobody listens no bound is worked out.
     """

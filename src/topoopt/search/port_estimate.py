@@ -97,11 +97,11 @@ class PortEstimate:
     arrays: dict[str, Any]
 
     def iteration_time_s(self, strategy: int, network: PortNetwork) -> float:
-        """Return what the strategy of that number takes on a network, in seconds."""
+        """Return the time of a strategy on a network, in seconds."""
         return self._estimated_s(strategy, network, 1.0)
 
     def free_time_s(self, strategy: int) -> float:
-        """Return what it takes where servers reach each other in no time, in seconds."""
+        """Return the time of a strategy with free communication, in seconds."""
         cluster = self.job.cluster
         return self._estimated_s(strategy, PortNetwork(1, 1, cluster.link_bandwidth_bps, 0.0, 1), 0.0)
 
@@ -121,7 +121,7 @@ class PortEstimate:
 
 
 def port_estimate(job: Job, strategies: Sequence[ParallelStrategy]) -> PortEstimate:
-    """Return what an estimate of these strategies needs to know, whatever the network has of ports.
+    """Return the inputs of an estimate for these strategies, independent of the network's ports.
 
     Networks may have as many ports as the job's cluster.
     """
@@ -171,7 +171,7 @@ def layout_of(servers: int, divisors: Ints, network: PortNetwork, slowness: floa
 
 
 def _routes(servers: int, network: PortNetwork, slowness: float) -> dict[str, Any]:
-    """Return what a byte loads at each distance: both ends, and what all servers share."""
+    """Return the load of a byte at each distance: both ends, and the links that all servers share."""
     share = 1 / network.ports
     ends = [(OUT, share), (IN, share)]
     near: _Row = [*ends, (SHARED, FINE * network.near_hops * share / servers)]

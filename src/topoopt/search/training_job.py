@@ -232,7 +232,7 @@ def _layouts(
     loads: ExpertLoads | None,
     place: int,
 ) -> list[Layout]:
-    """Return a configuration with its ranks in the usual order, and in another where that places them otherwise."""
+    """Return layouts of a configuration with ranks in the default order, and in another where placement differs."""
     one = ranked.table.row(place)
     memory_bytes = ranked.memory.row(place)
     return [
@@ -255,7 +255,7 @@ def _overlooked(
     places: Sequence[int],
     lay_out: Callable[[int], list[Layout]],
 ) -> list[Layout]:
-    """Return the layouts of a configuration that was not chosen, and is the fastest on a network of its own."""
+    """Return the layouts of an unchosen configuration that is the fastest on its own network."""
     capacity = ranked.memory.capacity_bytes
     return overlooked(
         training.cluster,
@@ -329,7 +329,7 @@ def overlooked(
 
 
 def wired_time_s(cluster: ClusterSpec, step: PipelinedStep) -> float:
-    """Return how long a step takes on the best network that is wired for it."""
+    """Return the time of a step on the best network wired for it."""
     graph, times_s = pipeline_task_graph(step), list[float]()
     for split in layout_splits(step.traffic, cluster.degree):
         fabric = find_topology(
@@ -369,7 +369,7 @@ def computing_bound_s(job: Job) -> float:
 
 
 def _server_seconds(job: Job, servers: int) -> Iterator[list[float]]:
-    """Yield for each operator the seconds of all its parts together, for every way of splitting it."""
+    """Yield for each operator the total time of all its parts, for every split."""
     degrees = np.array(divisors(servers))
     work = operators_of(job)
     for index, choices in enumerate(candidate_splits(job, degrees, False)):

@@ -86,7 +86,7 @@ def is_transformer(request: JobRequest) -> bool:
 
 
 def training_request(request: JobRequest) -> TrainingRequest:
-    """Return what a request for a transformer means.
+    """Return the completed request for a transformer.
 
     Accelerators of a server and the links among them are the catalogue's where nothing is said.
 

@@ -188,7 +188,7 @@ COUNTER_READERS: Mapping[str, CounterReader] = {
 
 
 def link_counters(result: SimResult, fabric: Fabric, links: Ints | None = None) -> LinkCounters:
-    """Return what links had sent by when in a simulation.
+    """Return the cumulative bytes of links over time in a simulation.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def link_counters(result: SimResult, fabric: Fabric, links: Ints | None = None) 
 
 
 def reading_times(result: SimResult, moments_s: Floats) -> Floats:
-    """Return when counters are read: at equal distances, and at these moments where they are not too many."""
+    """Return the sampling times of counters: evenly spaced, plus these moments where they are not too many."""
     end_s = float(result.finish_s.max(initial=0.0))
     regular = np.linspace(0.0, end_s, SAMPLES + 1)
     moments_s = np.unique(moments_s[(moments_s > 0) & (moments_s < end_s)])
@@ -218,7 +218,7 @@ def reading_times(result: SimResult, moments_s: Floats) -> Floats:
 
 
 def begin_of_flows_s(result: SimResult, flows: Flows) -> Floats:
-    """Return when the first byte of each flow is ready to leave, shape (flows,), by the start of its task."""
+    """Return the time at which the first byte of each flow is ready, shape (flows,), by the start of its task."""
     graph = result.graph
     delay_s = np.where(graph.kind == COMPUTE, 0.0, graph.duration_s)
     return np.repeat(result.start_s + delay_s, np.diff(flows.task_flow)) + flows.before_s
@@ -289,7 +289,7 @@ def _edges(graph: TaskGraph) -> tuple[Ints, ...]:
 
 
 def _alone(result: SimResult, fabric: Fabric) -> tuple[Floats, Ints]:
-    """Return how long each task's flows take if nothing else moves, and their links if all have as many.
+    """Return the time of each task's flows without other traffic, and their links if all have equally many.
 
     On circuits that change nothing is known of either: alone is then as long as it took.
     """

@@ -310,7 +310,7 @@ def _network(result: SimResult) -> Iterator[dict[str, Any]]:
 
 
 def _whole_ns(result: SimResult) -> tuple[Ints, Ints]:
-    """Return when each task's bar begins and ends; of communication, after its delay."""
+    """Return begin and end of each task's bar; communication starts after its delay."""
     graph = result.graph
     delay_s = np.where(graph.kind == COMPUTE, 0.0, graph.duration_s)
     begin = np.rint((result.start_s + delay_s) * NS).astype(np.int64)

@@ -77,7 +77,7 @@ CAUTION = (
 
 
 def expected_error(result: SimResult) -> ExpectedError:
-    """Return how far a result of the flow simulator may be from packets."""
+    """Return the expected deviation of a flow-simulator result from the packet simulator."""
     graph = result.graph
     away = (graph.kind == TRANSFER) & (graph.src != graph.dst)
     size = np.diff(graph.member_first)
@@ -93,7 +93,7 @@ def expected_error(result: SimResult) -> ExpectedError:
 
 
 def burst_share(result: SimResult) -> float:
-    """Return the part of all bytes that is in short transfers of which a server starts several at once."""
+    """Return the share of bytes in short transfers of which a server starts several at once."""
     graph = result.graph
     short = (graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0)
     short &= packets(graph.size_bytes) <= SHORT * WINDOW_PACKETS
@@ -129,7 +129,7 @@ class Simulator(Protocol):
         options: SimulationOptions = ...,
         on_progress: Report | None = None,
     ) -> SimResult:
-        """Return when every task of the graph is done on the fabric.
+        """Return the times of every task on the fabric.
 
         Parameters
         ----------

@@ -140,7 +140,7 @@ class TaskGraph:
         return tuple(self.member[self.member_first[task] : self.member_first[task + 1]].tolist())
 
     def name(self, task: int) -> str:
-        """Return a task in words, for messages and timelines."""
+        """Return the description of a task, for messages and timelines."""
         operator = self.operator[task]
         label = self.operator_names[operator] if operator >= 0 else f"task {task}"
         where = {
@@ -244,7 +244,7 @@ def task_graph_from_edges(
 
 
 def _by_task(before: Ints | Ints32, after: Ints | Ints32, tasks: int) -> tuple[Ints, Ints32]:
-    """Return where the tasks that wait for each task begin, shape (tasks+1,), and these, each once and ascending."""
+    """Return the successors of each task as CSR: starts, shape (tasks+1,), and tasks, each once and ascending."""
     a, b = (np.ascontiguousarray(side, np.int32) for side in (before, after))
     for side in (a, b):
         wrong = np.flatnonzero((side < 0) | (side >= tasks))

@@ -119,7 +119,7 @@ class DirectWiring:
 
     @property
     def rings_fill_links(self) -> bool:
-        """Whether the rings, both ways of a cable, use all links, or all but the odd cable of an odd number."""
+        """Whether the rings, in both directions of a cable, use all links except the odd cable of an odd degree."""
         ways = 2 if self.links == "duplex" else 1
         over = self.links == "duplex" and self.servers % 2 and self.degree % 2
         return sum(ring.share for ring in self.rings) * ways >= self.degree - (1 if over else 0)

@@ -75,7 +75,7 @@ def find_calibration(accelerator: str) -> Calibration:
 
 
 def named_calibration(word: str | None, accelerator: str = "") -> Calibration:
-    """Return the calibration that a word means; the accelerator's own where there is none.
+    """Return the calibration given by a name or file; by default the accelerator's own.
 
     A JSON file is a profile of a transformer from ``topoopt profile``: its kernels are taken, and everything else of
     the accelerator's own calibration. Without an ``accelerator``, a profile's is taken.

@@ -240,7 +240,7 @@ def recomputation_bits(word: str) -> int:
 
 
 def recomputation_word(bits: int) -> str:
-    """Return the word of some bits; the core alone is ``selective``."""
+    """Return the name for some bits; the core alone is ``selective``."""
     if bits & FULL:
         return "full"
     parts = [part for place, part in enumerate(RECOMPUTED_PARTS) if bits >> place & 1]

@@ -64,7 +64,7 @@ def check_configuration(
 
 
 def nearest(value: int, allowed: Iterable[int]) -> str:
-    """Return the allowed values next to a value, below and above, as words.
+    """Return the nearest allowed values below and above, as text.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def nearest(value: int, allowed: Iterable[int]) -> str:
 
 
 def _nearest_multiples(value: int, step: int) -> str:
-    """Return the multiples below and above a value, none of which is 0."""
+    """Return the nearest nonzero multiples below and above a value."""
     below = value // step * step
     return ", ".join(str(one) for one in (below, below + step) if one)
 

@@ -101,7 +101,7 @@ class ConfigurationTable:
         return np.asarray(self.recompute & part_bit(what) > 0)
 
     def has_word(self, column: str, word: str) -> Bools:
-        """Return which rows have a word in a column of words, shape (configurations,) or ()."""
+        """Return which rows have a value in a column of names, shape (configurations,) or ()."""
         return np.asarray(getattr(self, column) == _WORDS[column].index(word))
 
     def row(self, index: int) -> Configuration:
@@ -161,7 +161,7 @@ def table_of_columns(**columns: Any) -> ConfigurationTable:
 
 
 def column_value(name: str, value: Any) -> Any:
-    """Return what a field of a configuration is in its column.
+    """Return a field's value in its column.
 
     Examples
     --------

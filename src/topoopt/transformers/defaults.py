@@ -103,7 +103,7 @@ def usual_precision(accelerator: str) -> str:
 
 
 def recomputed_parts(model: TransformerModel, framework: str) -> list[str]:
-    """Return what can be computed again by itself, the least first, and ``full``.
+    """Return the parts that can be recomputed separately, the smallest first, and ``full``.
 
     Norms and activations only where no handwritten kernel joins them to products: Transformer Engine joins norms to the
     products behind them in layers that have neither experts nor latent attention.

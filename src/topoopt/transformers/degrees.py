@@ -48,7 +48,7 @@ def chunk_counts(layers: int, uneven: bool = False) -> tuple[int, ...]:
 
 
 def can_be_chunked(layers: int, pp: Ints, vpp: Ints, uneven: bool = False) -> Bools:
-    """Return where every stage has layers, and the chunks are as many as :func:`chunk_counts` has, as a column.
+    """Return where every stage has layers and the number of chunks is in :func:`chunk_counts`, as a column.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def trained_layers(model: TransformerModel, chunks: int) -> tuple[tuple[int, ...
 
 @cache
 def tensor_degrees(model: TransformerModel) -> tuple[int, ...]:
-    """Return what divides the heads, suits those of keys and values, and divides a dense feed-forward part."""
+    """Return the degrees that divide the heads and a dense feed-forward part, and suit the heads of keys and values."""
     keys, one = model.kv_heads, model.recurrence
     return tuple(
         tp

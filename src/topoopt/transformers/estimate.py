@@ -204,7 +204,7 @@ class Estimate:
         return communication_windows(self.model, self.configuration, self.system, self.calibration)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         calibration = self.calibration
         return {
             "model": self.model.name,
@@ -357,7 +357,7 @@ def _changed(
     splits: list[dict[str, Any]],
     host: tuple[str, ...],
 ) -> Iterator[Configuration]:
-    """Yield what could be tried, the configuration itself not among it."""
+    """Yield the changes to try, without the configuration itself."""
     ways: list[list[Any]] = [
         [one.zero, *shares],
         [one.sequence_parallel, True],
@@ -379,7 +379,7 @@ def _changed(
 def _splits(
     one: Configuration, most_tp: int, model: TransformerModel, known: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield other ways of splitting the job over as many accelerators."""
+    """Yield other splits of the job over the same number of accelerators."""
     yield {}
     for times in (2, 4):
         if one.dp % times == 0:

@@ -144,7 +144,7 @@ def hottest_rank(shares: Floats, ep: int) -> float:
 
 
 def token_matrix(shares: Floats, ep: int, tokens: float, per_token: int) -> Floats:
-    """Return how many tokens go from each rank of an expert group to each, the diagonal included.
+    """Return the tokens from each rank of an expert group to each, including itself.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def pass_exchanges(
 
 
 def _evened(communications: Iterable[Communication], layers: Floats) -> Iterator[tuple[Communication, float]]:
-    """Yield the communications of passes and their counts, as many for each layer in all chunks: see :func:`estimate`.
+    """Yield the communications of passes with counts, equally many per layer in all chunks: see :func:`estimate`.
 
     Communications that a stage lacks, or has with other loads, keep their counts.
     """
@@ -328,7 +328,7 @@ BEHIND: Mapping[str, str] = {
 def communication_windows(
     model: TransformerModel, configuration: Configuration, system: System, calibration: Calibration
 ) -> tuple[dict[str, str | float], ...]:
-    """Return for each communication of the slowest stage what it takes, and what of that is waited for.
+    """Return the time of each communication of the slowest stage, and its exposed part.
 
     Returns
     -------
@@ -372,7 +372,7 @@ def communication_windows(
 def forwarding_s(
     model: TransformerModel, configuration: Configuration, system: System, calibration: Calibration
 ) -> float:
-    """Return what a byte of the tokens of experts takes beyond its time on the network at full rate."""
+    """Return the time per byte of experts' tokens beyond their time on the network at full rate."""
     if model.experts is None or configuration.ep == 1:
         return 0.0
     case = case_of(model, configuration_table([configuration]), system, calibration)

@@ -56,7 +56,7 @@ class ProfiledCalibration:
 def profiled_calibration(
     profile: DeviceProfile, base: Calibration, place: str = "profile"
 ) -> ProfiledCalibration:
-    """Return a calibration with the kernels of a profile, and everything else of ``base``.
+    """Return a calibration with the kernels of a profile; the rest is that of ``base``.
 
     The laws are those of ``step_time/layer_time.py``. A matrix product is taken as a third of a linear
     layer's forward and backward pass. Launches, collectives, overlap and stragglers are not in a profile of operators.

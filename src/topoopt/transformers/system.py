@@ -110,7 +110,7 @@ def usual_system(
     network_latency_s: float = 1e-6,
     accelerators: int | None = None,
 ) -> System:
-    """Return the machines; what is not given comes from the catalogue's row of the accelerator.
+    """Return the hardware; missing values come from the catalogue's row of the accelerator.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class OwnedCluster:
     words: str
 
     def training(self, time_s: float, sequences: int, sequence: int) -> Ownership:
-        """Return what training costs at iterations of so many seconds, sequences, and tokens of each."""
+        """Return the cost of training, given the iteration time, its sequences, and the tokens of each."""
         one = Iteration(time_s, sequences, sequences * sequence)
         terms = self.terms
         run = in_samples(terms.run, one)
@@ -216,7 +216,7 @@ class OwnedCluster:
 
 
 def owned_cluster(system: System, accelerators: int, terms: OwnershipTerms, prices: Pricing) -> OwnedCluster:
-    """Return the cluster of so many accelerators, its network priced as rails; one server needs none."""
+    """Return the cluster of accelerators, with its network priced as rails; one server needs none."""
     per_server = min(system.accelerators_per_server, accelerators)
     servers = -(-accelerators // per_server)
     if servers == 1:

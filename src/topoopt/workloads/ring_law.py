@@ -31,7 +31,7 @@ def bus_bandwidth_factor(collective: str, members: NDArray[Any]) -> Floats: ...
 
 
 def bus_bandwidth_factor(collective: str, members: float | NDArray[Any]) -> float | Floats:
-    """Return the bytes that each member sends over those of its buffer: 2(n-1)/n for AllReduce, else (n-1)/n.
+    """Return the bytes that each member sends relative to its buffer: 2(n-1)/n for AllReduce, else (n-1)/n.
 
     No algorithm without in-network reduction sends less. nccl-tests multiplies by it to get the bus bandwidth.
 

@@ -215,7 +215,7 @@ def weight_shards(graph: OperatorGraph, strategy: ParallelStrategy, index: int) 
 def extract_traffic(
     graph: OperatorGraph, strategy: ParallelStrategy, global_batch: int, embedding_bytes_factor: int = 1
 ) -> Traffic:
-    """Return all that one iteration moves: AllReduce of replicas, activations and their gradients."""
+    """Return the traffic of one iteration: AllReduce of replicas, activations and their gradients."""
     groups = [
         AllReduceGroup(shard.members, shard.size_bytes)
         for index in range(len(graph.operators))

@@ -100,7 +100,7 @@ class ExportFormats:
         return frame(self.to_json()["formats"])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document of ``topoopt export``, asked for a list."""
+        """Return the document of ``topoopt export --format list``."""
         rows = [
             {"name": one.name, "description": one.text, "files": one.files, "consumer": one.consumer}
             for one in self.formats

@@ -50,7 +50,7 @@ def export(
 
 
 def _with_flags(answer: "topoopt.ExportAnswer") -> "topoopt.ExportAnswer":
-    """Return the answer with the words in its reasons as flags."""
+    """Return the answer with options in its reasons written as flags."""
     flags = {word: f"--{word.replace('_', '-')}" for word in get_type_hints(ExportWords)}
     refused = tuple(replace(one, reason=flagged(one.reason, flags)) for one in answer.refused)
     return replace(answer, refused=refused)

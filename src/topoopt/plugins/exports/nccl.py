@@ -334,7 +334,7 @@ def _ip(deployment: Deployment, server: int, network: ServerNetwork) -> Iterator
 
 
 def _tc(addressing: Addressing, network: ServerNetwork) -> Iterator[str]:
-    """Yield the rules of what comes through; those for one source are asked first."""
+    """Yield the rules for relayed traffic; those for one source come first."""
     for one in network.interfaces:
         yield f"qdisc add dev {one.name}{TRANSIT_SUFFIX} ingress_block {_BLOCK} ingress"
     known: dict[tuple[int, bool], str] = {}
@@ -345,7 +345,7 @@ def _tc(addressing: Addressing, network: ServerNetwork) -> Iterator[str]:
 
 
 def _heads(preference: int, match: str) -> list[str]:
-    """Return how rules begin, for both protocols."""
+    """Return the beginnings of rules, for both protocols."""
     return [
         f"filter add block {_BLOCK} protocol {protocol} pref {preference + place} {flower}{match} dst_ip "
         for place, (protocol, flower) in enumerate(_PROTOCOLS)

@@ -233,7 +233,7 @@ def calient(deployment: Deployment) -> Contents:
 
 
 def port_name(panel: Panel, port: int) -> str:
-    """Return what a switch calls a port: as the inventory says, or shelf 1, module and port of eight."""
+    """Return a switch's name of a port: from the inventory, or shelf 1, module and port of eight."""
     if panel.port_names:
         return panel.port_names[port - 1]
     module, place = divmod(port - 1, PORTS_OF_A_MODULE)
@@ -282,7 +282,7 @@ def steps_of_kind(deployment: Deployment, kind: str, most_ports: int | None = No
 
 
 def paths(some: tuple[Circuit, ...]) -> list[Path]:
-    """Return the ways of light through circuits: of a duplex one there and back."""
+    """Return the light paths of circuits: both directions for a duplex one."""
     there = [(one.port_a, one.port_b) for one in some]
     return there + [(one.port_b, one.port_a) for one in some if one.duplex]
 

@@ -9,7 +9,7 @@ SHOWN = 3
 
 
 def export_page(answer: ExportAnswer) -> Page:
-    """Return what was written, and what was not."""
+    """Return the written and the skipped formats."""
     document = answer.to_json()
     written = table(
         "",

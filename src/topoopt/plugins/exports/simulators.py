@@ -160,7 +160,7 @@ def astra_sim_ns3(deployment: Deployment) -> Contents:
 
 
 def cable_lines(deployment: Deployment, first: int) -> Iterator[str]:
-    """Yield the cables between the servers' switches, of which the first has this number; parallel ones are one."""
+    """Yield the cables between the servers' switches, numbered from ``first``; parallel ones are merged."""
     for link in deployment.plan.fabric.topology:
         if link.src < link.dst:
             yield _line(first + link.src, first + link.dst, link.bandwidth_bps, link.latency_s * 1e3)
@@ -220,7 +220,7 @@ def _segments(ring: Ring) -> Iterator[tuple[int, int, int]]:
 
 
 def astra_sim(deployment: Deployment) -> Contents:
-    """Return what ASTRA-sim reads beside the traces, and the command.
+    """Return ASTRA-sim's inputs besides the traces, and the command.
 
     Raises
     ------

@@ -353,7 +353,7 @@ def _rows(deployment: Deployment) -> Iterator[tuple[str, ...]]:
 
 
 def _first_ways(deployment: Deployment, table: PathTable) -> list[int] | None:
-    """Return where the ways of each path begin, each an address of its own; None where paths have none."""
+    """Return the first way of each path, each with its own address; None where paths have none."""
     if deployment.paths == "hashed":
         return None
     counts = cables_in_turn(deployment.plan.fabric.topology, table)

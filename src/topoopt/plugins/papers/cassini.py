@@ -179,7 +179,7 @@ def trace_rows(grid: TraceGrid, seed: int, on_progress: Progress) -> Iterator[Ro
 
 
 def _settings(seed: int, degree: int) -> ClusterSettings:
-    """Return 24 servers of one accelerator with 50 Gb/s on so many ports, planned without a search."""
+    """Return 24 servers with one accelerator and 50 Gb/s over ``degree`` ports, planned without a search."""
     cluster = ClusterSpec(24, degree, LINK_BPS / degree, accelerators_per_server=1)
     search = SearchOptions(budget=0, baseline_budget=0, chains=1, seed=seed, processes=1)
     return replace(ClusterSettings(cluster), costs=COSTS, search=search)
@@ -208,7 +208,7 @@ def _row(kind: str, name: str, trace: Trace, run: FabricRun) -> Row:
 
 
 def trace_comparisons(text: Description, rows: Sequence[Row]) -> Iterator[Comparison]:
-    """Yield by what factor each scheduler is better with CASSINI, and with MLTCP."""
+    """Yield the improvement of each scheduler with CASSINI, and with MLTCP."""
     found = {(row["name"], row["scheduler"]): row for row in rows if row["what"] == "trace"}
     for kind in ("poisson", "dynamic"):
         for scheduler in ("themis", "pollux"):
@@ -329,7 +329,7 @@ def snapshot_comparisons(text: Description, rows: Sequence[Row]) -> Iterator[Com
 
 
 def pair_comparisons(text: Description, rows: Sequence[Row]) -> Iterator[Comparison]:
-    """Yield what unfairness does, beside the published speed-ups, and scores beside which pairs suit each other."""
+    """Yield the effects of unfairness beside the published speed-ups, and scores beside the published compatibility."""
     for entry in text.tables["unfair"]:
         for times in TIMES:
             own = [row for row in rows if row["what"] == "unfair" and _is(row, entry, times)]
@@ -362,7 +362,7 @@ def _of(rows: Sequence[Row], what: str, name: str, workers: int, times: str) -> 
 
 
 def profile_of(job: TraceJob, workers: int) -> CommunicationProfile:
-    """Return what the busiest worker of a job sends, with links of its own: the job on an ideal switch, in flows."""
+    """Return the profile of a job's busiest worker on dedicated links: the job on an ideal switch, in flows."""
     return worker_profile(job, workers, MACHINE)
 
 
@@ -373,7 +373,7 @@ def at_one_time(profiles: Sequence[CommunicationProfile]) -> list[CommunicationP
 
 
 def on_one_link(profiles: Sequence[CommunicationProfile], seed: int = 0) -> OneLink:
-    """Run jobs on one link in each way."""
+    """Run jobs on one link under each policy."""
     found = interleave(profiles, LINK_BPS, quantum_s=fitting_quantum_s(profiles), seed=seed)
     rng = np.random.default_rng(seed)
     begins = [[rng.uniform(0, profile.iteration_time_s) for profile in profiles] for _ in range(DRAWS)]

@@ -103,13 +103,13 @@ def _list(titles: Mapping[str, str], as_json: bool) -> None:
 
 
 def _document(figure: dict[str, Any], files: tuple[str, ...]) -> dict[str, Any]:
-    """Return a figure with its files, which stand before the rows."""
+    """Return a figure with its files, which precede the rows."""
     rows = figure.pop("rows")
     return {**figure, "files": list(files), "rows": rows}
 
 
 def check_files(folder: str, names: Sequence[str], suffix: str, page: str | None) -> None:
-    """Refuse what could not be written after the work, and make the folder.
+    """Make the folder, and refuse files that could not be written at the end.
 
     Raises
     ------

@@ -207,7 +207,7 @@ def _compared(rows: Sequence[Row]) -> Iterator[Comparison]:
 
 
 def _order(rows: Sequence[Row]) -> Iterator[Comparison]:
-    """Yield that TopoOpt is the slowest on LLaMA-MoE, whichever way it is wired."""
+    """Yield the statement that TopoOpt is the slowest on LLaMA-MoE, whichever way it is wired."""
     case = "llama-moe", AT_400G
     if not any(row["model"] == case[0] for row in rows):
         return
@@ -264,7 +264,7 @@ def time_s(rows: Sequence[Row], model: str, bandwidth_bps: float, fabric: str) -
 
 
 def reference_s(rows: Sequence[Row], model: str, bandwidth_bps: float) -> float:
-    """Return what a time is normalized by: rail at 800 Gb/s as published, else the fat-tree beside it."""
+    """Return the time used for normalization: rail at 800 Gb/s as published, else the fat-tree beside it."""
     fabric, reference_bps = REFERENCE
     if model == "mixtral-8x22b" and any(row["bandwidth_bps"] == reference_bps for row in rows):
         return time_s(rows, model, reference_bps, fabric)
@@ -274,7 +274,7 @@ def reference_s(rows: Sequence[Row], model: str, bandwidth_bps: float) -> float:
 def loads_rows(
     name: str, bandwidth_bps: float, iterations: tuple[int, ...], every: int, seed: int
 ) -> Iterator[Row]:
-    """Yield the mean time of an all-to-all on circuits chosen in several ways, every ``every``-th layer taken.
+    """Yield the mean time of an all-to-all on circuits chosen by several methods, for every ``every``-th layer.
 
     Members of an all-to-all are servers, each with an equal share of the experts. Circuits are chosen greedily from
     the loads of the layer itself, from those predicted by the layer before, from those of the last layer, from those

@@ -14,7 +14,7 @@ LARGEST_SHARE = 0.2
 
 
 def profile_page(run: ProfileRun) -> Page:
-    """Return what was measured, in short; every measurement is in the file."""
+    """Return a summary of the measurements; the file has all of them."""
     profile, device = run.profile, run.profile.device
     law, no_law = calibration_words(profile)
     threads = f", {counted(device.threads, 'thread')}" if device.threads else ""
@@ -38,7 +38,7 @@ def profile_page(run: ProfileRun) -> Page:
 
 
 def subject_page(subject: Subject) -> Page:
-    """Return what would be measured."""
+    """Return a preview of the measurements."""
     sizes = table(
         "",
         subject.rows(),
@@ -56,7 +56,7 @@ def subject_page(subject: Subject) -> Page:
 
 
 def calibration_words(profile: DeviceProfile) -> tuple[str, str]:
-    """Return what a transformer's profile says of step times, or why it says nothing; nothing of other models."""
+    """Return the step-time parameters from a transformer's profile, or why there are none; empty for other models."""
     if profile.source != "transformer":
         return "", ""
     device = profile.device

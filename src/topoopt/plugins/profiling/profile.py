@@ -80,7 +80,7 @@ def profile(
 
 @checked_arguments
 def profile_subject(source: NamedSource, **words: Unpack[SubjectWords]) -> Subject:
-    """Say what :func:`topoopt.profile` would measure; PyTorch is not needed.
+    """Return the operators that :func:`topoopt.profile` would measure; PyTorch is not needed.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def _refuse(words: Mapping[str, Any], names: Sequence[str], why: str) -> None:
 
 
 def _listed(words: Mapping[str, Any], word: str, what: str) -> tuple[str, ...]:
-    """Return the words of ``a,b,c``, or of a sequence, each once."""
+    """Return the items of ``a,b,c``, or of a sequence, each once."""
     value = words[word]
     parts = value.split(",") if isinstance(value, str) else map(str, value)
     listed = tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))

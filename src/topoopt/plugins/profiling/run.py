@@ -79,7 +79,7 @@ class ProfileRun:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         counts = ("sizes", "measured", "failed", "too_long", "stopped_because")
         return {
             "out": self.file,
@@ -98,7 +98,7 @@ def measure_to_file(
     time_limit_s: float,
     on_progress: Progress,
 ) -> ProfileRun:
-    """Measure what a profile does not hold yet, and write it now and then; without a path, measure everything.
+    """Measure sizes that a profile lacks, and save it now and then; without a path, measure everything.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ class _Book:
                     self._note_speed(op, size, self.before[op.signature, size])
 
     def expected_s(self, op: SubjectOperator, size: PartSize) -> float:
-        """Return the least time of measuring a size: a warm-up and the fewest repetitions; 0 if nobody knows."""
+        """Return the least time of measuring a size: a warm-up and the fewest repetitions; 0 if unknown."""
         of_kind = self._s_per_work.get(op.operator.kind, 0.0)
         rate = self._s_per_work.get(op.signature, of_kind)
         return 4 * _BOTH_PASSES * rate * work_of(op, size)
@@ -283,7 +283,8 @@ def _filled(op: MeasuredOperator, results: Mapping[_Key, PartTime | str]) -> Mea
 
 
 def _in_order(subject: Subject, before: Mapping[_Key, PartTime]) -> list[tuple[SubjectOperator, PartSize]]:
-    """Return what is missing: the smallest whole size of every operator, the next of every one …, then channel parts.
+    """Return the missing sizes: the smallest whole size of every operator, the next of every one …, then channel
+    parts.
 
     If time runs out, every operator has some times, and the times of channel parts can be had by division.
     """

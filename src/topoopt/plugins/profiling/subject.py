@@ -81,7 +81,7 @@ class Subject:
         return sum(len(op.sizes) for op in self.operators)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return what would be measured of each operator."""
+        """Return the sizes to be measured, one row per operator."""
         return [
             {
                 "operator": op.operator.name,
@@ -98,7 +98,7 @@ class Subject:
     to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         return {
             **fields_of(self, "model", "sizes"),
             "operators": self.rows(),
@@ -276,7 +276,7 @@ def subject_of_job(
 
 
 def split_sizes(job: Job) -> tuple[tuple[PartSize, ...], ...]:
-    """Return for every operator the sizes of all parts that a search on the job's cluster may make."""
+    """Return for every operator the sizes of all parts that a search on the job's cluster may use."""
     degrees = [k for k in range(1, job.cluster.servers + 1) if job.cluster.servers % k == 0]
     splits = candidate_splits(job, np.array(degrees, np.int64), False)
 

@@ -73,7 +73,7 @@ class MltcpJob:
                 )
 
     def packed(self) -> bytes:
-        """Return it as the kernel has it: ``struct mltcp_job`` of the C file."""
+        """Return the kernel's representation: ``struct mltcp_job`` of the C file."""
         factors = round(self.aggressiveness.slope * ONE), round(self.aggressiveness.intercept * ONE)
         return _JOB.pack(*factors, self.total_bytes, round(self.compute_time_s * 1e9), self.by_job)
 
@@ -166,7 +166,7 @@ def key_of_namespace(place: Path) -> int:
 
 
 def tell(algorithm: str, key: int, job: MltcpJob) -> None:
-    """Tell the kernel of a job; connections that are made from now on are told from the beginning.
+    """Set a job's parameters in the kernel; connections opened from now on use them from the start.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def tell(algorithm: str, key: int, job: MltcpJob) -> None:
 
 
 def iterations(algorithm: str) -> Mapping[int, MltcpIteration]:
-    """Return what the kernel has found out, by the key of the job, or by a number of the connection."""
+    """Return the kernel's estimates, by the key of the job, or by a number of the connection."""
     rows: list[Any] = json.loads(run_tool("bpftool", "-j", "map", "dump", "name", f"{algorithm}_i"))
     found = {}
     for row in rows:
@@ -205,7 +205,7 @@ def _bytes(packed: bytes) -> tuple[str, ...]:
 
 
 def check_toolchain() -> None:
-    """Refuse a machine on which no congestion control can be compiled and loaded.
+    """Refuse a host on which no congestion control can be compiled and loaded.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def check_toolchain() -> None:
 
 
 def tool_path(tool: str) -> str:
-    """Return where a program is.
+    """Return the path of a program.
 
     Raises
     ------
@@ -264,7 +264,7 @@ def compile_algorithm(name: str, folder: Path) -> Path:
 
 
 def run_tool(tool: str, *words: str) -> str:
-    """Return what a program prints.
+    """Run a program and return its output.
 
     It does not hear Ctrl-C, so that it is never ended between two steps, and ends with this process: what is killed
     registers nothing afterwards.
@@ -303,7 +303,7 @@ def _end_with_parent(parent: int) -> None:
 
 
 def _complaint(text: str) -> str:
-    """Return the line that says most: an error of a compiler, else the first."""
+    """Return the most informative line: a compiler error, else the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if "rror:" in line]
     return (errors or lines or ["no reason given"])[0][:300]

@@ -92,7 +92,7 @@ def _equal_cost(cluster: ClusterSpec) -> float:
 def _switch(
     name: str, server_bps: Callable[[ClusterSpec], float]
 ) -> Callable[[ClusterSpec, Fabric], Emulated]:
-    """Return what builds one switch on which every server hangs with so much bandwidth."""
+    """Return the builder of one switch that joins every server at this bandwidth."""
 
     def build(cluster: ClusterSpec, fabric: Fabric) -> Emulated:
         each_bps = server_bps(cluster)

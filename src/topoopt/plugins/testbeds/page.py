@@ -168,7 +168,7 @@ def _notes(share: TestbedShare) -> tuple[str, ...]:
 
 
 def _chart(share: TestbedShare) -> LineChart:
-    """Return a line for each way: the mean of all runs, iteration by iteration."""
+    """Return a line per policy: the mean of all runs, by iteration."""
     series = []
     for way in share.ways:
         columns = list(zip(*(run.slowdowns for run in way.runs), strict=False))

@@ -74,7 +74,7 @@ def share(
     on_progress: Progress = silent,
     **words: Unpack[TestbedShareWords],
 ) -> TestbedShare:
-    """Let two to four training jobs share a link of this machine under reno, cubic and MLTCP, and time them.
+    """Let two to four training jobs share a link of this host under reno, cubic and MLTCP, and time them.
 
     All is real: processes in network namespaces, which compute (sleep) and send over TCP; a token bucket with a queue
     that drops; the kernel's congestion controls, and MLTCP as a BPF program that is compiled here and unregistered at
@@ -166,7 +166,7 @@ def _settings(
 def run(
     plan: PlanSource | None = None, *, on_progress: Progress = silent, **words: Unpack[TestbedRunWords]
 ) -> TestbedRun:
-    """Train on a plan's network on this machine, and on switches: real PyTorch, beside the simulators.
+    """Train on a plan's network on this host, and on switches: real PyTorch, compared with the simulators.
 
     All is measured. A server is a network namespace with a PyTorch process, a link a veth pair of scaled bandwidth.
     Computing is a timed sleep; every message is sent. A small real model is trained beside it, and its gradients are
@@ -280,7 +280,7 @@ def _names(word: str, given: Any, known: Any) -> tuple[str, ...]:
 def up(
     plan: PlanSource | None = None, *, on_progress: Progress = silent, **words: Unpack[TestbedWords]
 ) -> TestbedsAnswer:
-    """Create a plan's network on this machine: a namespace per server, a veth pair per link, and its routes.
+    """Create a plan's network on this host: a namespace per server, a veth pair per link, and its routes.
 
     It stays until ``topoopt.testbed.down``. Needs root on Linux.
 
@@ -312,7 +312,7 @@ def up(
 
 @checked_arguments
 def status() -> TestbedsAnswer:
-    """List the testbeds of this machine: those that stand, those in use, and what a killed run has left over.
+    """List the testbeds on this host: those kept, those in use, and leftovers of a killed run.
 
     Returns
     -------
@@ -329,7 +329,7 @@ def status() -> TestbedsAnswer:
 
 @checked_arguments
 def down(name: str | None = None, *, every: bool = False) -> TestbedsAnswer:
-    """Remove a testbed: its namespaces with all links and routes, the processes inside, and nothing else.
+    """Remove a testbed: its namespaces with all links and routes, and the processes inside.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ def down(name: str | None = None, *, every: bool = False) -> TestbedsAnswer:
 
 
 def cluster_and_fabric(plan: PlanSource | None) -> tuple[ClusterSpec, Fabric]:
-    """Return what is emulated: of a plan, or the paper's."""
+    """Return the emulated cluster and fabric: a plan's, or the paper's."""
     if plan is None:
         return PAPER_CLUSTER, paper_fabric()
     found, _ = plan_and_name(plan)
@@ -375,7 +375,7 @@ def checked_scale(scale: float) -> float:
 
 
 def iteration_time_s(settings: Mapping[str, Any]) -> float:
-    """Return how long an iteration is to last."""
+    """Return the target duration of an iteration."""
     given = settings["iteration_time"]
     seconds = amount(parse_time, given, "iteration_time")
     if not 0 < seconds <= LONGEST_ITERATION_S:

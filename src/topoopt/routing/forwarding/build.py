@@ -72,7 +72,7 @@ def _hashed(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[W
 
 
 def _pinned(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[Ways, PairLinks, Ints]:
-    """Return ways, links of each, and which of parallel cables it takes."""
+    """Return ways, their links, and the index among parallel cables."""
     _refuse_too_many(topology, routes, dst)
     table = path_table(Fabric("", topology, routes, {}), src, dst)
     copies = cables_in_turn(topology, table)
@@ -88,7 +88,7 @@ def _pinned(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[W
 
 
 def cables_in_turn(topology: Topology, table: PathTable) -> Ints:
-    """Return how many addresses each path has when it is pinned, so that parallel cables are taken in turn."""
+    """Return the number of addresses of each pinned path, such that parallel cables are used in turn."""
     ports = topology.ports[table.link].astype(np.int64)
     return np.asarray(np.lcm.reduceat(ports, table.path_first[:-1]), np.int64)
 
@@ -169,7 +169,7 @@ def _tables(
 
 
 def _alike(splits: _Splits, other: Ints) -> Flags:
-    """Return which rows split as another row does."""
+    """Return which rows split like another row."""
     count = np.diff(splits.first)
     same = count == count[other]
     rows = np.flatnonzero(same)
@@ -210,7 +210,7 @@ def numbered_paths(topology: Topology, dst: Ints, table: PathTable, turn: Ints) 
 
 
 def _trees(topology: Topology, dst: Ints, table: PathTable, turn: Ints, most: int) -> Ints:
-    """Return the tree of each path, of so many at most; -1 where one more would be needed."""
+    """Return the tree of each path, among at most ``most``; -1 where one more would be needed."""
     path = np.repeat(np.arange(len(dst)), table.hops)
     link = table.link.astype(np.int64)
     slot = dst[path] * topology.nodes + topology.src[link]
@@ -231,7 +231,7 @@ def _trees(topology: Topology, dst: Ints, table: PathTable, turn: Ints, most: in
 
 
 def _one_tree(left: Ints, path: Ints, slot: Ints, way_out: Ints, paths: int) -> Flags:
-    """Return which paths are put together, of those whose steps are left, in order of slots, then of ranks."""
+    """Return the paths to merge, among those with remaining steps, in order of slots, then of ranks."""
     chosen = np.full(int(slot.max(initial=0)) + 1, -1)
     taken = np.zeros(paths, bool)
     while len(left):
@@ -310,7 +310,8 @@ def _take_circles_off(topology: Topology, link: Ints, share: Floats) -> None:
 
 
 def _circle(topology: Topology, link: Ints, share: Floats) -> list[int]:
-    """Return the entries of a circle, none where there is none: where all comes from something, the way back is one."""
+    """Return the entries of a cycle, empty if there is none: if every entry has a predecessor, walking back finds
+    one."""
     begin, end = topology.src[link].tolist(), topology.dst[link].tolist()
     left = np.flatnonzero(share > 0).tolist()
     while left:

@@ -274,7 +274,8 @@ def next_hops(tables: ForwardingTables, addressing: Addressing, largest: int = L
 
 
 def integer_weights(first: Ints, share: Floats, largest: int = LARGEST_WEIGHT) -> Ints:
-    """Return a whole weight from 1 to ``largest`` for each next hop, such that shares differ least from what is asked.
+    """Return an integer weight from 1 to ``largest`` per next hop, such that shares deviate least from the given
+    ones.
 
     Among all scales the one with the smallest error is taken, and among several of these the smallest, so that
     thirds become 1 and 2. A share is off by at most ``(m - 1) / (largest - m / 2)`` among m next hops: rounding moves
@@ -314,7 +315,7 @@ def _best(share: Floats, largest: int) -> Ints:
 
 
 def follow(tables: ForwardingTables, ways: Ints | None = None) -> Followed:
-    """Follow ways from their sources, one link of all of them at a time.
+    """Follow all ways from their sources in parallel, link by link.
 
     Parameters
     ----------

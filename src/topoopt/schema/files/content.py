@@ -27,7 +27,7 @@ Step = int | str
 
 
 def parse_toml(text: str, place: str) -> Any:
-    """Return what TOML text says; ``place`` stands in front of every error.
+    """Parse TOML text; ``place`` is the prefix of every error.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def parse_toml(text: str, place: str) -> Any:
 
 
 def read_yaml(path: str | Path) -> Any:
-    """Return what a YAML file says (JSON is YAML too).
+    """Parse a YAML file (JSON is YAML too).
 
     Raises
     ------
@@ -54,7 +54,7 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def parse_yaml(text: str, place: str) -> Any:
-    """Return what YAML text says; ``place`` stands in front of every error.
+    """Parse YAML text; ``place`` is the prefix of every error.
 
     Raises
     ------
@@ -87,13 +87,13 @@ def parse_yaml(text: str, place: str) -> Any:
 
 
 def read_json(path: str | Path, expected: str = "", *, foreign: bool = False) -> Any:
-    """Return what a JSON file says; see :func:`parse_json`."""
+    """Parse a JSON file; see :func:`parse_json`."""
     text = decoded(read_bytes(path), str(path), f"; {expected}" if expected else "")
     return parse_json(text, str(path), expected, foreign=foreign)
 
 
 def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = False) -> Any:
-    """Return what JSON text says; ``place`` stands in front of every error.
+    """Parse JSON text; ``place`` is the prefix of every error.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def _refuse_repeated_keys(node: yaml.Node | None, place: str) -> None:
 
 
 def _merged_values(key: yaml.Node, value: yaml.Node, place: str) -> int:
-    """Return how many values a merge key brings in; one that brings in another could double itself without end."""
+    """Return the number of values merged by a key; nested merges could double without end."""
     if key.tag != "tag:yaml.org,2002:merge":
         return 0
     sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
@@ -324,7 +324,7 @@ def decoded(data: bytes, place: str, remedy: str = "") -> str:
 
 
 def check_name(path: str | Path) -> None:
-    """Refuse a name that is not UTF-8: it could stand in no result and in no file.
+    """Refuse a name that is not UTF-8: no result and no file could contain it.
 
     Raises
     ------

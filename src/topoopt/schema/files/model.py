@@ -136,7 +136,7 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
 
 
 def quantity(parse: Callable[[str, str], float]) -> Callable[[object], float]:
-    """Return what reads a field of a pydantic model as ``parse`` reads text; its second argument is the place."""
+    """Return a validator for a pydantic field that parses text with ``parse``, whose second argument is the place."""
 
     def read(value: object) -> float:
         try:
@@ -198,7 +198,7 @@ def _resolved(root: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expected(schema: dict[str, Any], detail: ErrorDetails) -> str:
-    """Return ``an integer >= 2`` from the schema; pydantic's own words where the schema says nothing."""
+    """Return ``an integer >= 2`` from the schema; pydantic's own message where the schema says nothing."""
     if "enum" in schema:
         return " or ".join(str(value) for value in schema["enum"])
     names = {
@@ -217,7 +217,7 @@ def _expected(schema: dict[str, Any], detail: ErrorDetails) -> str:
 
 
 def _plain(limit: float) -> str:
-    """Return a limit as short as it can be said exactly: ``1e+12``, ``2147483647``."""
+    """Return a limit in its shortest exact form: ``1e+12``, ``2147483647``."""
     short = f"{limit:g}"
     return short if float(short) == limit else str(limit)
 
@@ -246,7 +246,7 @@ def with_line(message: str, text: str, place: str) -> str:
 
 
 def _steps(message: str) -> list[Step]:
-    """Return the way to the value that a message is about, such as ``["servers", 3, "name"]``."""
+    """Return the path to the value that a message is about, such as ``["servers", 3, "name"]``."""
     found, unknown = _PATH.match(message), _UNKNOWN.match(message)
     steps: list[Step] = [name or int(number) for name, number in _STEP.findall(found[0])] if found else []
     return [*steps, unknown[1]] if unknown else steps
@@ -312,7 +312,7 @@ def line_in_json(text: str, steps: Sequence[Step]) -> int:
 
 
 def _inside(text: str, start: int, step: Step) -> tuple[int, int] | None:
-    """Return where a key and its value begin, or twice where a value of a list does that begins at ``start``."""
+    """Return the start of a key and of its value, or twice the start of a list's value, from ``start``."""
     keyed, found = isinstance(step, str), None
     if text[start : start + 1] != ("{" if keyed else "["):
         return None

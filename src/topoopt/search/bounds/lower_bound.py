@@ -83,7 +83,7 @@ class WindowGrid:
         return later.reshape(by_cell.shape)
 
     def within(self, cell: Ints, of_set: int) -> NDArray[np.bool_]:
-        """Return which of the cells belong to a set."""
+        """Return which cells belong to a set."""
         head, tail = np.divmod(of_set, len(self.tail_s))
         at_head, at_tail = np.divmod(cell, len(self.tail_s))
         inside: NDArray[np.bool_] = (at_head >= head) & (at_tail >= tail)
@@ -112,7 +112,7 @@ class WindowGrid:
         return around
 
     def times_s(self, busy_s: Floats) -> Floats:
-        """Return the bound of each set that needs so many seconds of something; 0 of those without bytes."""
+        """Return the bound of each set that keeps a resource busy for this long; 0 for sets without bytes."""
         bounds_s: Floats = np.where(busy_s > 0, busy_s + self.around_s, 0.0)
         return bounds_s
 
@@ -334,7 +334,7 @@ def demands(graph: TaskGraph, cluster: ClusterSpec, found: Windows, fine: bool =
 
 
 def _of_member(kind: Ints, members: Ints, buffer: Floats) -> tuple[Floats, Floats]:
-    """Return what each member sends and hears at least.
+    """Return the least bytes sent and received by each member.
 
     In an AllReduce what it has must reach the others, and theirs must reach it: the buffer once. In a reduce-scatter
     what it has for the g-1 others leaves it, and its own part comes in added up; an all-gather is the reverse.
@@ -359,7 +359,7 @@ def window_grid(
 
 
 def _moments(values: Floats, weights: Floats, most: int) -> Floats:
-    """Return the distinct values, or of many the least and some between which there are about as many bytes each."""
+    """Return the distinct values, or the least and some others with about equal bytes in between."""
     distinct, place = np.unique(values, return_inverse=True)
     if len(distinct) <= most:
         return distinct if len(distinct) else np.zeros(1)

@@ -69,7 +69,7 @@ class _Way:
         self.moved = (graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0)
 
     def arrived_s(self, task: Ints, before: Ints, starts: Ints) -> Floats:
-        """Return when all that tasks wait for is there; ``before`` are the tasks that each waits for, by rows."""
+        """Return the arrival of all inputs of tasks; ``before`` lists the predecessors by rows."""
         chains_s: Floats = np.maximum.reduceat(self.start_s[before] + self.takes_s[before], starts)
         if self.network is not None:
             heard = np.flatnonzero(self.moved[before])
@@ -227,12 +227,12 @@ def least_times(graph: TaskGraph, cluster: ClusterSpec) -> LeastTimes:
 
 
 def earliest(graph: TaskGraph, network: LeastTimes | None = None) -> Earliest:
-    """Return when each task can start at the earliest, and the whole graph end; communication is free by default."""
+    """Return the earliest start of each task, and the earliest end of the graph; communication is free by default."""
     return earliest_by_each(graph, [network])[0]
 
 
 def earliest_by_each(graph: TaskGraph, networks: list[LeastTimes | None]) -> list[Earliest]:
-    """Return the same for several networks, of which None is free; they share the sets of tasks before each task."""
+    """Return the same for several networks (None: free communication), which share the sets of predecessors."""
     computes = graph.kind == COMPUTE
     work_s = np.where(computes, graph.duration_s, 0.0)
     ways = [_Way(graph, work_s, network) for network in networks]

@@ -207,18 +207,18 @@ class Candidate:
         return job.work is self.job.work and _as_run(job) == _as_run(self.job)
 
     def with_result(self, result: SimResult, job: Job, fabric: Fabric | None = None) -> "Candidate":
-        """Return it as it was simulated as a job, or on another fabric."""
+        """Return the candidate with the result of a simulation as this job, or on another fabric."""
         time_s = result.iteration_time_s
         return replace(self, fabric=fabric or self.fabric, time_s=time_s, job=job, kept=result)
 
     def whole(self) -> "Candidate":
-        """Return it with its simulation."""
+        """Return the candidate with its result kept."""
         return self if self.kept is not None else replace(self, kept=self.result)
 
 
 @lru_cache(maxsize=4)
 def _time_again_s(candidate: Candidate, job: Job) -> float:
-    """Return the time of a long simulation, once: strides are compared with the answer, and named beside it."""
+    """Return the cached time of a long simulation: strides are compared with the answer, and named beside it."""
     return simulated(job, candidate.strategy, candidate.fabric).iteration_time_s
 
 
@@ -277,7 +277,7 @@ def candidate_on(
 def simulated_candidate(
     job: Job, strategy: ParallelStrategy, fabric: Fabric, rules: FinderRules, result: SimResult
 ) -> Candidate:
-    """Return what was simulated, and keep that."""
+    """Return the candidate, keeping its result."""
     return Candidate(strategy, fabric, result.iteration_time_s, rules, job, result)
 
 
@@ -308,7 +308,7 @@ def simulated(
     simulator: str = "analytic",
     options: SimulationOptions | None = None,
 ) -> SimResult:
-    """Simulate one iteration; of many micro-batches in a pipeline as many as are needed to know all of them.
+    """Simulate one iteration; with many micro-batches in a pipeline, only as many as determine the rest.
 
     Without options collectives run as the job's settings say.
     """

@@ -106,7 +106,7 @@ def _times(
 
 
 def _parts(iteration_time_s: float, steps: tuple[float, ...], bound_s: float) -> GapParts:
-    """Return the differences of the steps, none of which may rise above the one before or fall below the bound.
+    """Return the differences of the steps, made monotone and not below the bound.
 
     First come, first served is no law of nature: without rounds another transfer may come first, and all end later.
     Then rounds cost nothing, and what waits is counted as waiting.
@@ -169,7 +169,7 @@ def wiring_bounds(
 
 
 def _bytes_per_s(topology: Topology, end: NDArray[np.int32]) -> Floats:
-    """Return what the links out of each server, or into it, carry together."""
+    """Return the total rate of the links out of each server, or into it, bytes/s."""
     total = np.bincount(end, topology.bandwidth_bps / 8, minlength=topology.nodes)
     return total[: topology.servers].astype(np.float64, copy=False)
 

@@ -86,7 +86,7 @@ def splits_to_try(options: SearchOptions, splits: Iterable[str]) -> tuple[str, .
 
 
 def rules_to_try(cluster: ClusterSpec, options: SearchOptions, splits: tuple[str, ...]) -> list[FinderRules]:
-    """Return the rules by which a strategy may be wired: those asked for first, and strides before all others."""
+    """Return the rules by which a strategy may be wired: the requested ones first, then strides."""
     usual = [replace(options.rules, degree_split=split) for split in splits_to_try(options, splits)]
     if not options.any_wiring:
         return usual
@@ -95,7 +95,7 @@ def rules_to_try(cluster: ClusterSpec, options: SearchOptions, splits: tuple[str
 
 
 def most_kept(job: Job) -> int:
-    """Return how many wirings of a strategy of operators are simulated."""
+    """Return the number of wirings to simulate for a strategy of operators."""
     return MOST_KEPT if job.cluster.servers <= MANY else FEWER_KEPT
 
 
@@ -188,7 +188,7 @@ def wiring_name(row: Candidate) -> str:
 
 
 def chosen_wiring(job: Job, best: Candidate, looked_at: Iterable[Candidate]) -> ChosenWiring:
-    """Return it; ``looked_at`` is what was simulated before gradient buckets were settled, as they are in ``job``."""
+    """Return the chosen wiring; ``looked_at`` was simulated before gradient buckets were settled, as in ``job``."""
     made, topology = best.fabric.wiring, best.fabric.topology
     along = made is None and not by_groups(best)
     strides, time_s = best_strides(looked_at), best.time_s if along else None
@@ -205,7 +205,7 @@ def chosen_wiring(job: Job, best: Candidate, looked_at: Iterable[Candidate]) -> 
 
 
 def usual_routes(fabric: Fabric, seed: int = 0) -> Fabric:
-    """Return a fabric of direct links with fewer ways of a pair, where all of them would be too many."""
+    """Return a fabric of direct links with fewer paths per pair, where all shortest paths would be too many."""
     large = fabric.topology.servers > LARGEST_FOR_ALL_WAYS and is_direct(fabric)
     if not large or fabric.routes.method != "ecmp":
         return fabric
@@ -275,7 +275,7 @@ def _rebalanced(traffic: Traffic, fabric: Fabric, fixed: Floats) -> Iterator[Fab
 
 
 def _candidates(fabric: Fabric, pairs: int) -> Iterator[Routes]:
-    """Yield sets of candidate paths, as many as so many pairs can have."""
+    """Yield sets of candidate paths, as many as the number of pairs allows."""
     topology = fabric.topology
     if topology.servers <= LARGEST_FOR_DETOURS:
         # All equal paths would be too many, and ECMP lists 64 of them.

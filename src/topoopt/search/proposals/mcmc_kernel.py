@@ -88,7 +88,7 @@ def run_chain(
 
 @spliced
 def _note_changes(state: State, all_of_them: bool) -> bool:
-    """Note which operators are configured in another way than before, or all; return whether any is."""
+    """Record the operators whose configuration changed, or all; return whether there are any."""
     config, before, changed_, different = state.config, state.before, state.changed, False
     for op in range(config.shape[0]):
         changed = all_of_them
@@ -332,7 +332,7 @@ def configure(
 
 @compiled
 def choice_like(operator: Ints, candidate: Ints, op: int, batch: int, channel: int, dim: int) -> int:
-    """Return which candidate of ``op`` is this split, -1 if none."""
+    """Return the index of the candidate of ``op`` with this split, -1 if none."""
     for k in range(operator[op, CANDIDATES]):
         same_degrees = candidate[op, k, 0] == batch and candidate[op, k, 1] == channel
         if same_degrees and candidate[op, k, 2] == dim:

@@ -90,7 +90,7 @@ def evaluate(p: Problem, state: State) -> float:
 
 @compiled
 def _line_up(first: Ints, line: Ints, waiting: Ints, due_s: Floats, forward: bool) -> int:
-    """Let operators that wait for no other stand in line, in the order of the graph, or backward.
+    """Queue operators without unfinished predecessors, in the order of the graph, or in reverse.
 
     ``first`` is the CSR pointer of the edges that each operator waits for. Returns how many stand in line.
     """
@@ -266,7 +266,7 @@ def _fill(
 
 @compiled
 def _close(state: State, buckets: int, served: int, queued: int) -> int:
-    """Put buckets that did not fill in line, now that nothing comes any more; return how many stand there."""
+    """Queue the buckets that were not filled; return the length of the queue."""
     held, due, newest = state.of_operator[HELD], state.of_operator[DUE], state.in_line[NEWEST]
     for k in range(buckets):
         if held[k] > 0.0:
@@ -298,7 +298,7 @@ def _load_bucket(p: Problem, state: State, op: int, load: Floats) -> None:
 
 @inlined
 def _reduce(p: Problem, state: State, op: int) -> float:
-    """Run the AllReduces of an operator, or of the bucket of which it is the newest; return when they end."""
+    """Run the AllReduces of an operator, or of the bucket that it completes; return when they end."""
     batch, channel = state.config[op, 0], state.config[op, 1]
     parts, overhead_s, overhead = p.divisors[channel], p.group_overhead_s, 0.0
     step, first = p.servers // (p.divisors[batch] * parts), p.group_first[batch] + state.config[op, 3]
@@ -450,7 +450,7 @@ def _load_overlaps(p: Problem, config: Ints, a: int, b: int, load: Floats) -> fl
 
 @compiled
 def _load_way(p: Problem, source: int, target: int, size_bytes: float, load: Floats) -> float:
-    """Load the links of the one way between two servers; return how many there are."""
+    """Load the links of the single path between two servers; return their number."""
     node, hops, next_link, link_dst, seconds_per_byte = (
         source,
         0.0,

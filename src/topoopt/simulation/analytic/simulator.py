@@ -32,7 +32,7 @@ from topoopt.simulation.task_graph import COMPUTE, TaskGraph
 def first_come_times(
     graph: TaskGraph, duration_s: Floats, flows: Flows, capacity: Floats
 ) -> tuple[Floats, Floats]:
-    """Return start and finish of every task, in s, on links of so many bytes/s."""
+    """Return start and finish of every task, in s, given the links' capacities in bytes/s."""
     run, rows = task_run(graph, duration_s, 2 * len(flows)), flows.classes
     run_first_come(
         run,
@@ -68,7 +68,7 @@ def first_come_times(
 
 
 def compute_finish_s(graph: TaskGraph) -> Floats:
-    """Return when each task would be done if communication were free, shape (tasks,); the same on every fabric."""
+    """Return the finish of each task with free communication, shape (tasks,); the same on every fabric."""
     if graph not in _KEPT:
         duration_s = np.where(graph.kind == COMPUTE, graph.duration_s, 0.0)
         _KEPT[graph] = first_come_times(graph, duration_s, no_flows(len(graph)), np.ones(1))[1]

@@ -188,7 +188,7 @@ def _send_alike(t: TaskRun, f: FlowRun, first: int, now: float) -> None:
 
 @inlined
 def _send(t: TaskRun, f: FlowRun, flow: int, now: float) -> None:
-    """Let a flow hold each of its links, independently, from when it is free; the last flow of a task ends it."""
+    """Let a flow occupy each of its links from when it is free, independently; the last flow of a task ends it."""
     end = now
     row, turn, links = f.class_row[f.flow_class[flow]], f.class_turn[f.flow_class[flow]], len(f.link_of)
     for e in range(f.row_first[row], f.row_first[row + 1]):
@@ -232,7 +232,7 @@ def _plan_end(t: TaskRun, f: FlowRun, task: int, end: float, code: int) -> None:
 
 @inlined
 def _last_of(t: TaskRun, f: FlowRun, task: int) -> int:
-    """Return the communication of which the latest end is known to a task."""
+    """Return the predecessor with the latest known end."""
     return int(f.flow_task[f.heard[task] - len(t.device) - len(f.flow_class)])
 
 
@@ -259,7 +259,7 @@ def _tell(t: TaskRun, f: FlowRun, code: int) -> None:
 
 @inlined
 def _end_task(t: TaskRun, f: FlowRun, task: int, now: float) -> None:
-    """Let a computation or a delay be done; what waits for nothing else is ready, or will be when that has ended."""
+    """End a computation or a delay; successors without other open predecessors become ready."""
     t.finish[task] = now
     if t.device[task] >= 0:
         t.busy[t.device[task]] = 0
@@ -333,7 +333,7 @@ def start_next(t: TaskRun, device: int, now: float) -> int:
 
 @compiled
 def end_task(t: TaskRun, task: int, now: float) -> None:
-    """Let a task be done: its device is free, and what waited for nothing else is ready."""
+    """End a task: its device is free, and successors without other open predecessors become ready."""
     t.finish[task] = now
     t.tally[DONE] += 1
     if t.device[task] >= 0:

@@ -235,7 +235,7 @@ def _rounded_micros(graph: TaskGraph) -> Ints:
 
 
 def _tags(graph: TaskGraph) -> Ints:
-    """Return for each transfer how many of its pair come before it, which tells them apart."""
+    """Return for each transfer the number of earlier ones of its pair, as a unique tag."""
     pair = graph.src.astype(np.int64) * graph.servers + graph.dst
     order = np.argsort(pair, kind="stable")
     begins = np.flatnonzero(np.diff(pair[order], prepend=-(graph.servers**2) - 2))

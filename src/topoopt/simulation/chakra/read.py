@@ -96,7 +96,7 @@ def read_chakra(path: str) -> ChakraTraces:
 
 
 def parse_chakra(data: bytes, place: str = "trace") -> ChakraTrace:
-    """Return the trace that some bytes hold.
+    """Parse a trace.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def _attribute(message: bytes) -> tuple[str, Any]:
 
 
 def _value(field: Field) -> Any:
-    """Return what an attribute holds; a list of anything but truth values as its bytes, which nobody asks for."""
+    """Return the value of an attribute; lists other than of booleans as bytes, which are not used."""
     if field.number in UNSIGNED and field.kind == VARINT:
         return bool(field.value) if field.number == BOOL else signed(field.value)
     if field.number in ZIGZAG and field.kind == VARINT:
@@ -231,7 +231,7 @@ def _value(field: Field) -> Any:
 
 
 def chakra_recording(traces: ChakraTraces) -> Recording:
-    """Return what the traces send. A node without ``pg_name`` is for all ranks.
+    """Return the recording of the traces. A node without ``pg_name`` is for all ranks.
 
     ``comm_size`` is the buffer of a rank: of an all-gather its own shard, of an all-to-all what it has for all.
 

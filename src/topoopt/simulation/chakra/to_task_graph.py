@@ -100,7 +100,7 @@ def _check(trace: ChakraTrace) -> None:
 
 
 def _alone(trace: ChakraTrace, rank: int, node: ChakraNode) -> DraftTask | None:
-    """Return the task of a node that meets no other, else None."""
+    """Return the task of a node that needs no counterpart, else None."""
     if node.type in (SEND, RECV, COLL):
         return None
     said_s = node.duration_micros / _MICROS

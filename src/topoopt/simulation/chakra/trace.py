@@ -145,7 +145,7 @@ class DraftTask:
 
 
 def places(rank: int, node: ChakraNode) -> list[Place]:
-    """Return what a node waits for."""
+    """Return the predecessors of a node."""
     return [(rank, number) for number in node.waits_for]
 
 
@@ -198,12 +198,12 @@ def varint(value: int) -> bytes:
 
 
 def tag(number: int, kind: int) -> bytes:
-    """Return what stands before a field."""
+    """Return the tag of a field."""
     return varint(number << 3 | kind)
 
 
 def number_field(number: int, value: int) -> bytes:
-    """Return a field that holds a whole number."""
+    """Return an integer field."""
     return tag(number, VARINT) + varint(value)
 
 
@@ -213,7 +213,7 @@ def run_field(number: int, data: bytes) -> bytes:
 
 
 def framed(message: bytes) -> bytes:
-    """Return a message behind its length, as it stands in a file of several."""
+    """Return a message with a length prefix, as in a file of several."""
     return varint(len(message)) + message
 
 
@@ -242,7 +242,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def fields(data: bytes) -> Iterator[Field]:
-    """Yield the fields of a message, in the order in which they stand there.
+    """Yield the fields of a message in their order.
 
     Raises
     ------

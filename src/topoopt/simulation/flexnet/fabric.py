@@ -116,7 +116,7 @@ class RingPlan:
 
 
 def ring_plan(fabric: Fabric, groups: Iterable[tuple[int, ...]], name: str, drop_rings: bool) -> RingPlan:
-    """Return how to write the rings so that they come out as they are on the fabric.
+    """Return the file representation of the rings, which reads back as they are on the fabric.
 
     Where routes through switches spread over several paths, a ring that is laid on one of them spreads too.
 
@@ -276,7 +276,7 @@ def _topology(flexnet: FlexNetGraph, bandwidth_bps: float, latency_s: float) -> 
 
 
 def _family(flexnet: FlexNetGraph) -> str:
-    """Return ``direct`` without switches, ``ideal-switch`` for a star around one, else ``switched``."""
+    """Return ``direct`` without switches, ``ideal-switch`` for a star around one, otherwise ``switched``."""
     if not flexnet.nswitch:
         return "direct"
     rows = flexnet.connections

@@ -207,7 +207,7 @@ class FlexNetGraph:
 
     @property
     def bandwidth_bps(self) -> float:
-        """Bandwidth of one network cable, each way."""
+        """Bandwidth of one network cable per direction."""
         return self.netbw * 8e3
 
 
@@ -218,7 +218,7 @@ MOST_BYTES = 1 << 53
 
 
 def check(graph: FlexNetGraph) -> None:
-    """Refuse a graph that names what it does not hold.
+    """Refuse a graph with references to missing items.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def refuse(
     allowed: str,
     owner: NDArray[np.int64] | None = None,
 ) -> None:
-    """Raise if any row is bad; ``value`` is a column, or text that is said of every row.
+    """Raise if any row is bad; ``value`` is a column, or one text for all rows.
 
     Where rows are entries of lists, ``owner`` has the number of each one's list, which is the one that is named.
     """
@@ -347,7 +347,7 @@ def _check_steps(graph: FlexNetGraph, path: NDArray[np.int64]) -> None:
 
 
 def _repeated(values: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Return which values stood earlier in the list already."""
+    """Return which values occurred earlier in the list."""
     again = np.ones(len(values), bool)
     again[np.unique(values, return_index=True)[1]] = False
     return again

@@ -70,7 +70,7 @@ class Buffer:
         return column
 
     def follow(self, at: Ints, what: str) -> Ints:
-        """Return where the forward distances at the given bytes lead."""
+        """Return the targets of the forward offsets at the given bytes."""
         distance = self.numbers(at, "u4", what).astype(np.int64)
         if (distance == 0).any():
             raise self.broken(what, f"byte {int(at[np.argmin(distance)])} points at itself")
@@ -152,7 +152,7 @@ class Tables:
         return first, begin[owner] + (np.arange(first[-1]) - first[owner]) * width
 
     def _field(self, slot: int, width: int) -> tuple[NDArray[np.bool_], Ints]:
-        """Return which tables store a field, and at which byte these do."""
+        """Return which tables store a field, and its byte offsets."""
         entry = 4 + 2 * slot
         known = entry < self.vtable_size
         offset = np.zeros(len(self), np.int64)
@@ -186,7 +186,7 @@ def read_fbuf(path: str | Path) -> FlexNetGraph:
 
 
 def parse_fbuf(data: bytes, place: str = "task graph") -> FlexNetGraph:
-    """Return the task graph that some bytes hold; ``place`` stands in front of every error."""
+    """Parse a task graph; ``place`` is the prefix of every error."""
     if data.startswith(_XZ_MAGIC):
         data = _unpacked(data, place)
     if not data:

@@ -238,7 +238,7 @@ def _tasks(graph: TaskGraph, rows: _Rows, device: Ints, netbw: float) -> Tasks:
 
 
 def _dependencies(graph: TaskGraph, rows: _Rows) -> tuple[Ints, Ints]:
-    """Return which row waits for which: along dependencies, and through tasks that are not written."""
+    """Return the dependencies between rows, including those through tasks that are not written."""
     tasks = len(graph)
     first = np.searchsorted(rows.origin, np.arange(tasks + 1))
     count = np.diff(first)
@@ -351,7 +351,7 @@ def _places(flexnet: FlexNetGraph) -> Ints:
 
 
 def _phases(flexnet: FlexNetGraph, transfers: NDArray[np.bool_]) -> Ints:
-    """Return what each task is for; a transfer carries what the task after it uses."""
+    """Return the phase of each task; a transfer carries the data of the task after it."""
     tasks = flexnet.tasks
     phase = np.full(len(tasks), PHASES.index("other"))
     for code, name in ((FORWARD, "forward"), (BACKWARD, "backward"), (ALLREDUCE, "allreduce")):

@@ -34,7 +34,7 @@ class Image:
         self._pieces: list[tuple[int, bytes]] = []
 
     def reserve(self, size: int, align: int) -> int:
-        """Return where ``size`` bytes will stand."""
+        """Reserve ``size`` bytes and return their offset."""
         at = -(-self._size // align) * align
         self._size = at + size
         if self._size > _LARGEST_BYTES:
@@ -197,7 +197,7 @@ def reserve_vectors(image: Image, first: Ints, width: int) -> VectorBlock:
 
 
 def write_texts(image: Image, texts: tuple[str, ...]) -> Ints:
-    """Write strings and return where they stand."""
+    """Write strings and return their offsets."""
     positions = []
     for text in texts:
         letters = text.encode()

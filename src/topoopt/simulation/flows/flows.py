@@ -303,7 +303,7 @@ def _edge_tables(pairs: PairClasses, rings: list[RingClass]) -> tuple[Ints32, Fl
 def ring_steps(
     collective: int, members: int, size_bytes: int, rings: int, options: SimulationOptions
 ) -> tuple[int, int]:
-    """Return how many rounds a ring takes, and the bytes that each member sends in a round.
+    """Return the rounds of a ring, and the bytes that each member sends per round.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def contends(graph: TaskGraph, flows: Flows, start_s: Floats, capacity: Floats) 
 
 
 def alone_s(flows: Flows, capacity: Floats) -> Floats:
-    """Return for how long each flow's bytes hold its slowest link if nothing else moves, shape (flows,)."""
+    """Return the time of each flow's bytes on its slowest link without other traffic, shape (flows,)."""
     entry_s = flows.class_coefficient / capacity[flows.class_link]
     classes = len(flows.class_first) - 1
     slowest = np.zeros(classes)

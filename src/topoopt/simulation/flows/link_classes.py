@@ -142,7 +142,7 @@ def laid(fabric: Fabric, first: Ints, link: NDArray[np.integer], share: Floats) 
 def _overheads(
     fabric: Fabric, first: Ints, link: NDArray[np.integer], share: Floats
 ) -> tuple[Floats, Floats]:
-    """Return what the transfer law adds before and after the bytes of each row, of some rows at a time."""
+    """Return the overheads of the transfer law before and after the bytes of each row, in blocks of rows."""
     topology, rows = fabric.topology, len(first) - 1
     before_s, after_s = np.empty(rows), np.empty(rows)
     begin = 0
@@ -200,7 +200,7 @@ def _ring_over(fabric: Fabric, link: Ints, first: Ints) -> RingClass:
 
 
 def edge_starts(ring: Ring) -> Ints:
-    """Return where in the walk each logical edge starts, and the walk's length."""
+    """Return the start of each logical edge in the walk, and the walk's length."""
     starts, member = [], 0
     for place, node in enumerate(ring.walk):
         if member < len(ring.members) and node == ring.members[member]:

@@ -310,7 +310,7 @@ def state_of(graph: TaskGraph, connections: Connections) -> State:
 
 
 def tolerance_of(connections: Connections, options: SimulationOptions) -> float:
-    """Return within which part of the elapsed time changes are handled together: the usual one over the most rounds."""
+    """Return the fraction of the elapsed time within which changes are merged: the default over the most rounds."""
     if options.tolerance is not None:
         return float(options.tolerance)  # a whole number would be another type, and a kernel compiled anew
     streams = connections.streams

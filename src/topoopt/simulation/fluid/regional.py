@@ -290,7 +290,7 @@ def _play(
 
 
 def make_ways(fabric: Fabric, rule: RegionalReconfiguration, connections: Connections) -> Ways:
-    """Return the ways of all pairs; rows of their own take circuits where there are some."""
+    """Return the paths of all pairs; separate rows take circuits where there are any."""
     src, dst = connections.src, connections.dst
     pairs = pair_links(fabric.topology, fabric.routes, src, dst)
     first, link, share, before, after = laid(fabric, pairs.pair_first, pairs.link, pairs.share)

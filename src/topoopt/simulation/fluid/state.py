@@ -221,7 +221,7 @@ def make_links(
     afresh: bool = False,
     most: Floats | None = None,
 ) -> Links:
-    """Return links on which nobody is active."""
+    """Return links without active classes."""
     entries, links = len(class_link), len(capacity)
     users = np.bincount(class_link, minlength=links)
     return Links(

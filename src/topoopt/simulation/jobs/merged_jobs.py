@@ -64,7 +64,7 @@ class MergedJobs:
     repetitions: tuple[int, ...]
 
     def ends_s(self, job: int, finish_s: Floats) -> Floats:
-        """Return when each repetition of a job ends, shape (repetitions,)."""
+        """Return the end of each repetition of a job, shape (repetitions,)."""
         tasks, first = self.job_tasks[job], self.first_task[job]
         starts = first + np.arange(self.repetitions[job]) * (tasks + 1)
         return np.array([finish_s[start : start + tasks].max() for start in starts.tolist()])
@@ -144,7 +144,7 @@ def placed_groups(jobs: Sequence[TaskGraph], placement: Placement) -> tuple[tupl
 
 
 def checked_begins(begin_s: Sequence[float], jobs: int) -> tuple[float, ...]:
-    """Return when each job begins.
+    """Return the start of each job, checked.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def checked_begins(begin_s: Sequence[float], jobs: int) -> tuple[float, ...]:
 
 
 def _placed(job: TaskGraph, row: Ints, servers: int, number: int) -> TaskGraph:
-    """Return the job with the fabric's server numbers, and a number of its own."""
+    """Return the job with the fabric's server numbers and a job number."""
 
     def moved(numbers: Ints) -> Ints:
         return np.where(numbers < 0, -1, row[numbers])

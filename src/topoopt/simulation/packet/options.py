@@ -285,7 +285,7 @@ class PacketOptions:
 
 
 def _check_plain(options: PacketOptions) -> None:
-    """Refuse words about MLTCP with a transport that is none."""
+    """Refuse MLTCP options with another transport."""
     for name, value, usual in (
         ("aggressiveness", options.aggressiveness, None),
         ("totals", options.totals, TOTALS[0]),

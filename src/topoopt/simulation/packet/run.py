@@ -148,7 +148,7 @@ def all_pairs(fabric: Fabric) -> Topology:
 
 
 def check_options(options: PacketOptions, fabric: Fabric) -> None:
-    """Refuse what has no meaning where paths change under way.
+    """Refuse options that have no meaning where paths change in flight.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def _command(state: State, command: int, now_ps: int) -> None:
 
 
 def _connected(state: State, fabric: Fabric, options: PacketOptions) -> State:
-    """Return the state with the times on the wire and the ways of a fabric's circuits."""
+    """Return the state with the wire times and paths of a fabric's circuits."""
     servers, topology = fabric.topology.servers, fabric.topology
     place = topology.src.astype(np.int64) * servers + topology.dst
     state.circuit[:] = 0
@@ -263,7 +263,7 @@ def _connected(state: State, fabric: Fabric, options: PacketOptions) -> State:
 
 
 def _hold_what_is_dark(state: State) -> None:
-    """Set the links of the start: those with circuits send, the others hold."""
+    """Set the initial links: those with circuits send, the others hold."""
     lit = state.circuit[:, 0] > 0
     state.link[lit, layout.Link.SERIAL] = state.circuit[lit, 0]
     state.link[lit, layout.Link.SERIAL_OPEN] = state.circuit[lit, 1]

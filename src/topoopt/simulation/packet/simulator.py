@@ -135,7 +135,7 @@ def carried_on_paths(
 
 
 def carried_on_circuits(state: State, streams: Streams) -> tuple[float, float, Floats, Floats]:
-    """Return the same where paths change under way: every byte counts with the mean links of all packets."""
+    """Return the same where paths change in flight: every byte counts with the mean links of all packets."""
     connections = streams.rounds * streams.edges
     demanded = float((connections * streams.size_bytes).sum())
     sent = float((connections * (streams.packets * layout.SIZE_DATA + layout.SIZE_OPEN)).sum())

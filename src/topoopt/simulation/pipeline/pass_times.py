@@ -71,7 +71,7 @@ class Queues:
             self._request(queue, 1, self.order[1])
 
     def fetched_s(self, place: int) -> float:
-        """Return when all that comes before a pass is there; the passes before it are done."""
+        """Return the end of all exchanges before a pass; the passes before it are done."""
         while any(
             queue.before and queue.waiting and queue.waiting[0].place <= place for queue in self.queues
         ):
@@ -96,7 +96,7 @@ class Queues:
                 self._request(queue, last, self.order[last], one_of_them=place == last)
 
     def drained_s(self) -> float:
-        """Return when all exchanges are done, 0 if there are none."""
+        """Return the end of all exchanges, 0 if there are none."""
         while any(queue.waiting for queue in self.queues):
             self._advance(float("inf"))
         return self.now_s
@@ -183,7 +183,7 @@ class LinkTime:
         return taken_s
 
     def busy_s(self, tasks: Ints) -> Floats:
-        """Return for how long the tasks keep each link busy, shape (links,)."""
+        """Return the busy time of each link by the tasks, shape (links,)."""
         flow, _, entry, row = self._entries(tasks)
         return self._busy_s(flow, entry, row)
 
@@ -327,7 +327,7 @@ def link_time(graph: TaskGraph, fabric: Fabric, options: SimulationOptions) -> L
 
 
 def play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> Played:
-    """Return when the workers of one replica are done.
+    """Return the ends of one replica's workers.
 
     Parameters
     ----------

@@ -238,7 +238,7 @@ def add_sends(draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[S
 
 
 def _places(order: Schedule, step: PipelinedStep) -> Ints:
-    """Return where in its worker's order each pass, with all done as one with it, ends.
+    """Return the end position of each pass, including everything run as one with it, in its worker's order.
 
     Shape (directions, chunks, micro_batches).
     """

@@ -90,7 +90,7 @@ class Draft:
         return self.add(row)
 
     def no_sooner(self, ready: Ints, done: Ints, server: int, least_s: float) -> Ints:
-        """Return tasks that end with ``done``, of which each column of ``ready`` was ``least_s`` before at least."""
+        """Return tasks that end with ``done``, at least ``least_s`` after each column of ``ready``."""
         if not least_s:
             return done
         pause = self.add(TaskRows(COLLECTIVE, len(done), least_s, members=((server,),) * len(done)))
@@ -106,7 +106,7 @@ class Draft:
         (self.held if next_iteration else self.edges).append(pair)
 
     def graph(self, servers: int, iterations: int, names: tuple[str, ...]) -> TaskGraph:
-        """Return the graph of so many iterations."""
+        """Return the graph of ``iterations`` iterations."""
         if iterations == 1:  # nothing is copied: of many tasks there are more edges
             return task_graph_from_edges(
                 servers, self.rows, _draft_joined(self.edges, 0), _draft_joined(self.edges, 1), names

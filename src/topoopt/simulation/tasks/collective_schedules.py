@@ -47,7 +47,7 @@ class CollectiveTime(Protocol):
     """One way of doing a collective among certain servers of a fabric."""
 
     def time_s(self, size_bytes: int) -> float:
-        """Return how long it takes where a member's buffer holds ``size_bytes``."""
+        """Return the time for a buffer of ``size_bytes`` per member, seconds."""
         ...
 
 
@@ -229,7 +229,7 @@ def _rows_of(graph: TaskGraph, task: int, moves: Moves) -> TaskRows:
 
 
 def _places(moves: Moves) -> tuple[Ints, Ints]:
-    """Return where behind the start each transfer stands, and each step's barrier; the last has none."""
+    """Return the positions after the start of each transfer, and of each step's barrier; the last has none."""
     place = 1 + np.arange(len(moves)) + moves.step
     ends = np.searchsorted(moves.step, np.arange(moves.step[-1]), side="right")
     return place, 1 + ends + np.arange(moves.step[-1])
@@ -246,7 +246,7 @@ def _edges_of(first: int, task: int, moves: Moves) -> tuple[Ints, Ints]:
 def candidates(
     fabric: Fabric, collective: str, members: tuple[int, ...], options: SimulationOptions
 ) -> list[Candidate]:
-    """Return the ways between which the closed form decides, several for a schedule in more or fewer chunks.
+    """Return the algorithms that the closed form compares, some schedules in several numbers of chunks.
 
     On circuits that change no closed form is known: ``auto`` leaves them the ring, and of several schedules of one
     algorithm the first is taken. An all-to-all sends everything at once unless it is told otherwise, which no order
@@ -265,7 +265,7 @@ def candidates(
 
 
 def _quick(fabric: Fabric, collective: str, members: tuple[int, ...]) -> list[Candidate]:
-    """Return what may be quicker than a ring: what is made for the links of the group, or what goes between any ranks.
+    """Return schedules that may be faster than a ring: made for the links of the group, or for any ranks.
 
     Where there is the former it has as few steps as the distances allow. The latter has partners several links apart,
     and is not looked at then; nor are rings both ways around where the fabric has rings of its own.
@@ -310,7 +310,7 @@ def _on_links(fabric: Fabric, algorithm: str, members: tuple[int, ...]) -> list[
 def choose(
     graph: TaskGraph, fabric: Fabric, options: SimulationOptions
 ) -> tuple[dict[int, Candidate], tuple[CollectiveChoice, ...]]:
-    """Return the way of each collective that may take another than its own, and the same by group and size.
+    """Return the algorithm of each collective that may use another than its own, and the same by group and size.
 
     With ``auto``, the last collectives are considered first, since nothing hides them; the others get rings once
     :data:`MOST_PLAYED` transfers are reached.
@@ -338,7 +338,7 @@ def choose(
 
 
 def _rows(graph: TaskGraph, chosen: dict[int, Candidate]) -> tuple[CollectiveChoice, ...]:
-    """Return the ways by group, size and algorithm, in the order of the graph."""
+    """Return the algorithms by group and size, in the order of the graph."""
     count: Counter[tuple[_Case, Candidate]] = Counter()
     for task, way in sorted(chosen.items()):
         case = COLLECTIVES[graph.collective[task]], graph.members(task), int(graph.size_bytes[task])

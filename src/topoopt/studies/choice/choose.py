@@ -133,7 +133,7 @@ class Choice:
         return self.owner.with_servers
 
     def against(self, other: Evaluated) -> Ownership | None:
-        """Return what another network saves of the network and loses of the servers, for the same work.
+        """Return the network savings of another network and its loss in server time, for the same work.
 
         None where servers are not counted, or one of the two has no price.
         """
@@ -156,7 +156,7 @@ class Choice:
         return dominated_by(self.front, self.points, self.mix)
 
     def count(self, status: str) -> int:
-        """Return how many networks were planned, dropped or left out."""
+        """Return the number of networks that were planned, dropped or left out."""
         return sum(point.status == status for point in self.points)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -309,7 +309,7 @@ class Question:
 
 
 def choose(question: Question, store: Store, on_progress: Progress = silent) -> Choice:
-    """Return what to buy for a mix of jobs.
+    """Return the network to buy for a mix of jobs.
 
     Raises
     ------

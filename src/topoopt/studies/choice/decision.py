@@ -52,17 +52,17 @@ class Evaluated:
     relative_times: tuple[float, ...]
 
     def relative_time(self, mix: Mix) -> float | None:
-        """Return how long the work takes that the reference network does in a year, in years; None where left out."""
+        """Return the time in years for one reference-year of work; None where left out."""
         if not self.relative_times:
             return None
         return sum(job.share * time for job, time in zip(mix, self.relative_times, strict=True))
 
     def usd(self) -> float | None:
-        """Return what it costs over the years; None where that is not known."""
+        """Return the cost over the years; None where unknown."""
         return None if self.money is None else self.money.total_usd
 
     def parts_usd(self) -> dict[str, float]:
-        """Return what is paid, by what for; empty where there is no price."""
+        """Return the cost by item; empty without a price."""
         return {} if self.money is None else self.money.by_part()
 
     def to_json(self, mix: Mix) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Figures:
     shares: Floats
 
     def money_usd(self, factors: Floats | None = None) -> Floats:
-        """Return what each network costs, each part times its factor."""
+        """Return the cost of each network, with each item multiplied by its factor."""
         money: Floats = self.usd.sum(axis=1) if factors is None else self.usd @ factors
         return money
 
@@ -165,7 +165,7 @@ class Decision:
     dearer: Evaluated | None
 
     def shares(self, other: Evaluated, mix: Mix) -> tuple[float, float]:
-        """Return by which shares another network costs more, and takes longer; negative for less."""
+        """Return the relative increase of cost and time of another network; negative for less."""
         found = figures_of([self.point, other], mix)
         money_usd, times = found.money_usd(), found.times()
         return float(money_usd[1] / money_usd[0] - 1), float(times[1] / times[0] - 1)
@@ -203,7 +203,7 @@ class Turn:
 
     @property
     def certain(self) -> bool:
-        """Whether it was planned; else it may win, if it is as fast as it can be at best."""
+        """Whether it was planned; otherwise it may win if it is as fast as its bound."""
         return self.network is None or self.network.status == PLANNED
 
     def to_json(self) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class Turn:
 
 
 def turns(points: Sequence[Evaluated], mix: Mix, limits: Limits) -> tuple[Turn, ...]:
-    """Return where the answer changes, for every price and share at most one below and one above what it is.
+    """Return the changes of the answer: for every price and share, the nearest below and above its value.
 
     Networks that were dropped take part with the least times that they can have, so that none is overlooked. Prices
     come first, and in each kind those that have to move least.
@@ -282,7 +282,7 @@ def _between(at: Winner, now: int | None, same: float, other: float) -> float:
 
 
 def decide(points: Sequence[Evaluated], mix: Mix, limits: Limits) -> Decision:
-    """Return what to buy of the networks that were planned.
+    """Return the network to buy among the planned ones.
 
     Raises
     ------
@@ -383,7 +383,7 @@ def figures_of(points: Sequence[Evaluated], mix: Mix) -> Figures:
 
 
 def work_usd(point: Evaluated, mix: Mix) -> float | None:
-    """Return what the work of a year costs: money a year times the years that the work takes; None if unknown."""
+    """Return the cost of a year's work: annual cost times the years it takes; None if unknown."""
     usd, time = point.usd(), point.relative_time(mix)
     if usd is None or time is None or point.money is None:
         return None

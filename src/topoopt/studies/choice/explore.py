@@ -89,7 +89,7 @@ class _Work:
         raise Infeasible(f"no network of the grid carries every job: {reasons[0]}")
 
     def next_round(self) -> list[Wanted]:
-        """Return what is to be planned next; nothing where every other network is dropped."""
+        """Return the next networks to plan; empty where every other network is dropped."""
         done = [network for network in self.usd if self.is_planned(network)]
         beaten = front(done, self.usd.__getitem__, self.time)
         left = [
@@ -107,7 +107,7 @@ class _Work:
         return [one for one in wanted if one not in self.known]
 
     def everything(self) -> list[Wanted]:
-        """Return all that is not planned."""
+        """Return everything that is not planned."""
         wanted = dict.fromkeys((job, network.timed) for network in self.usd for job in self.mix)
         return [one for one in wanted if one not in self.known]
 
@@ -121,7 +121,7 @@ class _Work:
         return all(isinstance(self.known.get((job, network.timed)), float) for job in self.mix)
 
     def refused(self, network: Network) -> str:
-        """Return why a job cannot run on the network, empty if all can as far as is known."""
+        """Return the reason why a job cannot run on the network, empty if all can as far as is known."""
         found = [(job, self.known.get((job, network.timed))) for job in self.mix]
         return next((f"{job.name}: {time}" for job, time in found if isinstance(time, str)), "")
 
@@ -262,7 +262,7 @@ def swept_times(
     store: Store,
     least: Least,
 ) -> SweptTimes:
-    """Return who knows the times of a mix on networks.
+    """Return the source of a mix's times on networks.
 
     Parameters
     ----------

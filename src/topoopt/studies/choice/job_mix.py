@@ -107,7 +107,7 @@ class Machines:
         return f"{self.servers} servers of {self.accelerators_per_server} × {find_accelerator(self.accelerator).name}"
 
     def of(self, job: JobShare) -> int:
-        """Return the servers that a job runs on: those that are said, of known traffic its own, or all.
+        """Return the servers of a job: those given, those of its traffic, or all.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class Machines:
         return job_of(request.overlaid(JobRequest(cluster=cluster))).cluster.servers
 
     def request(self, job: JobShare, network: Network | None = None) -> JobRequest:
-        """Return the request for a job on these machines, with the ports of a network."""
+        """Return the request for a job on these servers, with the ports of a network."""
         request = request_of(job.job, job.folder)
         ports = (
             {} if network is None else {"degree": network.degree, "link_bandwidth_bps": network.bandwidth_bps}
@@ -146,7 +146,7 @@ class Machines:
 
 
 def read_mix(words: Sequence[str], weights: Sequence[str] = ()) -> Mix:
-    """Return the jobs that words mean, their shares made to sum to 1.
+    """Return the mix of the given jobs, with shares normalized to 1.
 
     Parameters
     ----------

@@ -170,7 +170,7 @@ class Owner:
     def owned(
         self, money: Money, iteration: Iteration | None = None, servers: int | None = None
     ) -> Ownership:
-        """Return what everything costs, of some servers with their share of the network; also of a training."""
+        """Return the cost of ownership of servers with their share of the network; optionally of a training."""
         share = 1.0 if servers is None else servers / self.servers
         usd, power_w = money.price_usd, money.network_power_w
         network = NetworkPrice(
@@ -179,7 +179,7 @@ class Owner:
         return ownership(self.terms, servers or self.servers, network, iteration)
 
     def facts(self) -> dict[str, Any]:
-        """Return what money rests on, by name."""
+        """Return the basis of the costs, by name."""
         running, server, pricing = self.terms.running, self.terms.server, self.pricing
         how = {
             "prices": pricing.name,
@@ -201,7 +201,7 @@ class Owner:
 
 
 def priced(networks: Iterable[Network], owner: Owner) -> dict[Network, Money | str]:
-    """Return what each network costs, or why it has no price."""
+    """Return the cost of each network, or the reason why it has no price."""
     found: dict[Network, Money | str] = {}
     for network in networks:
         try:
@@ -212,7 +212,7 @@ def priced(networks: Iterable[Network], owner: Owner) -> dict[Network, Money | s
 
 
 def money_of(network: Network, owner: Owner) -> Money:
-    """Return what a network costs over the years, with the servers that it joins.
+    """Return the cost of a network and its servers over the years.
 
     Raises
     ------

@@ -71,7 +71,7 @@ class Outages:
 
 
 def parts_of(plan: Plan) -> dict[str, int]:
-    """Return how many parts of each kind a plan has that can fail."""
+    """Return the number of parts of each kind that can fail in a plan."""
     wiring = plan_wiring(plan)
     return {
         "nic": int(plan.fabric.topology.ports.sum()),

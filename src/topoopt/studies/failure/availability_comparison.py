@@ -174,7 +174,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
 
 
 def switched_exposure(plan: Plan, row: Baseline, rates: FailureRates, simulator: str) -> Exposure:
-    """Return what can fail of a baseline with switches, and what that does to the job.
+    """Return the parts of a switched baseline that can fail, and the effects on the job.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def switched_exposure(plan: Plan, row: Baseline, rates: FailureRates, simulator:
 
 
 def interfaces_of(plan: Plan, row: Baseline) -> int:
-    """Return how many ports a server has on a baseline: the cluster's, or as many as its bandwidth takes."""
+    """Return the ports per server on a baseline: the cluster's, or as many as its bandwidth takes."""
     cluster = plan.job.cluster
     return min(max(round(row.server_bandwidth_bps / cluster.link_bandwidth_bps), 1), cluster.degree)
 

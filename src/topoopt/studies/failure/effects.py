@@ -169,7 +169,7 @@ def _evenly(failures: Iterable[Failure]) -> list[tuple[Failure, float]]:
 
 
 def switch_tiers(fabric: str, servers: int, interfaces: int, bandwidth_bps: float) -> tuple[SwitchTier, ...]:
-    """Return the switches of a fabric by tier, whole ones as they are bought by the usual list; none without switches.
+    """Return the whole switches of a fabric by tier, bought by the default list; none without switches.
 
     Ports of a server in one tree hang on one leaf of it. A leaf takes those ports from the servers below it, and a
     switch above it takes its share of what the tree carries. A path around it is taken at once, as routing has it.

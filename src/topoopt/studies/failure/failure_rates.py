@@ -73,7 +73,7 @@ class FailureRates:
 
 
 def mtbf_of_share(failed_share: float, period_s: float) -> float:
-    """Return the mean time between failures of parts of which a share fails within a period.
+    """Return the mean time between failures, given the share of parts that fail within a period.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class Repairer:
 
 @cache
 def repairers() -> Mapping[str, Repairer]:
-    """Return who can repair, by name.
+    """Return the repairers by name.
 
     Examples
     --------

@@ -90,7 +90,7 @@ class DetouredRoutes:
         )
 
     def written_down(self, pairs: Iterable[tuple[int, int]]) -> ExplicitRoutes:
-        """Return the same as a table, which a plan file can hold."""
+        """Return the routes as a table that a plan file can hold."""
         src, dst = np.array(list(pairs), np.int64).reshape(-1, 2).T
         return explicit_routes(self.topology, self.path_arrays(src, dst).listed())
 
@@ -170,7 +170,7 @@ class Situation:
 
 
 def situation(plan: Plan, failure: Failure, look_ahead: bool = False) -> Situation:
-    """Return what a failure leaves of a plan.
+    """Return a plan's state after a failure.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def counts_look_ahead(plan: Plan) -> bool:
 
 
 def plan_wiring(plan: Plan) -> Wiring:
-    """Return how a plan is patched.
+    """Return the patches of a plan.
 
     Raises
     ------
@@ -319,7 +319,7 @@ def detoured_rings(topology: Topology, rings: Rings) -> Rings:
 
 
 def spread_rings(topology: Topology, rings: Rings) -> Rings:
-    """Return the rings with as many copies as make the busiest link of each group the least busy.
+    """Return the rings, repeated so as to minimize the busiest link's load in each group.
 
     A server with one of its d links dead can at best send an AllReduce at (d-1)/d of its speed; copies with different
     detours go different ways around it and come up to that, where one would halve the speed.

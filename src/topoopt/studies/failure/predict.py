@@ -103,7 +103,7 @@ class Phase:
 
 
 def move_time_s(repair: Repair | None, optics: str) -> float:
-    """Return how long the moves of a repair take on a technology of the catalogue, in seconds; 0 without a repair.
+    """Return the time of a repair's moves on a technology of the catalogue, seconds; 0 without a repair.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def predict(
     look_ahead: bool = False,
     on_progress: Progress = silent,
 ) -> Prediction:
-    """Simulate a plan before a failure, right after it, and repaired in every way that is possible.
+    """Simulate a plan before a failure, right after it, and after every possible repair.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def predict(
 
 
 def repaired_plan(prediction: Prediction) -> Plan:
-    """Return the plan as the chosen repair leaves it, with figures of its own.
+    """Return the plan after the chosen repair, with new figures.
 
     Raises
     ------

@@ -188,7 +188,7 @@ class _OfEveryJob(Strict):
 
 
 def _training_axes() -> dict[str, Any]:
-    """Return a key for each word of a transformer's training, with the text of the word."""
+    """Return a field for each training option of a transformer, with its help text."""
     texts = {word.name: word.text for word in described(TrainingWords)}
     axes: dict[str, Any] = {}
     for name, kind in training_kinds().items():
@@ -248,7 +248,7 @@ def is_model_file(word: str, folder: str | Path) -> bool:
 
 
 def request_of(model: str, folder: str | Path) -> JobRequest:
-    """Return what a model's name, or a file in a folder, asks for: a job, a ``config.json``, operators, traffic."""
+    """Return the request of a model's name, or of a file: a job, a ``config.json``, operators, traffic."""
     return (
         request_of_word(str(Path(folder) / model))
         if is_model_file(model, folder)
@@ -257,7 +257,7 @@ def request_of(model: str, folder: str | Path) -> JobRequest:
 
 
 def defaults_of(model: str, named: str, folder: Path, place: str) -> ModelDefaults:
-    """Return what the points of a model have where the sweep file says nothing.
+    """Return the defaults of a model's points.
 
     The defaults are lowest, the preset goes over them, the job file over both.
 

@@ -136,7 +136,7 @@ def _inside(values: Mapping[str, Any], box: Box) -> bool:
 
 
 def _check(point: Point, values: Mapping[str, Any], checked: set[tuple[object, ...]], place: str) -> None:
-    """Refuse what can be seen to be impossible before anything is computed."""
+    """Refuse impossible combinations before anything is computed."""
     for part, make in (("cluster", point.cluster), ("settings", point.settings), ("options", point.options)):
         key = (
             part,
@@ -223,7 +223,7 @@ def _of_transformer(model: ModelDefaults, fields: Mapping[str, Any], words: Mapp
 
 
 def _training(request: JobRequest, fields: Mapping[str, Any], words: Mapping[str, Any]) -> TrainingRequest:
-    """Return what is asked for, completed: the sweep file goes over the job file."""
+    """Return the completed request: the sweep file overrides the job file."""
     cluster = {CLUSTER[name]: value for name, value in fields.items() if name in CLUSTER}
     training = {**request.training, **words}
     if "servers" in cluster:

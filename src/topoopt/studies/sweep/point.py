@@ -103,11 +103,11 @@ class Point:
         return noun_from(ClusterSpec, self, link_bandwidth_bps=self.bandwidth_bps)
 
     def settings(self) -> JobSettings:
-        """Return how the job's costs are counted."""
+        """Return the cost model of the job."""
         return noun_from(JobSettings, self)
 
     def options(self) -> SearchOptions:
-        """Return how to search, in one process: a sweep has its processes elsewhere."""
+        """Return the search options for one process: a sweep has its processes elsewhere."""
         return noun_from(SearchOptions, self, processes=1)
 
 
@@ -156,7 +156,7 @@ class Crew(Protocol):
     """Executor of plans: processes of this host, or hosts of a Ray cluster."""
 
     def __call__(self, tasks: Sequence[Task], on_start: Callable[[Task], None]) -> Iterator[Answer]:
-        """Yield the answers as they come, in any order; ``on_start`` is called before a task is begun."""
+        """Yield the answers in any order; ``on_start`` is called before each task."""
         ...
 
 
@@ -173,7 +173,7 @@ def _digest(settings: dict[str, object]) -> str:
 
 
 def layout_values(job: Job, strategy: ParallelStrategy, iteration_time_s: float) -> dict[str, Any]:
-    """Return the columns that only transformers have; empty for all else."""
+    """Return the columns that only transformers have; empty for other jobs."""
     work = job.work
     if not isinstance(work, TransformerWork):
         return {}

@@ -156,7 +156,7 @@ def summarized(results: Results) -> Summary:
 
 @contextmanager
 def open_results(path: str | Path) -> Iterator[Results]:
-    """Open a results file to be read; nothing that is asked of it can change it or another file.
+    """Open a results file for reading; queries can change neither it nor another file.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def best(
 
 
 def check_expressions(results: Results, expressions: Sequence[str], place: str) -> None:
-    """Refuse what cannot be asked of points, before it is part of a longer question.
+    """Refuse invalid expressions about points, before they become part of a longer query.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def check_expressions(results: Results, expressions: Sequence[str], place: str) 
 
 
 def query(results: Results, sql: str, place: str = "sql") -> Rows:
-    """Return the answer to a question in SQL; the tables are ``points``, ``runs`` and ``attempts``.
+    """Return the result of an SQL query; the tables are ``points``, ``runs`` and ``attempts``.
 
     Raises
     ------
@@ -310,7 +310,7 @@ def _limited(limit: int) -> str:
 
 
 def _check_clauses(results: Results, columns: Sequence[str], where: str | None, order: str | None) -> None:
-    """Ask each part by itself, so that a mistake is named by its flag."""
+    """Check each clause separately, so that an error names its flag."""
     check_expressions(results, columns, "columns")
     if where is not None:
         _check(results, f"SELECT 1 FROM points WHERE {_condition(where)}", "where")

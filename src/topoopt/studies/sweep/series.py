@@ -85,7 +85,7 @@ def lines_of(results: Results, x: str, y: str, by: Sequence[str], where: str | N
 
 
 def _ordered(value: Any) -> tuple[bool, Any]:
-    """Order numbers before words, so that both may stand in one column."""
+    """Sort numbers before text, so that both may be in one column."""
     return (not isinstance(value, int | float), value if isinstance(value, int | float) else str(value))
 
 

@@ -91,7 +91,7 @@ class Routed:
         return self.listed.listed()[first:last]
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
-        """Return the paths of all pairs; others are not asked for."""
+        """Return the paths of all pairs; subsets are not supported."""
         assert np.array_equal(src, self.src)
         assert np.array_equal(dst, self.dst)
         return self.listed
@@ -167,13 +167,13 @@ class Subject:
         return () if self.plan is None else self.plan.server_names
 
     def server(self, number: int) -> str:
-        """Return what a server is called in a message."""
+        """Return the name of a server for messages."""
         if number >= self.topology.servers:
             return f"switch {number}"
         return f"server {self.names[number] if self.names else number}"
 
     def pair(self, src: int, dst: int) -> str:
-        """Return what a link or a pair is called in a message."""
+        """Return the name of a link or a pair for messages."""
         named = max(src, dst) < len(self.names)
         return f"{self.names[src]}->{self.names[dst]}" if named else f"{src}->{dst}"
 
@@ -246,7 +246,7 @@ def routed_pairs(topology: Topology, routes: Routes) -> Routed:
 
 
 def _all_shortest(topology: Topology, routes: EcmpRoutes) -> tuple[EcmpRoutes, str]:
-    """Return routes that list every shortest path, where they are not too many; else as they are, and why."""
+    """Return routes with every shortest path, where they are not too many; otherwise the given ones, and the reason."""
     ways = trees_to(topology, np.arange(topology.servers)).ways[:, : topology.servers]
     most = int(min(ways.max(initial=0), 2.0**31))
     if float(ways.sum()) > MOST_PATHS:
@@ -275,7 +275,7 @@ def _has_route(routes: Routes, src: int, dst: int) -> bool:
 
 
 def checked(name: str, looked_at: str, failures: Iterable[str], note: str = "") -> Check:
-    """Return the check of these failures, all of which are counted and the first named."""
+    """Return the check of these failures; all are counted, the first ones are named."""
     wrong = iter(failures)
     named = tuple(islice(wrong, MOST_NAMED))
     return Check(name, looked_at, named, len(named) + sum(1 for _ in wrong), note=note)

@@ -224,7 +224,7 @@ def _wrong_tables(subject: Subject, tables: ForwardingTables) -> Iterator[str]:
 def _other_links(
     subject: Subject, tables: ForwardingTables, followed: Followed
 ) -> Iterator[tuple[int, int, float, float]]:
-    """Yield where tables and routes differ; of pairs whose paths together go round, only what is more."""
+    """Yield differences between tables and routes; for pairs whose joint paths have cycles, only excess shares."""
     links = len(subject.topology)
     way = np.repeat(np.arange(len(followed.links)), np.diff(followed.links.pair_first))
     here, has = way * links + followed.links.link, followed.links.share

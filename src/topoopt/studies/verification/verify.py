@@ -54,7 +54,7 @@ def _times(subject: Subject) -> Iterator[_Row]:
 
 
 def _bounds(subject: Subject) -> Iterator[_Row]:
-    """Yield the bounds, none of which may be above the time, and what follows from both."""
+    """Yield the bounds, all of which must be at most the time, and what follows from both."""
     plan, result = subject.plan, subject.simulated
     assert plan is not None
     time_s, bound_s = plan.outcome.iteration_time_s, plan.bounds.lower_bound_s
@@ -75,7 +75,7 @@ def _bounds(subject: Subject) -> Iterator[_Row]:
 
 
 def _facts(subject: Subject) -> Iterator[_Row]:
-    """Yield what a plan file repeats, and nobody reads, for it follows from the rest."""
+    """Yield redundant values of a plan file, which nothing reads since they follow from the rest."""
     plan, says = subject.plan, subject.document or {}
     assert plan is not None
     hops, traffic = hop_metrics(subject.topology), plan.traffic()
@@ -216,7 +216,7 @@ class VerificationAnswer:
 
 
 def verified(subject: Subject, on_progress: Progress) -> VerificationAnswer:
-    """Return what every check says.
+    """Return the results of all checks.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def verified(subject: Subject, on_progress: Progress) -> VerificationAnswer:
 
 
 def unread(name: str, reason: str) -> VerificationAnswer:
-    """Return the answer of a plan file that is none for a reason: one check that fails."""
+    """Return the answer for an unreadable plan file: one failed check with the reason."""
     return VerificationAnswer(name, "plan", 0, 0, (Check("file", "1 file", (reason,), 1),))
 
 

@@ -79,7 +79,7 @@ def links_along(topology: Topology, steps: Sequence[int]) -> Ints:
 
 
 def circulant_offsets(topology: Topology) -> tuple[int, ...]:
-    """Return the offsets of a topology that happens to be a circulant, else an empty tuple.
+    """Return the offsets of a topology that happens to be a circulant, otherwise an empty tuple.
 
     Every server must have equally many ports and equal bandwidth along each offset, and no switch exists.
     """
@@ -188,7 +188,7 @@ class _Search:
         return best
 
     def descended(self) -> Ints32:
-        """Return what replacing one stride at a time leads to, again and again from random starts."""
+        """Return the best result of replacing one stride at a time, from repeated random starts."""
         rng = np.random.default_rng((self.servers, self.count))
         answer = np.array(self.steps[: self.count])
         self.better(answer[None, :])

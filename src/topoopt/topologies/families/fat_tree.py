@@ -199,7 +199,7 @@ def check_oversubscription(place: str, oversubscription: float) -> None:
 
 
 def thinned_uplinks(downlinks: int, bandwidth_bps: float, oversubscription: float) -> tuple[int, float]:
-    """Return how many uplinks a switch of so many downlinks has, and the bandwidth of one."""
+    """Return the uplinks of a switch, and the bandwidth of each."""
     uplinks = max(ceil(downlinks / oversubscription - 1e-9), 1)
     return uplinks, downlinks * bandwidth_bps / oversubscription / uplinks
 

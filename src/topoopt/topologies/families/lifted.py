@@ -85,7 +85,7 @@ class LiftShape:
 def lifted(
     shape: LiftShape, seed: int, search_s: float = 0.0, tick: Tick = lambda spent_s: None
 ) -> DirectWiring:
-    """Return a union of Hamiltonian cycles, annealed on the hops of all pairs for about so many seconds.
+    """Return a union of Hamiltonian cycles, annealed on the hops of all pairs for about ``search_s`` seconds.
 
     A cycle is an order p of the orbits and voltages v: (p_i, r) is joined to (p_{i+1}, r + v_i). It is one
     Hamiltonian cycle of all servers where the sum of its voltages has no factor in common with the group, which
@@ -183,7 +183,7 @@ def _matching(shape: LiftShape, rng: np.random.Generator) -> Ints:
 
 
 def _anneal(shape: LiftShape, lift: Lift, rng: np.random.Generator, search_s: float, tick: Tick) -> None:
-    """Cool down over about so many seconds of work; what is best then is in the lift."""
+    """Anneal for about ``search_s`` seconds of work; ``lift`` then holds the best result."""
     state = _searched(shape, lift, rng)
     hot = _HOT * math.sqrt(shape.servers / 128)
     total, least, _, work = _steps(shape, state, _PILOT, hot, 1.0)

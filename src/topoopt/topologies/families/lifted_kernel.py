@@ -76,7 +76,7 @@ def anneal(
     hot: float,
     cooling: float,
 ) -> tuple[int, int, float, int]:
-    """Make so many steps from ``total`` hops on; return the total, the least so far, how hot it is, and the work.
+    """Run annealing steps from ``total`` hops; return the total, the least so far, the temperature, and the work.
 
     The work is how often all neighbors were asked. ``best`` takes order, voltages and mates of the least. The threshold
     of Metropolis is drawn before a move is judged, so that a bad one is given up once it is passed.
@@ -332,7 +332,7 @@ def _move(lift: Lift, state: Words, c: int, group: int) -> bool:
 
 @compiled
 def _reverse(lift: Lift, state: Words, begin: int, size: int, i: int, j: int, group: int) -> bool:
-    """Walk the stretch from place i to place j the other way round; the sum of all voltages stays."""
+    """Reverse the stretch from place i to place j; the sum of all voltages stays."""
     length = (j - i + size) % size + 1
     if length > size - 1:
         return False
@@ -375,7 +375,7 @@ def _swap_mates(mate: Ints, a: int, b: int) -> None:
 
 @compiled
 def _parts(mate: Ints, odd: int) -> int:
-    """Return 1 if the matching is one cycle with the cables 2i, 2i + 1 (of 2i + 1, 2i + 2 if odd), else 2."""
+    """Return 1 if the matching is one cycle with the cables 2i, 2i + 1 (2i + 1, 2i + 2 if odd), else 2."""
     size = len(mate)
     here, met = int(np.int64(0)), int(np.int64(0))
     while True:
@@ -389,7 +389,7 @@ def _parts(mate: Ints, odd: int) -> int:
 
 @compiled
 def _all_parts(mate: Ints, odd: int, seen: Ints) -> int:
-    """Return how many cycles the matching makes with the cables 2i, 2i + 1 (of 2i + 1, 2i + 2 if odd)."""
+    """Return the number of cycles of the matching with the cables 2i, 2i + 1 (2i + 1, 2i + 2 if odd)."""
     size, parts = len(mate), int(np.int64(0))
     for i in range(size):
         seen[i] = 0

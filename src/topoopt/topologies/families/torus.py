@@ -119,7 +119,7 @@ def torus_shape(servers: int, dimensions: int, most_neighbors: int = 6) -> tuple
 
 
 def _grids(servers: int, dimensions: int, shortest: int = 2) -> Iterator[tuple[int, ...]]:
-    """Yield the ways to write a number as a product of so many sides or fewer, ascending, none of 1."""
+    """Yield the factorizations of a number into at most this many ascending sides, none of them 1."""
     yield (servers,)
     if dimensions > 1:
         for side in range(shortest, int(servers**0.5) + 1):
@@ -205,7 +205,7 @@ def product_wiring(family: str, factors: Sequence[Factor], links: str) -> Direct
 def _best(
     servers: int, degree: int, links: str, whole: bool = True
 ) -> tuple[float, tuple[Factor, ...]] | None:
-    """Return mean hops, a server's way to itself counted, and factors; ``whole`` allows one factor alone."""
+    """Return mean hops, counting a server itself, and factors; ``whole`` allows a single factor."""
     found: list[tuple[float, tuple[Factor, ...]]] = []
     if whole and circulants_exist(servers, degree, links):
         strides = best_of_all_strides(servers, degree, links)

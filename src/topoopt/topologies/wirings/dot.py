@@ -128,7 +128,7 @@ class _Reader:
         return self._edges(usual, depth)
 
     def _edges(self, usual: _Usual, depth: int) -> list[_End]:
-        """Read a node, or nodes that edges join one after the other; a subgraph stands for its nodes."""
+        """Parse a node, or a chain of edges; a subgraph stands for its nodes."""
         first = self._peek("a node")
         groups = [self._ends(usual, depth)]
         lines = [first.line]
@@ -229,7 +229,7 @@ class _Reader:
 
 
 def dot_tokens(text: str) -> Iterator[Token]:
-    """Yield what stands in a DOT file, without remarks; quoted parts that a + joins are one word.
+    """Yield the tokens of a DOT file, without comments; quoted parts joined by + are merged.
 
     Raises
     ------
@@ -276,7 +276,7 @@ def _pieces(text: str) -> Iterator[Token]:
 
 
 def _html(text: str, start: int, line: int) -> str:
-    """Return a label between < and >, which may hold tags."""
+    """Return an HTML label between < and >, which may hold tags."""
     depth = 0
     for sign in re.compile("[<>]").finditer(text, start):
         depth += 1 if sign[0] == "<" else -1

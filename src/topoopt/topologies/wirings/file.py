@@ -72,7 +72,7 @@ def write_wiring_file(path: str | Path, wiring: DirectWiring, ports: PortedLinks
 
 
 def wiring_attributes(wiring: DirectWiring, ports: PortedLinks) -> dict[str, Any]:
-    """Return what a wiring file says of the wiring as a whole."""
+    """Return the graph attributes of a wiring file."""
     return {
         "format": FORMAT,
         **fields_of(wiring, "servers", "degree", "links", "family", "group", "recipe"),
@@ -281,7 +281,7 @@ def _check_ends(rows: Any, text: str) -> None:
 
 
 def _check_ports(graph: GraphPart, ports: PortedLinks, text: str) -> None:
-    """Refuse what cannot be plugged in like this, by server, port and line."""
+    """Refuse connections that are impossible, naming server, port and line."""
     duplex = graph.links == "duplex"
     taken: dict[Port, int] = {}
     ends = (("source", ports.src, ports.src_port), ("target", ports.dst, ports.dst_port))
@@ -318,7 +318,7 @@ def _check_ports(graph: GraphPart, ports: PortedLinks, text: str) -> None:
 
 
 def _check_idle(graph: GraphPart, taken: Mapping[Port, int], text: str) -> None:
-    """Refuse a cable end that is missing, and one that is said to be idle and is not."""
+    """Refuse a missing cable end, and one that is marked idle but is not."""
     idle = set(graph.idle)
     for side, server, port in graph.idle:
         if (side, server, port) in taken:

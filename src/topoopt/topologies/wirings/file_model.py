@@ -112,7 +112,7 @@ NUMBERS = ("servers", "degree", "group", "interfaces_per_panel")
 
 
 def exported_document(graph: ForeignGraph) -> dict[str, Any]:
-    """Return what a wiring file would say.
+    """Return the document of a wiring file.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def _joined(columns: list[_Columns], interfaces_per_panel: int) -> PortedLinks:
 
 
 def _nth(values: Ints) -> Ints:
-    """Return how often each value stood before."""
+    """Return the number of earlier occurrences of each value."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     place = np.arange(len(values)) - np.searchsorted(ranked, ranked)

@@ -88,7 +88,7 @@ def _order(near: Ints, shift: Ints, group: int, hops: Ints32, order: Ints32, to:
 
 @compiled
 def _route(near: Ints, shift: Ints, group: int, rooms: Rooms, loads: Floats) -> None:
-    """Add to the loads what every server sends along the cheapest of its shortest ways."""
+    """Add the load of all servers' traffic along the cheapest of its shortest paths."""
     orbits, fibers = near.shape
     cost, flow, way, price = rooms.cost, rooms.flow, rooms.way, rooms.price
     for to in range(orbits):
@@ -115,7 +115,7 @@ def _route(near: Ints, shift: Ints, group: int, rooms: Rooms, loads: Floats) -> 
 
 @compiled
 def _best_step(loads: Floats, aside: Floats, usual: float) -> float:
-    """Return how far to go: what empties the fullest link most, or a little of the usual step."""
+    """Return the step length: the one that unloads the fullest link most, or a fraction of the default."""
     best, least = 0.25 * usual, np.inf
     for part in range(1, 9):
         step = usual * part / 4.0

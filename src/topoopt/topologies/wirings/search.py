@@ -134,14 +134,14 @@ class FoundWirings:
 
     @property
     def moore_average_hops(self) -> float:
-        """No wiring of so many interfaces has less."""
+        """Moore bound: no wiring with these interfaces has less."""
         return moore_average_hops(self.request.servers, self.request.degree, self.request.links)
 
 
 def search_wirings(
     request: WiringRequest, on_progress: Progress = silent, word: str = "family"
 ) -> FoundWirings:
-    """Return the best wiring that was found, and those that are better in something; ``word`` is for messages.
+    """Return the best wiring found, and those best in another figure; ``word`` is used in messages.
 
     Seed 0 begins with what is known of longer searches, and searches on only for a budget that is asked for; another
     seed begins at nothing. Equal requests give equal answers; a search that is interrupted gives the best so far, if
@@ -176,7 +176,7 @@ def search_wirings(
 
 
 def _known(request: WiringRequest, names: tuple[str, ...]) -> tuple[JudgedWiring, ...]:
-    """Return what a search may begin with; other seeds are for who wants another wiring."""
+    """Return the known wirings to start from; other seeds are for users who want another wiring."""
     if LIFTED not in names or request.seed or request.ring_group:
         return ()
     return known_judged(request.servers, request.degree, request.links)
@@ -279,7 +279,7 @@ def _groups(request: WiringRequest) -> list[int]:
 
 
 def known_wirings(servers: int, degree: int, links: str = "duplex") -> tuple[DirectWiring, ...]:
-    """Return what is known to be good: by hops, and then by how even a uniform all-to-all loads the links.
+    """Return known good wirings: by hops, then by how evenly a uniform all-to-all loads the links.
 
     Empty for numbers that are not usual. The last may have more hops than the first: no one is best in everything.
 
@@ -348,7 +348,7 @@ def exists(family: str, servers: int, degree: int, links: str) -> bool:
 
 
 def families_of(request: WiringRequest, word: str = "family") -> tuple[str, ...]:
-    """Return the families to look at; ``word`` is what the one who asks calls a family.
+    """Return the families to search; ``word`` is the caller's term for a family in messages.
 
     Raises
     ------
@@ -386,7 +386,7 @@ def _nearest(request: WiringRequest) -> Iterator[tuple[int, int]]:
 
 
 def _other_in_both(request: WiringRequest) -> Iterator[tuple[int, int]]:
-    """Yield the nearest servers of the nearest degree at which there are any, both others than those asked for."""
+    """Yield the nearest servers at the nearest degree with any, where both differ from those requested."""
     for more in range(1, _MORE_PORTS):
         for ports in (request.degree - more, request.degree + more):
             for other in _nearest(replace(request, degree=ports)) if 0 < ports < request.servers else ():

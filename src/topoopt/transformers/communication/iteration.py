@@ -166,7 +166,7 @@ def _shared_out(configuration: Configuration, whole: bool) -> tuple[tuple[str, s
 def _tied_embedding(
     model: TransformerModel, configuration: Configuration, ranks: Ranks
 ) -> Iterator[Communication]:
-    """Yield the sum of the gradients of an embedding that the first and the last stage both hold.
+    """Yield the AllReduce of the gradients of an embedding that the first and the last stage share.
 
     With DualPipe either rank holds both stages, and they are replicas of each other.
     """

@@ -167,7 +167,7 @@ def wire_factor(collective: str, size: int, weights: Floats) -> float:
 
 
 def weight_bytes(configuration: Configuration) -> int:
-    """Return the bytes of a weight that is gathered: those of ``weights`` in 8 bits, else of the precision."""
+    """Return the bytes of a gathered weight: those of ``weights`` in 8 bits, else of the precision."""
     return 1 if configuration.weights == "fp8" else wire_element_bytes(configuration.precision)
 
 

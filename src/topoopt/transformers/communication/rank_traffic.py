@@ -115,15 +115,15 @@ class RankTraffic:
         return int(self.places.max()) + 1
 
     def first_stage(self) -> tuple[RankRow, ...]:
-        """Return what rank 0 takes part in."""
+        """Return the messages of rank 0."""
         return rank_rows(self.sent)
 
     def kinds(self) -> tuple[KindRow, ...]:
-        """Return what all ranks send, by kind."""
+        """Return the traffic of all ranks, by kind."""
         return kind_rows(self.sent, self.places)
 
     def traffic(self) -> Traffic:
-        """Return what servers send each other when collectives are hierarchical."""
+        """Return the traffic between servers, with hierarchical collectives."""
         return server_traffic(self.sent, self.places)
 
     def matrices(self) -> dict[str, Floats]:
@@ -139,11 +139,11 @@ class RankTraffic:
         return {kind: matrix for kind, matrix in matrices.items() if matrix.any()}
 
     def to_frame(self) -> Frame:
-        """Return what all ranks send, by kind, as a pandas table."""
+        """Return the traffic of all ranks by kind as a pandas table."""
         return frame(asdict(row) for row in self.kinds())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values; bytes are of one iteration."""
+        """Return a JSON-compatible mapping; bytes are per iteration."""
         one, demand = self.configuration, self.traffic()
         return {
             "model": self.model.name,
@@ -194,7 +194,7 @@ def _between(matrix: Floats) -> Floats:
 
 
 def rank_rows(communications: Iterable[Communication], rank: int = 0) -> tuple[RankRow, ...]:
-    """Return what a rank takes part in, in the order of :data:`~topoopt.transformers.KINDS`, most bytes first."""
+    """Return the messages of a rank, in the order of :data:`~topoopt.transformers.KINDS`, most bytes first."""
     sums: dict[tuple[str, str, int, int], tuple[int, float, dict[str, None]]] = {}
     for one in communications:
         places = np.argwhere(one.groups == rank)
@@ -209,7 +209,7 @@ def rank_rows(communications: Iterable[Communication], rank: int = 0) -> tuple[R
 
 
 def kind_rows(communications: Iterable[Communication], servers_of_rank: Ints) -> tuple[KindRow, ...]:
-    """Return what all ranks send, by kind, collective and size of the group.
+    """Return the traffic of all ranks, by kind, collective and size of the group.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ def rank_pairs(one: Communication) -> Iterator[tuple[Ints, Ints, Floats]]:
 
 
 def server_traffic(communications: Iterable[Communication], servers_of_rank: Ints) -> Traffic:
-    """Return what servers send each other in one iteration; what stays inside a server is left out.
+    """Return the traffic between servers in one iteration, without that inside servers.
 
     Collectives are hierarchical: ranks of a server that reduce with the same other servers add up inside first (or
     have their bytes added, where they are of different groups). All-to-alls with even loads and as many ranks on

@@ -217,7 +217,7 @@ def place_ranks(accelerators: int, per_server: int, slots: Sequence[int] | Ints 
 
 
 def _grid(words: Sequence[str], sizes: dict[str, int], axes: Sequence[str]) -> Ints:
-    """Number the points of a grid, the first word changing fastest, and return it with the axes in a wanted order."""
+    """Number the points of a grid, the first axis fastest, and return it with the axes in the given order."""
     slowest_first = list(reversed(words))
     shape = [sizes[word] for word in slowest_first]
     numbers = np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)
@@ -229,7 +229,7 @@ def _lines(grid: Ints, axis: int) -> Ints:
 
 
 def server_groups(groups: Ints, places: Places, *, across: bool) -> tuple[ServerGroup, ...]:
-    """Return groups of ranks, shape (groups, size), as groups of servers; only those ``across`` servers if so asked."""
+    """Return groups of ranks, shape (groups, size), as groups of servers; with ``across``, only those over servers."""
     groups_of: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Ints]] = defaultdict(list)
     for row in _spanning(groups, places) if across else groups:
         members, count = np.unique(places.server[row], return_counts=True)
@@ -243,7 +243,7 @@ def server_groups(groups: Ints, places: Places, *, across: bool) -> tuple[Server
 
 
 def server_pairs(groups: Ints, between: Callable[[Ints], Floats], places: Places) -> tuple[ServerPairs, ...]:
-    """Return how many bytes servers send each other.
+    """Return the bytes between servers.
 
     Parameters
     ----------

@@ -179,7 +179,7 @@ def _memory_of_block(common: "Common") -> dict[str, Any]:
 
 
 def check_offload(table: ConfigurationTable, framework: str) -> None:
-    """Refuse what a framework cannot keep in the host's memory.
+    """Refuse data that a framework cannot offload to the host's memory.
 
     Raises
     ------
@@ -211,7 +211,7 @@ class Common:
 def common_of(
     model: TransformerModel, table: ConfigurationTable, accelerator: str, attention: str, framework: str
 ) -> Common:
-    """Return what all stages have in common; arguments as in :func:`memory`."""
+    """Return the inputs common to all stages; arguments as in :func:`memory`."""
     check_known("attention", attention, ATTENTION_KERNELS)
     rules = find_framework(framework)
     check_offload(table, framework)
@@ -265,7 +265,7 @@ def communicator_bytes(table: ConfigurationTable, framework: Framework) -> Float
 def layer_kinds(
     model: TransformerModel, table: ConfigurationTable, fused: Bools, framework: Framework
 ) -> tuple[LayerKeeps, ...]:
-    """Return what layers without experts keep and, in a model that has any, those with experts."""
+    """Return the memory of layers without experts and, if the model has any, of those with experts."""
     kinds = (False,) if model.experts is None else (False, True)
     layers = [
         adapted_activations(
@@ -352,7 +352,7 @@ def _kept(
 def longer_kept(
     table: ConfigurationTable, stage: Stage, everything: Floats, computed_again: Floats, kept: Floats
 ) -> Floats:
-    """Return what a stage keeps more than ``kept``, bytes per token.
+    """Return the additional memory of a stage beyond ``kept``, bytes per token.
 
     ZB-H1: stage i makes gradients of weights i micro-batches later, so that i + 1 wait when a backward pass ends.
     DualPipe: rank i makes those of its last min(i, p - 1 - i) + 1 micro-batches at the end, when few others are left.
@@ -371,7 +371,7 @@ def longer_kept(
 
 
 def inner_stages(table: ConfigurationTable, layers: int) -> tuple[Ints, Ints]:
-    """Return which stages between the first and the last may have most that waits.
+    """Return the stages between the first and the last that may defer most gradients of weights.
 
     Those in the middle and the last but one, or the last of those that have a layer more than others.
     """

@@ -77,7 +77,7 @@ class LayerActivations:
 def layer_activations(
     model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, fused: Bools, framework: Framework
 ) -> LayerActivations:
-    """Return what a layer keeps, where ``fused`` says which configurations have fused attention."""
+    """Return the activations of a layer; ``fused`` marks configurations with fused attention."""
     if not model.is_uniform:
         return mean_of_kinds(
             model, layer_is_moe, lambda one: layer_activations(one, table, layer_is_moe, fused, framework)
@@ -136,7 +136,7 @@ class ProductInputs:
 def product_inputs(
     model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, framework: Framework
 ) -> ProductInputs:
-    """Return what only the gradients of weights need."""
+    """Return the inputs that only the gradients of weights need."""
     if not model.is_uniform:
         return mean_of_kinds(
             model, layer_is_moe, lambda one: product_inputs(one, table, layer_is_moe, framework)
@@ -214,7 +214,7 @@ def _output_bytes(element: Floats, kept: Floats, framework: Framework) -> Floats
 
 
 def _copies(model: TransformerModel, table: ConfigurationTable, framework: Framework) -> Floats | float:
-    """Return what eager code keeps around attention besides the inputs of its backward pass.
+    """Return the additional copies of eager code around attention.
 
     Queries and keys as they were before rotation, in the storage that values are a view of; attention's output in
     another order of tokens; sines and cosines that were looked up for each token.
@@ -322,7 +322,7 @@ def recurrence_kept(
 
 
 def kept_key_heads(model: TransformerModel, table: ConfigurationTable) -> Floats:
-    """Return heads of keys, and as many of values, whose numbers a rank keeps for each of its tokens.
+    """Return the heads of keys (and of values) that a rank keeps per token.
 
     With Ulysses a rank has all tokens of at least one head, so that heads fewer than ranks are repeated.
     """

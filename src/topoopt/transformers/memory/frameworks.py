@@ -179,7 +179,7 @@ FRAMEWORKS: Mapping[str, Framework] = _frameworks()
 
 
 def usual_framework(accelerator: str) -> str:
-    """Return the framework that trains where none is named: ``maxtext`` on TPUs, else ``megatron``."""
+    """Return the default framework: ``maxtext`` on TPUs, else ``megatron``."""
     return "maxtext" if find_accelerator(accelerator).architecture == "TPU" else "megatron"
 
 
@@ -216,7 +216,7 @@ def shared_by(table: ConfigurationTable, framework: str) -> ConfigurationTable:
 
 
 def weighed_s(seconds: Floats | float, needed_bytes: Floats | float, capacity_bytes: float) -> Floats:
-    """Return the times by which ways of training are ranked: what leaves no memory free has to be a percent faster.
+    """Return the times for ranking: a configuration without free memory must be a percent faster.
 
     Examples
     --------

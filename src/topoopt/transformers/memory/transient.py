@@ -59,7 +59,7 @@ class Moment:
 def moment_of(
     model: TransformerModel, table: ConfigurationTable, fused: Bools, framework: Framework
 ) -> Moment:
-    """Return what is there for a moment, whatever the stage."""
+    """Return the short-lived memory, whatever the stage."""
     element = ELEMENT_BYTES[table.precision]
     split = table.sequence_parallel > 0
     arriving = np.where(table.pp > 1, 2.0, 0.0) * np.where(split, 1.0 / table.tp, 1.0) + split
@@ -96,7 +96,7 @@ def moment_bytes(moment: Moment, stage: Stage, again: Floats, tokens: Floats) ->
 
 
 def lost_bytes(moment: Moment, stage: Stage, settled: Floats, tokens: Floats) -> Floats | float:
-    """Return what is left of a block that the loss had, once gradients and inputs that stay have settled in it.
+    """Return the rest of the loss's memory block, after gradients and kept inputs have been allocated in it.
 
     PyTorch's caching allocator gives the smallest free block that is large enough, splits it, and can give it again as
     a whole only when all parts are free: the next loss needs another one. This is the least that is lost.

@@ -109,7 +109,7 @@ def cast_bytes(part: Accelerator) -> float:
 
 
 def state_bytes(table: ConfigurationTable, framework: Framework, casts: float = CAST_BYTES) -> StateBytes:
-    """Return what every stage's states follow from, where weights in 8 bits have ``casts`` bytes."""
+    """Return the inputs of every stage's states; weights in 8 bits have ``casts`` bytes of casts."""
     # DualPipe: each of a rank's two stages is on the rank of its mirror image, too.
     copies = np.where(both, 2.0, 1.0) if np.any(both := two_way(table)) else 1.0
     replicas = np.asarray(copies * table.dp * table.cp, np.float64)
@@ -219,7 +219,7 @@ ADAPTED = {"qkv": 1, "attention": 2, "all-linear": 4, "every-matrix": 7}
 def adapted_states(
     model: TransformerModel, table: ConfigurationTable, stage: Stage, framework: Framework, all_states: States
 ) -> States:
-    """Return the states of a stage, of which only adapters are trained where there are some."""
+    """Return the states of a stage; with adapters, only these are trained."""
     if not np.any(table.adapter_rank > 0):
         return all_states
     four = STORED_PRECISIONS.index("nf4")
@@ -253,7 +253,7 @@ def adapted_activations(
     layer_is_moe: bool,
     framework: Framework,
 ) -> LayerActivations:
-    """Return what a layer keeps without the inputs of matrices that are frozen and have no adapter."""
+    """Return the activations of a layer without the inputs of frozen matrices that have no adapter."""
     if not np.any(table.adapter_rank > 0):
         return one
     inputs = product_inputs(model, table, layer_is_moe, framework)

@@ -96,7 +96,7 @@ class SearchRequest:
         Configuration(tp=1, pp=1, dp=1, global_batch=1, sequence=1, **rare)  # checks the words
 
     def choices(self, accelerators: int) -> Choices:
-        """Return what may be chosen from on a number of accelerators."""
+        """Return the search space for a number of accelerators."""
         usual = usual_choices(
             self.model, accelerators, self.system.accelerators_per_server, self.sequence, self.limits
         )
@@ -180,7 +180,7 @@ def _either(choices: Choices, name: str, count: int) -> tuple[int, ...]:
 def _checked(
     model: TransformerModel, table: ConfigurationTable, accelerators: int, choices: Choices
 ) -> ConfigurationTable:
-    """Return the rows that go together with what no search varies, of which the rules above need not know.
+    """Return the rows that are valid with the options that no search varies, which the rules above ignore.
 
     Among rows that are equal in the columns that these checks read, one is checked.
     """
@@ -250,7 +250,7 @@ def _stages_are_valid(model: TransformerModel, by: Columns, uneven: bool) -> Boo
 
 
 def _parts_are_there(model: TransformerModel, bits: Ints) -> Bools:
-    """Only what the model has is computed again by itself."""
+    """Parts can be recomputed separately only if the model has them."""
     lacking = part_bit("experts") * (model.experts is None) | part_bit("latent") * (model.latent is None)
     return np.asarray((bits & FULL > 0) | (bits & lacking == 0))
 

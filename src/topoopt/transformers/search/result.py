@@ -120,7 +120,7 @@ class ConfigurationSearch:
     cluster: OwnedCluster | None = None
 
     def ownership(self, place: int) -> Ownership | None:
-        """Return what servers, network and electricity cost together with the configuration of a row."""
+        """Return the cost of ownership with the configuration of a row."""
         if self.cluster is None:
             return None
         time_s = float(self.times.iteration_time_s[place])
@@ -168,7 +168,7 @@ class ConfigurationSearch:
         return frame(self.rows())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer, with the rows to show, as plain values."""
+        """Return the answer with the rows to show as a JSON-compatible mapping."""
         request, fastest = self.request, self.ownership(0) if self.feasible else None
         settings = ("accelerators", "global_batch", "sequence", "precision", "attention", "framework")
         return {

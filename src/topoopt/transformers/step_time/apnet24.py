@@ -131,7 +131,7 @@ def apnet24(
 
 
 def apnet24_gap(model: TransformerModel, table: ConfigurationTable) -> str:
-    """Return what the formula has no term for, in words; empty where it has all."""
+    """Return the options for which the formula has no term, as text; empty if there are none."""
     if model.experts is not None:
         return f"the published formula has no term for experts, and {model.name} has them; use the calibrated estimator"
     other = sorted({SCHEDULES[one] for one in np.atleast_1d(table.schedule).tolist() if one})

@@ -139,14 +139,14 @@ def allowed_tokens(shapes: Shapes, sequence: Floats | Ints) -> Floats:
 
 
 def tokens_seen(table: ConfigurationTable) -> Floats:
-    """Return how many tokens one token sees on average, without a causal mask: those of its document."""
+    """Return the mean number of tokens that one token attends to without a causal mask: those of its document."""
     if not np.any(table.document > 0):
         return table.sequence.astype(np.float64)
     return np.where(table.document > 0, _moment(table, 2) / _moment(table, 1), table.sequence)
 
 
 def imbalance(table: ConfigurationTable) -> Floats:
-    """Return by which share of its average the core's work takes longer, because everybody waits for the heaviest.
+    """Return the relative excess of the core's work over its mean, since all wait for the heaviest.
 
     As if all micro-batches were alike: so much longer that the iteration takes as long.
     """
@@ -168,7 +168,7 @@ def imbalance(table: ConfigurationTable) -> Floats:
 
 
 def _largest(of: Ints) -> Floats:
-    """Return the expected largest of so many standard normal numbers."""
+    """Return the expected maximum of this many standard normal numbers."""
     counts, place = np.unique(of, return_inverse=True)
     values = [NormalDist().inv_cdf((count - 0.375) / (count + 0.25)) for count in counts.tolist()]
     return np.asarray(np.array(values)[place].reshape(np.shape(of)), np.float64)

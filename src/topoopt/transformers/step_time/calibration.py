@@ -124,7 +124,7 @@ class Calibration:
         return replace(self, attention=attention or usual)
 
     def with_unfused(self, word: str) -> "Calibration":
-        """Return a calibration with what a framework does whole or one by one; as it is where the word is empty."""
+        """Return a calibration with a framework's unfused parts; unchanged if there are none."""
         return replace(self, unfused=word) if word else self
 
 
@@ -235,7 +235,7 @@ class Quality:
 
 
 def calibration_quality(calibration: Calibration) -> Quality:
-    """Return what a calibration rests on, and a grade.
+    """Return the basis of a calibration, and a grade.
 
     Fewer runs than parameters leave most of them where they started, which is a guess; so is an error of more than
     :data:`GUESS_PERCENT` on sizes that were held out. Less than :data:`FEW_RUNS` runs for a parameter, or more than
@@ -268,7 +268,7 @@ def _all(errors: str) -> float | None:
 
 
 def relative_of(accelerator: str) -> Relative | None:
-    """Return the relative of an accelerator of the catalogue; None where it has runs of its own, or nobody is alike."""
+    """Return the relative of an accelerator in the catalogue; None where it has its own runs, or no relative."""
     relative = accelerator_file(accelerator).relative
     try:
         return relative and replace(relative, accelerator=find_accelerator(relative.accelerator).name)

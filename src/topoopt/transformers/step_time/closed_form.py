@@ -265,7 +265,7 @@ def combined_s(kernels_s: Floats, launches_s: Floats) -> Floats:
 
 
 def _bubble_s(case: Case, one: MicroBatch, stage: Stage, hop_s: Floats) -> Floats:
-    """Return what a stage waits for others while the pipeline fills and drains.
+    """Return the time that a stage waits for others while the pipeline fills and drains.
 
     With 1F1B that is both passes in all others, with v chunks in each stage a v-th of it. The first micro-batch and the
     last go through all chunks, and nothing hides what these send each other.
@@ -335,7 +335,7 @@ def transfers_s(case: Case) -> Floats:
 
 
 def sent_bytes(case: Case) -> Floats:
-    """Return what a rank sends to the next stage, or back, for one micro-batch."""
+    """Return the bytes that a rank sends to the next stage, or back, per micro-batch."""
     slices = sent_slices(case.tp, case.table.sequence_parallel, case.runs_apart("sends"))
     return np.asarray(ACTIVATION_BYTES[case.table.precision] * case.tokens * case.shapes.hidden / slices)
 

@@ -65,7 +65,7 @@ OPTIMIZER_BYTES_PER_PARAMETER = 30.0
 
 
 def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
-    """Return what a stage waits for its replicas in an iteration.
+    """Return the time that a stage waits for its replicas in an iteration.
 
     ZeRO 2 and 3 exchange gradients and weights with every micro-batch
     (:mod:`topoopt.transformers.step_time.data_parallel_time`). ZeRO 0
@@ -85,7 +85,7 @@ def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
 
 
 def _exposed_once_s(case: Case, layers: Floats, one: MicroBatch, wire_s: Floats) -> Floats:
-    """Return what ZeRO 0 and 1 wait for of what replicas exchange once."""
+    """Return the exposed part of the exchanges done once per iteration with ZeRO 0 and 1."""
     behind_s = layers * one.kernels.backward_s / case.table.vpp
     overlap = case.calibration.gradient_overlap * ~case.runs_apart("step")
     early_s = _early_s(case, wire_s)
@@ -97,7 +97,7 @@ def _exposed_once_s(case: Case, layers: Floats, one: MicroBatch, wire_s: Floats)
 
 
 def _early_s(case: Case, wire_s: Floats) -> Floats:
-    """Return what of it begins before the last backward pass: with DualPipe gradients of the other of a rank's stages.
+    """Return the part that begins before the last backward pass: with DualPipe, gradients of a rank's other stage.
 
     Its last pass but one is of that stage, also on the ranks in the middle, which have least time left.
     """
@@ -126,7 +126,7 @@ def _steps_apart(case: Case) -> Bools:
 
 
 def _trained(case: Case, layers: Floats) -> tuple[Floats, Floats]:
-    """Return what is trained of a stage on an accelerator before ZeRO: of every replica, and of routed experts."""
+    """Return the trained parameters of a stage per accelerator before ZeRO: per replica, and of routed experts."""
     shapes = case.shapes
     dense = layers * (shapes.dense_parameters / case.tp + shapes.replicated_parameters)
     dense = case.copies * (dense + shapes.table_parameters / case.tp / np.minimum(case.table.pp, 2))
@@ -138,7 +138,7 @@ def _trained(case: Case, layers: Floats) -> tuple[Floats, Floats]:
 
 
 def _once_s(case: Case, layers: Floats) -> Floats:
-    """Return what replicas exchange once: gradients scattered, weights gathered, or with ZeRO 0 gradients reduced.
+    """Return the exchanges done once: gradients scattered, weights gathered, or with ZeRO 0 gradients reduced.
 
     Who steps operation by operation reduces whole gradients with ZeRO 1, too, and gathers weights after that.
     """
@@ -165,7 +165,7 @@ def _pair_s(case: Case, size: Floats, stride: Floats, both_bytes: Floats) -> Flo
 
 
 def sharded_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
-    """Return what a stage waits for in an iteration with ZeRO 2 or 3.
+    """Return the exposed exchanges of a stage in an iteration with ZeRO 2 or 3.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def sharded_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
 
 
 def replica_exchanges(case: Case, layers: Floats, one: MicroBatch) -> dict[str, tuple[Floats, Floats]]:
-    """Return what is waited for of what replicas exchange in an iteration, and what it takes, by its kind.
+    """Return the exposed and total time of the replicas' exchanges in an iteration, by kind.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def replica_exchanges(case: Case, layers: Floats, one: MicroBatch) -> dict[str, 
 def _exposed_reduce_s(
     case: Case, layers: Floats, layer: Exchanges, ends: Exchanges, backward_s: Floats
 ) -> Floats:
-    """Return what is waited for of the AllReduce between shards.
+    """Return the exposed part of the AllReduce between shards.
 
     It hides in what time the exchanges of the last micro-batch leave beside its backward pass.
     """
@@ -245,7 +245,7 @@ def between_shards_s(case: Case, dense_bytes: Floats, expert_bytes: Floats | Non
 
 
 def _owners(case: Case, ranks: Floats) -> Floats:
-    """Return how many of these replicas hold the same experts."""
+    """Return the number of these replicas that hold the same experts."""
     return np.maximum(case.tp * ranks / (case.ep * case.etp), 1.0)
 
 
@@ -273,7 +273,7 @@ def _behind_s(case: Case, layer: Exchanges) -> Floats:
 
 
 def _turns(case: Case) -> Floats:
-    """Return how many micro-batches go through a chunk before its gradients are scattered."""
+    """Return the micro-batches that pass through a chunk before its gradients are scattered."""
     table = case.table
     waits = (table.zero == 2) & (table.vpp > 1) & (table.pp > 1)
     if not np.any(waits):
@@ -286,7 +286,7 @@ def _overlap(case: Case) -> Floats:
 
 
 def longer_by_s(exchange_s: Floats, computation_s: Floats) -> Floats:
-    """Return by how much a computation takes longer with an exchange beside it: both together, without a cliff.
+    """Return the delay of a computation by a concurrent exchange, as a smooth function of both.
 
     The 3-norm of the two as in :func:`~topoopt.transformers.step_time.closed_form.combined_s`: where they are alike,
     neither
@@ -298,14 +298,14 @@ def longer_by_s(exchange_s: Floats, computation_s: Floats) -> Floats:
 
 
 def _exposed_s(all_s: Floats, at_least_s: Floats, overlap: Floats | float) -> Floats:
-    """Return what is waited for when a share of what could hide does."""
+    """Return the exposed time when a share of the hideable part is hidden."""
     return np.asarray(all_s - overlap * np.maximum(all_s - at_least_s, 0.0), np.float64)
 
 
 def _exposed_gather_s(
     layers: Floats, layer: Exchanges, ends: Exchanges, forward_s: Floats, overlap: Floats
 ) -> Floats:
-    """Return what ZeRO 2 waits for after the step: the weights, gathered while the next forward pass begins."""
+    """Return the exposed gathering of weights after the step with ZeRO 2, while the next forward pass begins."""
     all_s = layers * layer.gather_s + ends.gather_s
     return _exposed_s(all_s, ends.gather_s + layers * longer_by_s(layer.gather_s, forward_s), overlap)
 

@@ -332,7 +332,7 @@ def copied_s(case: Case, s_per_byte: Floats) -> Floats:
 
 
 def state_exchange_s(case: Case) -> Floats:
-    """Return what context parallel ranks wait for in one such layer, both passes.
+    """Return the exposed exchange of context parallel ranks in one such layer, both passes.
 
     Every rank gets the whole sequence for a part of the heads and gives it back (``MambaContextParallel`` of Megatron
     Core): all-to-alls of what is projected and of what comes out.

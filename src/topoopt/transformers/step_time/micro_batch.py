@@ -108,7 +108,7 @@ def micro_batch(case: Case) -> MicroBatch:
 
 
 def _left_out_s(case: Case, layer: LayerKernels) -> Floats:
-    """Return what a recomputation leaves out: PyTorch's, since 2.1, ends with the last tensor that is needed.
+    """Return the time saved by ending a recomputation with the last needed tensor, as in PyTorch since 2.1.
 
     That is the input of a layer's last product (``torch.utils.checkpoint.set_checkpoint_early_stop``). Megatron's own
     recomputation does all of a layer, and so did Composer and DeepSpeed in the runs that are known.
@@ -147,7 +147,7 @@ def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
 
 
 def _apart_s(case: Case, gather: Floats) -> Floats:
-    """Return the AllReduces of a backward pass that come to those of :func:`_tensor_s` where matrices stand alone.
+    """Return the AllReduces of a backward pass in addition to :func:`_tensor_s`, where matrices run separately.
 
     Each of them sums up the gradient of its input by itself; with sequence parallelism all of them have one gather.
     """
@@ -167,7 +167,7 @@ def _backward_share(usual: Floats, waits_s: Floats, apart_s: Floats) -> Floats:
 
 
 def _bare_exchanges_s(case: Case, alone_s: Floats, computing_s: Floats) -> Floats:
-    """Return what is waited for of a layer's all-to-alls, on average over the micro-batches."""
+    """Return the exposed part of a layer's all-to-alls, on average over the micro-batches."""
     overlapped = overlaps(case)
     if not np.any(overlapped) or not case.shapes.any_experts:
         return alone_s
@@ -229,7 +229,7 @@ def key_round_s(case: Case) -> Floats:
 
 
 def _ring_s(case: Case, layer: LayerKernels, again: Floats) -> Floats:
-    """Return what the core does not hide of the keys and values that go round (Liu et al. 2023).
+    """Return the exposed time of passing keys and values around the ring (Liu et al. 2023).
 
     Backward they go around twice, with their gradients.
     """

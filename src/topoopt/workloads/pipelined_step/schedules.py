@@ -182,7 +182,7 @@ class _Worker:
 
 
 def warm_up_passes(stage: int, stages: int, chunks_per_stage: int, micro_batches: int) -> int:
-    """Return how many forward passes a worker does before it alternates.
+    """Return the number of forward passes that a worker does before it alternates.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def stage_schedule(stage: int, stages: int, chunks_per_stage: int, micro_batches
 
 
 def _interleaved(number: Ints, stages: int, chunks_per_stage: int) -> tuple[Ints, Ints]:
-    """Return which of its chunks a worker's n-th forward pass is of, and the micro-batch."""
+    """Return the chunk and the micro-batch of each forward pass of a worker."""
     if chunks_per_stage == 1:
         return np.zeros_like(number), number
     group, place = np.divmod(number, stages * chunks_per_stage)
@@ -252,7 +252,7 @@ def _interleaved(number: Ints, stages: int, chunks_per_stage: int) -> tuple[Ints
 
 
 def zero_bubble_schedule(stage: int, stages: int, micro_batches: int) -> Schedule:
-    """Return the passes of a stage's worker: 1F1B, and gradients of weights as many micro-batches later as its number.
+    """Return a worker's passes: 1F1B, with gradients of weights deferred by its stage number in micro-batches.
 
     So every worker holds at most ``stages`` micro-batches from their forward pass to the gradients of their weights,
     as many as the first one of 1F1B. Forward passes of F seconds, backward ones of B and W for the weights, W no

@@ -68,7 +68,7 @@ class Flow:
             self._values[name] = Value(is_live=True, is_number=program.tensors[name].is_floating)
 
     def value(self, name: str) -> Value:
-        """Return what a tensor is made of."""
+        """Return the origin of a tensor."""
         return self._values.get(name, NOTHING)
 
     def producers(self, node: ProgramNode) -> tuple[int, ...]:
@@ -84,7 +84,7 @@ class Flow:
         return tuple(name for name in node.inputs if self.value(name).is_live and self.value(name).is_number)
 
     def passed(self, node: ProgramNode, role: str) -> Value | None:
-        """Return what the outputs of a call are made of where it is no operator; None where it is one."""
+        """Return the origin of a call's outputs if it is no operator; None if it is one."""
         live = any(self.value(name).is_live for name in node.inputs)
         if role == roles.CONSTANT:
             return NOTHING
@@ -100,7 +100,7 @@ class Flow:
         return None
 
     def set(self, node: ProgramNode, value: Value) -> None:
-        """Say what the outputs of a call are made of; indices come from nobody."""
+        """Set the origin of a call's outputs; indices have none."""
         for name in node.outputs:
             tensor = self.program.tensors.get(name)
             is_index = tensor is not None and not tensor.is_floating
@@ -213,7 +213,7 @@ class _Maker:
         return (role if alone else kind), _BATCH
 
     def _host(self, node: ProgramNode, role: str) -> int | None:
-        """Return the operator that a call joins; None where it becomes one of its own."""
+        """Return the operator that a call joins; None where it becomes a separate one."""
         producers = self.flow.producers(node)
         if role not in _JOINING or len(producers) != 1 or len(self.flow.numbers(node)) != 1:
             return None
@@ -242,7 +242,7 @@ SAMPLES, UNKNOWN = "samples", "unknown"
 
 
 def read_program(path: str, settings: Mapping[str, Any]) -> tuple[OperatorGraph, str]:
-    """Return the operators of a ``.pt2`` or ONNX file, and what was read in words.
+    """Return the operators of a ``.pt2`` or ONNX file, and a description of the file.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def read_program(path: str, settings: Mapping[str, Any]) -> tuple[OperatorGraph,
 
 @lru_cache(maxsize=2)
 def _kept(path: str, changed_ns: int, said: tuple[tuple[str, Any], ...]) -> tuple[OperatorGraph, str]:
-    """Return it; the same file is asked for twice, for a job and for words about it."""
+    """Return the cached result; a job and its options both read the same file."""
     settings = dict(said)
     unknown = str(settings.pop(UNKNOWN, ""))
     if unknown:
@@ -290,7 +290,7 @@ def _kept(path: str, changed_ns: int, said: tuple[tuple[str, Any], ...]) -> tupl
 def operators_of_program(
     program: TensorProgram, name: str, samples: int, unknown: str = ""
 ) -> tuple[OperatorGraph, str]:
-    """Return the operator graph of a program, and what there is to know of it, in words.
+    """Return the operator graph of a program, and remarks about it.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def _joined(host: Operator, op: Operator, between_bytes: float) -> Operator:
 
 
 def reader_counts(program: TensorProgram) -> Mapping[str, int]:
-    """Return how many calls read each tensor, or another shape of it; the model's results count as read once more."""
+    """Return the number of calls that read each tensor or a reshaped one; results of the model count once more."""
     counts = Counter(program.results)
     for node in reversed(program.nodes):
         passes = roles.ROLES.get(node.operator) == roles.VIEW

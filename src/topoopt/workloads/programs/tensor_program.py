@@ -161,7 +161,7 @@ def _view(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
 
 
 def _pool(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
-    """Return the window of each number; where it is not said all windows together are the map that goes in."""
+    """Return the window size per output number; if it is not given, all windows together are the input map."""
     window = node.attributes.get("kernel_size") or node.attributes.get("kernel_shape")
     if not isinstance(window, list) or not all(isinstance(side, int) for side in window):
         return float(inputs[0].elements)

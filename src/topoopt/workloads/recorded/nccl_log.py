@@ -113,7 +113,7 @@ _REMEDY = "write it with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL, and give t
 
 
 def nccl_recording(lines: Iterable[str], place: str) -> Recording:
-    """Return what the lines of the logs of all processes say, one process after the other or in any mixture.
+    """Return the recording in the logs of all processes, one after the other or interleaved.
 
     A communicator is known by its ``commId``; one as large as there are processes is that of all. The rank of an
     accelerator is that on a communicator of all; without one accelerators are numbered by host and device.
@@ -203,7 +203,7 @@ class _Log:
         return sorted(self.processes, key=lambda one: (_natural(one.host), one.device, one.process))
 
     def _members(self, name: str, ranks: int, order: list[Process]) -> list[Process]:
-        """Return who is in a communicator, by rank in it."""
+        """Return the members of a communicator, by rank."""
         if name:
             of_rank = self.ranks[name]
             missing = sorted(set(range(ranks)) - set(of_rank))
@@ -233,7 +233,7 @@ def is_nccl_log(text: str) -> bool:
 
 
 def nccl_lines(lines: Iterable[str]) -> Iterator[MadeLine | CallLine]:
-    """Yield what the lines of a log say of communicators and calls; whatever else stands there is passed over."""
+    """Yield the lines of a log about communicators and calls; others are skipped."""
     for line in lines:
         if "NCCL INFO" not in line:
             continue

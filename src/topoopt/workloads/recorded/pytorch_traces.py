@@ -95,7 +95,7 @@ def is_profiler_trace(content: object) -> bool:
 
 
 def profiler_recording(traces: Sequence[tuple[str, Mapping[str, Any]]], place: str) -> Recording:
-    """Return what the traces of some ranks say; ``traces`` are files and their content.
+    """Return the recording in the traces of some ranks; ``traces`` are files and their content.
 
     Each says its rank and all process groups under ``distributedInfo``. The iterations are the steps of the profiler.
 
@@ -145,18 +145,18 @@ class _Trace:
         self.accelerators = max([world, self.rank + 1, *(rank + 1 for rank in ranks)])
 
     def steps(self) -> int:
-        """Return how many steps of the profiler there are; 0 where it was not stepped."""
+        """Return the number of profiler steps; 0 where it was not stepped."""
         names = (event.get("name") for event in self.events)
         return len({name for name in names if isinstance(name, str) and name.startswith("ProfilerStep#")})
 
     def calls(self) -> list[tuple[Call, int]]:
-        """Return what the rank has called: as the host notes it; as the kernels say it where the host does not."""
+        """Return the calls of the rank: as recorded on the host, else from the kernels."""
         noted = [event for event in self.events if NAME in _arguments(event)]
         by_host = [event for event in noted if event.get("name") == "record_param_comms"]
         return [call for event in by_host or noted for call in self._of_event(_arguments(event))]
 
     def times(self) -> DeviceTimes | None:
-        """Return when the kernels ran; None where the trace has none, such as one of a CPU."""
+        """Return the kernel times; None where the trace has none, such as one of a CPU."""
         compute, sent = [], defaultdict[tuple[int, ...], list[tuple[float, float]]](list)
         for event in self.events:
             when = _interval_s(event)
@@ -218,7 +218,7 @@ class _Trace:
     def _exchange(
         self, said: Mapping[str, Any], members: tuple[int, ...], sent: int
     ) -> list[tuple[Call, int]]:
-        """Return an all-to-all as one where shares are equal, else as messages by the split that is said."""
+        """Return an all-to-all if its shares are equal, else its messages."""
         split = _numbers(said.get("In split size"))
         rows = sum(split)
         if len(split) != len(members) or not rows or len(set(split)) == 1:
@@ -249,7 +249,7 @@ class _Trace:
         )
 
     def _peer(self, said: Mapping[str, Any], key: str, name: str) -> int:
-        """Return the other end of a message; its number in the group stands under ``Rank``."""
+        """Return the other end of a message; its number in the group is in ``Rank``."""
         if key in said:
             return self._whole(said[key], f"{name}: {key}")
         members = self._members(said, name)
@@ -353,7 +353,7 @@ def _schema(content: Mapping[str, Any]) -> str:
 
 
 def _group_rows(node: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the process groups, which stand as JSON in a text among the inputs."""
+    """Return the process groups, which are JSON text among the inputs."""
     found = []
     for value in _inputs(node):
         try:

@@ -148,7 +148,7 @@ class Recording:
 def iteration_times(
     devices: Sequence[DeviceTimes], servers: Sequence[int], iterations: int
 ) -> IterationTimes | None:
-    """Return the times of one of so many iterations; None where nobody noted when kernels ran.
+    """Return the times per iteration; None where kernel times were not recorded.
 
     Parameters
     ----------

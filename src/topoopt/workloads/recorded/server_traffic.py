@@ -44,7 +44,7 @@ _BYTES_OF_A_PAIR = 32
 def recorded_traffic(
     recording: Recording, accelerators_per_server: int | None = None, iterations: int | str | None = None
 ) -> Traffic:
-    """Return what one iteration of a recorded run moves between servers.
+    """Return the traffic between servers in one iteration of a recorded run.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def recorded_traffic(
 def recorded_times(
     recording: Recording, accelerators_per_server: int | None = None, iterations: int | str | None = None
 ) -> IterationTimes | None:
-    """Return what an iteration takes beside the network, None where the recording holds no times; see there."""
+    """Return the network-independent times of an iteration, None where the recording has none."""
     servers = servers_of_ranks(recording, accelerators_per_server)
     return iteration_times(recording.devices, servers, _iterations(recording, iterations))
 
@@ -119,7 +119,7 @@ def servers_of_ranks(recording: Recording, accelerators_per_server: int | None) 
 
 
 def folded_matrix(matrix: Floats, accelerators_per_server: int, place: str) -> Floats:
-    """Return the bytes between servers of a matrix of accelerators, of which rows r·N to r·N + N - 1 are server r.
+    """Return the bytes between servers of a matrix of accelerators; rows r·N to r·N + N - 1 are server r.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def group_bytes(recording: Recording) -> dict[GroupCall, int]:
 
 
 def message_bytes(recording: Recording) -> Mapping[tuple[int, int], int]:
-    """Return the bytes of messages by sender and receiver; a message counts once, whoever of the two reports it.
+    """Return the bytes of messages by sender and receiver; a message counts once, whichever of the two reports it.
 
     Raises
     ------

@@ -67,7 +67,7 @@ class _Reader:
         return part(**_Reader(self.config, rule, self).shapes_of(part))
 
     def read(self, rule: Any) -> Any:
-        """Return what a rule leads to."""
+        """Return the value of a rule."""
         value = rule
         match rule:
             case str():
@@ -93,7 +93,7 @@ class _Reader:
         return value
 
     def formula(self, text: int | str) -> Any:
-        """Return the value of ``hidden``, ``4 * hidden`` or ``sequence + 2``; numbers stand for themselves."""
+        """Return the value of ``hidden``, ``4 * hidden`` or ``sequence + 2``; numbers are returned as they are."""
         if not isinstance(text, str):
             return text
         factor, _, rest = text.rpartition(" * ")
@@ -144,7 +144,7 @@ def read_config(path: str | Path) -> TransformerModel:
 
 
 def left_out_of_config(path: str | Path) -> str:
-    """Return, in words, what a ``config.json`` has beside its language model, which alone is read; empty for none.
+    """Return the parts of a ``config.json`` besides its language model, which alone is read, as text; empty if none.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def left_out_of_config(path: str | Path) -> str:
 
 
 def _language_model(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """Return where the language model of a model of several kinds of input stands, and its keys; None for others."""
+    """Return the key and the content of the language model in a multimodal model; None for others."""
     family = config.get("model_type")
     if family in FAMILIES:
         return None
@@ -191,7 +191,7 @@ def _tower_size(tower: Mapping[str, Any]) -> str:
 
 
 def config_to_model(config: Mapping[str, Any], place: str) -> TransformerModel:
-    """Return the model of the keys of a ``config.json``; ``place`` stands in front of every error.
+    """Return the model in a ``config.json``; ``place`` is the prefix of every error.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def _of_language_model(config: Mapping[str, Any], place: str) -> TransformerMode
 
 
 def _remedy(config: Mapping[str, Any]) -> str:
-    """Return how to give the shapes by hand: the words, as far as the file says them, and those it lacks."""
+    """Return the options that give the shapes by hand, as far as the file has them, and the missing ones."""
     values: dict[str, int | None] = dict.fromkeys(BY_HAND.values())
     for key, word in BY_HAND.items():
         if values[word] is None and isinstance(config.get(key), int):

@@ -83,7 +83,7 @@ class Recurrence:
         return hidden * (self.projected + self.inner) + ranks
 
     def parameters(self, hidden: int) -> tuple[int, int]:
-        """Return all parameters of a layer's recurrence, and how many every tensor-parallel rank holds whole."""
+        """Return all parameters of a layer's recurrence, and those that every tensor-parallel rank holds whole."""
         taps = self.convolved * ((self.convolution > 0) * self.convolution_bias + self.convolution)
         decays = self.inner * (self.gate_rank > 0)
         norm = self.inner if self.wide_norm else self.head_dim
@@ -359,7 +359,7 @@ class TransformerModel:
         return self.dense_layers > 0
 
     def mixer(self, layer: int) -> str:
-        """Return what mixes the tokens in a layer, counted from 0: ``*``, ``M`` or ``.``."""
+        """Return the token mixer of a layer, counted from 0: ``*``, ``M`` or ``.``."""
         return self.mixers[layer % len(self.mixers)] if self.mixers else "*"
 
     def feed_forward(self, layer: int) -> str:

@@ -136,7 +136,7 @@ def published_variants(model: str, parameters: type[P]) -> tuple[Variant[P], ...
 
 
 def _tuple(value: Any) -> Any:
-    """Return the list of a file as the tuple that hyper-parameters hold."""
+    """Return a list from a file as a tuple, as in hyperparameters."""
     return tuple(value) if isinstance(value, list) else value
 
 

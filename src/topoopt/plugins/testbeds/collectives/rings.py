@@ -113,7 +113,7 @@ def cut(flat: Tensor, parts: int) -> tuple[Tensor, ...]:
 def ring_shares(
     flat: Tensor, rings: tuple[tuple[int, ...], ...], rank: int, pieces: int, tag: int, collective: str
 ) -> list[RingShare]:
-    """Return what one rank does in each ring; the buffer is split equally over the rings."""
+    """Return the share of one rank in each ring; the buffer is split equally over the rings."""
     shares = []
     for number, (ring, share) in enumerate(zip(rings, cut(flat, len(rings)), strict=True)):
         place, size = ring.index(rank), len(ring)

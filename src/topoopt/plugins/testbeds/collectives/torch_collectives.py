@@ -73,7 +73,7 @@ def _send(piece: Tensor, share: RingShare, group: Any) -> Any:
 
 
 def _receive(share: RingShare, now: int, group: Any) -> list[tuple[Tensor, Any]]:
-    """Return where each piece of a round lands, and what to wait for; what is added lands beside its place."""
+    """Start receiving the pieces of a round; return their destinations and handles. Summands get separate buffers."""
     landed = []
     for piece in share.received(now):
         landing = torch.empty_like(piece) if share.reduces(now) else piece
@@ -199,7 +199,7 @@ class MultiRing:
         return future
 
     def close(self) -> None:
-        """Wait for what is on its way, and let the threads go."""
+        """Wait for outstanding messages, and end the threads."""
         self._threads.shutdown()
 
     def _next_tag(self) -> int:

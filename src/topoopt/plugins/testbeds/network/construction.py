@@ -170,12 +170,12 @@ def _in_each(state: TestbedState, nodes: Any, step: Callable[[Any, int], None]) 
 
 
 def state_folder() -> Path:
-    """Return where testbeds are noted: below the user's run-time folder where there is one, else /run."""
+    """Return the folder for the state of testbeds: in the user's run-time folder if there is one, else /run."""
     return Path(os.environ.get("XDG_RUNTIME_DIR") or "/run") / "topoopt" / "testbed"
 
 
 def check_name(name: str) -> None:
-    """Refuse what no testbed can be called.
+    """Refuse an invalid name of a testbed.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def find_state(name: str) -> TestbedState:
 
 
 def process_started(process: int) -> int:
-    """Return when a process was started, in ticks since the machine was; 0 if there is none."""
+    """Return the start of a process, in ticks since boot; 0 if there is none."""
     try:
         text = Path(f"/proc/{process}/stat").read_text()
     except OSError:

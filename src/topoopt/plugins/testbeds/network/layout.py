@@ -73,7 +73,7 @@ class Shaping:
         return self.mtu_bytes + HEADER_BYTES
 
     def bucket_bytes(self, bandwidth_bps: float) -> int:
-        """Return how much a link may send at once after it was idle."""
+        """Return the bytes that a link may send at once after it was idle."""
         return max(2 * self.frame_bytes, int(bandwidth_bps / 8 * _LATE_S))
 
 

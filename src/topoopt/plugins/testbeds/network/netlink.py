@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 def pyroute2_here() -> Any:
-    """Return the module ``pyroute2``, imported here and nowhere else.
+    """Import and return ``pyroute2``; it is imported only here.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def pyroute2_here() -> Any:
 
 
 def speaking(name: str, function: Callable[..., R], *arguments: Any) -> R:
-    """Return what a function gives that speaks with the kernel inside a namespace: its first argument."""
+    """Return the result of a function that talks to the kernel (its first argument) inside a namespace."""
 
     def open_and_call() -> R:
         with pyroute2_here().IPRoute() as kernel:

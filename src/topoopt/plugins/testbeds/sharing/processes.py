@@ -244,7 +244,7 @@ class Processes:
         return _read(self._senders[job], f"job {self._jobs[job].name}", expected, limit_s)
 
     def _some(self, jobs: Mapping[int, Sending]) -> list[tuple[int, Mapping[str, Any]]]:
-        """Return what has come from senders, once there is something."""
+        """Wait for messages of senders and return them."""
         with selectors.DefaultSelector() as ready:
             for job in jobs:
                 ready.register(self._senders[job].stdout or 0, selectors.EVENT_READ, job)
@@ -301,7 +301,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def sharing_job(profile: CommunicationProfile, link: TestbedLink) -> SharingJob:
-    """Return what a process does in an iteration of a job.
+    """Return the work of a job's process in an iteration.
 
     The gaps of the profile are timed; a phase lasts as long as its bytes take, at most at its rate.
 

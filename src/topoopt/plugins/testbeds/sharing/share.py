@@ -125,7 +125,7 @@ class _Bench:
 def share_link(
     jobs: Sequence[SharingJob], link: TestbedLink, settings: ShareSettings, name: str, on_progress: Progress
 ) -> TestbedShare:
-    """Let jobs share a link, one way after the other, and so again in every run.
+    """Let jobs share a link under one policy after the other, repeatedly in every run.
 
     Whatever ends it, the network is removed and the congestion control is unregistered.
 
@@ -224,13 +224,13 @@ def _tell(bench: _Bench, number: int) -> None:
 
 
 def _dropped(testbed: Testbed) -> int:
-    """Return how many packets the shared link's queue has dropped so far."""
+    """Return the packets dropped so far by the shared link's queue."""
     receiver = testbed.layout.servers - 1
     return sum(port.dropped_packets for port in testbed.counters() if port.dst == receiver)
 
 
 def check_link(capacity_bps: float, scale: float, queue_bytes: float) -> None:
-    """Refuse a link that is too slow, and a queue that is too short, on any machine.
+    """Refuse a link that is too slow, and a queue that is too short, on any host.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def check_link(capacity_bps: float, scale: float, queue_bytes: float) -> None:
 
 
 def check_bottleneck(capacity_bps: float, scale: float, queue_bytes: float) -> None:
-    """Refuse a link that this machine cannot carry, and what :func:`check_link` refuses.
+    """Refuse a link that this host cannot carry, and those that :func:`check_link` refuses.
 
     Raises
     ------
@@ -269,7 +269,7 @@ def check_bottleneck(capacity_bps: float, scale: float, queue_bytes: float) -> N
 
 
 def bottleneck_layout(jobs: int, bandwidth_bps: float, queue_bytes: int) -> Layout:
-    """Return the layout of so many senders and, as the last server, the receiver.
+    """Return the layout of the senders and, as the last server, the receiver.
 
     Parameters
     ----------

@@ -169,7 +169,7 @@ class TestbedShare:
         }
 
     def to_frame(self) -> Frame:
-        """Return a row for each way; needs pandas."""
+        """Return one row per policy as a pandas table."""
         return frame(map(_way, self.ways))
 
 

@@ -83,7 +83,7 @@ def send(order: Mapping[str, Any]) -> None:
 
 
 def _iterate(words: Mapping[str, Any], connections: list[socket.socket], begin_s: float) -> None:
-    """Run iterations until one is told to stop, and say when each began and ended.
+    """Run iterations until stopped, and report begin and end of each.
 
     A gap counts from the moment at which it should have begun, so that late timers do not add up.
     """
@@ -107,7 +107,7 @@ def _iterate(words: Mapping[str, Any], connections: list[socket.socket], begin_s
 
 
 def _transfer(connections: list[socket.socket], size_bytes: int, rate_bytes_s: float) -> None:
-    """Send so many bytes, in equal parts over all connections, and wait until all have arrived."""
+    """Send bytes, in equal parts over all connections, and wait until all have arrived."""
     parts = [size_bytes // len(connections)] * len(connections)
     parts[0] += size_bytes - sum(parts)
     with selectors.DefaultSelector() as ready:

@@ -92,7 +92,7 @@ class TestbedJob:
 
 
 def job_of_plan(plan: Plan, workload: str = PLAN) -> TestbedJob:
-    """Return what is run on a plan's servers.
+    """Return the job to run on a plan's servers.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Ranks:
     def run(
         self, program: str, limit_s: float, each: Sequence[dict[str, Any]] = (), **words: Any
     ) -> list[Any]:
-        """Run a program on all members, and return the answer of each.
+        """Run a program on all members, and return their results.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class Ranks:
         return float(sum(self.run("cpu", END_LIMIT_S)))
 
     def _reply(self, number: int) -> tuple[Any, str]:
-        """Return the answer of a member, or what has failed."""
+        """Return the reply of a member, or its error."""
         try:
             reply: Reply = self._pipes[number].recv()
         except (EOFError, OSError):
@@ -202,7 +202,7 @@ PROCESS_BYTES = 6e7
 
 
 def check_ready() -> None:
-    """Refuse a machine that cannot have a testbed, or lacks PyTorch.
+    """Refuse a host that cannot run a testbed, or lacks PyTorch.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def check_ready() -> None:
 
 
 def check_processes(servers: int) -> None:
-    """Refuse more servers than this machine has memory for.
+    """Refuse more servers than this host has memory for.
 
     Raises
     ------

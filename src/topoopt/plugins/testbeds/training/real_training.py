@@ -106,7 +106,7 @@ def images(samples: int) -> tuple[Tensor, Tensor]:
 
 
 def sentences(samples: int) -> tuple[Tensor, Tensor]:
-    """Return sentences and the words that follow."""
+    """Return sentences and the following words."""
     return torch.randint(0, WORDS, (samples, LENGTH)), torch.randint(0, WORDS, (samples, LENGTH))
 
 

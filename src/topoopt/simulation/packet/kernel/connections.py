@@ -131,7 +131,7 @@ def begin(s: State, flow: int, now: int) -> None:
 
 @spliced
 def arrived_open(s: State, flow: int, now: int) -> None:
-    """Take the packet that opens a connection: the sender may send, or is told so."""
+    """Handle the packet that opens a connection: allow the sender to send, or notify it."""
     s.flow[flow, Flow.LIVE] -= 1
     if s.count[Count.ACKS_TRAVEL] == 1 and s.flow[flow, Flow.STATE] != CLOSED:
         _send_ack(s, flow, NO_SEQUENCE, False, False, now)
@@ -248,7 +248,7 @@ def _acknowledged(
 
 @spliced
 def retransmit(s: State, flow: int, now: int) -> None:
-    """Handle the flow's timer: nothing was heard for a timeout, so all that is under way is lost."""
+    """Handle the flow's timer: without news for a timeout, everything in flight counts as lost."""
     row = s.flow[flow]
     if row[Flow.TIMER] != now or (row[Flow.STATE] != OPENING and row[Flow.STATE] != OPEN):
         return

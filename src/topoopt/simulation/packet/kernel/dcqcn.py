@@ -32,7 +32,7 @@ def dcqcn_opened(s: State, flow: int, now: int) -> None:
 
 @compiled
 def dcqcn_wait_ps(s: State, flow: int, now: int) -> int:
-    """Return how long the next packet has to wait, or when the rate rises before that."""
+    """Return the wait of the next packet, or the time until the rate rises, whichever is less."""
     w = s.window
     _catch_up(s, flow, float(now))
     if w[flow, LEFT] <= 0.5:
@@ -75,7 +75,7 @@ def dcqcn_noticed(s: State, flow: int, now: int) -> None:
 
 @inlined
 def _catch_up(s: State, flow: int, now: float) -> None:
-    """Do what the timers have asked for until now."""
+    """Apply the timers' actions until now."""
     w, c = s.window, s.constant
     if w[flow, ALPHA_AT] > 0.0:
         while w[flow, ALPHA_AT] <= now:

@@ -11,7 +11,7 @@ SPARE_TIMERS = 64
 
 @inlined
 def free_if_done(s: State, flow: int) -> None:
-    """Give the row back when everything is in, nothing of it is on its way, and no queue of senders names it."""
+    """Free the row when everything has arrived, nothing is in flight, and no queue of senders refers to it."""
     row = s.flow[flow]
     if row[Flow.STATE] == CLOSED and row[Flow.LIVE] == 0 and row[Flow.PACE] != PACE_WAITING:
         row[Flow.STATE] = FREE

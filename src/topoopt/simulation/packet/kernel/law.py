@@ -58,7 +58,7 @@ NEXT_AT = OWN
 
 @inlined
 def line_rate_wait_ps(s: State, flow: int, now: int) -> int:
-    """Return how long the next packet has to wait."""
+    """Return the wait of the next packet."""
     return max(int(s.window[flow, NEXT_AT]) - now, 0)
 
 

@@ -26,13 +26,13 @@ SILENT_ROUNDS = 2.0
 
 @inlined
 def account_of(s: State, flow: int) -> int:
-    """Return where in ``constant`` the account of a connection begins. Two jobs share no server, so no pair either."""
+    """Return the index of a connection's account in ``constant``. Jobs share no server, so pairs are unique."""
     return ACCOUNTS + KEPT_FIELDS * s.flow[flow, Flow.PAIR]
 
 
 @inlined
 def _counter(s: State, flow: int) -> int:
-    """Return where the account begins that counts for a connection."""
+    """Return the index of the account that counts for a connection."""
     return int(s.constant[account_of(s, flow) + Account.COUNTER])
 
 

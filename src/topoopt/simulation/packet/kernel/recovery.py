@@ -162,7 +162,7 @@ def _news(s: State, flow: int, marked: bool, now: int) -> None:
 
 @compiled
 def _cut(s: State, flow: int, now: int) -> None:
-    """React to losses, once for everything that was under way when the first was found."""
+    """React to losses, once for everything in flight when the first was detected."""
     row = s.flow[flow]
     row[Flow.RECOVER] = max(row[Flow.SENT], row[Flow.FURTHEST])
     row[Flow.RECOVERING] = 1
@@ -171,7 +171,7 @@ def _cut(s: State, flow: int, now: int) -> None:
 
 @compiled
 def give_up(s: State, flow: int) -> None:
-    """Take everything as lost that is under way: nothing was heard for a timeout."""
+    """Count everything in flight as lost after a timeout without news."""
     row = s.flow[flow]
     row[Flow.PIPE] = 0
     row[Flow.TIMED] = -1
