@@ -249,8 +249,7 @@ def rings_xml(orders: Sequence[Sequence[int]], name: str) -> str:
     InvalidInput
         If an order does not name every rank once.
     Infeasible
-        If the rings take more than ``MOST_CHANNELS`` channels or
-        ``MOST_MESSAGES`` messages.
+        If the rings take more than ``MOST_CHANNELS`` channels or ``MOST_MESSAGES`` messages.
     """
     ranks, rings = len(orders[0]), len(orders)
     for order in orders:

@@ -37,10 +37,10 @@ def overlapped_s(layers: Floats | int, works: Floats | float, sends: Floats | fl
 class StepTable:
     """Step times, tabulated for one model, accelerator, split and engine.
 
-    A step that takes ``T`` tokens, ``R`` of which ask for a next token, lasts
-    ``base_s(T) + head_s(R) + decode_s_per_token * C + prefill_s_per_pair * P``, where ``C`` is the number of tokens
-    that the decoding requests have in their caches together, and ``P`` the pairs of a prompt's token and an earlier
-    one that attention looks at. Between the entries of a table times are linear.
+    A step that takes ``T`` tokens, ``R`` of which ask for a next token, lasts ``base_s(T) + head_s(R) +
+    decode_s_per_token * C + prefill_s_per_pair * P``, where ``C`` is the number of tokens that the decoding requests
+    have in their caches together, and ``P`` the pairs of a prompt's token and an earlier one that attention looks at.
+    Between the entries of a table times are linear.
 
     Attributes
     ----------

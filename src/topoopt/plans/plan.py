@@ -278,8 +278,7 @@ class Plan:
     A baseline is a plan like any other: its fabric has another name and no strides. ``data_parallel`` is what data
     parallelism with round-robin tables gets from the same finder, to see what the search has gained.
     ``skipped_fabrics`` are baselines that could not be built, each with the reason. ``rules`` are those that the
-    fabric was wired by.
-    ``wiring`` says how all servers are wired; a plan file from before it was written has none.
+    fabric was wired by. ``wiring`` says how all servers are wired; a plan file from before it was written has none.
     ``origin`` says where the job comes from, as facts; a plan that is read from a file has none. ``gap_parts`` are
     unknown of plans that were made before there were any. ``gradients`` are the times with other buckets and other
     algorithms of collectives; the job's settings have those that were taken. ``terms`` are those by which ownership is

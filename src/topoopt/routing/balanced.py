@@ -105,9 +105,8 @@ def balanced_routes(
         Bytes that cross each link anyway, e.g. those of AllReduce rings.
     step : int, optional
         Servers further at which links and demand are the same again (:func:`topoopt.topologies.turn_of`). Then the
-        pairs
-        of so many servers are looked at, and the others' routes are these, turned: as the highest load is convex in
-        the weights, the best of all routes are among them.
+        pairs of so many servers are looked at, and the others' routes are these, turned: as the highest load is convex
+        in the weights, the best of all routes are among them.
 
     Raises
     ------

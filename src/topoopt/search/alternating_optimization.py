@@ -39,8 +39,8 @@ def next_round(
 ) -> Chain:
     """Return the chain after a round: the strategy is searched on a network that is wired for where the chain stood.
 
-    It is over when its rounds or its budget end, or when two rounds have gained nothing.
-    The rounds take the wirings by turns, so that no strategy is bound to the one that was good for the first.
+    It is over when its rounds or its budget end, or when two rounds have gained nothing. The rounds take the wirings
+    by turns, so that no strategy is bound to the one that was good for the first.
     """
     by_turns, step = chain.wirings or (options.rules,), len(chain.rounds)
     rules = by_turns[step % len(by_turns)]

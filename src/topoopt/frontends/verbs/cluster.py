@@ -111,9 +111,8 @@ def run(
     trace
         A trace or its file; none where ``generate=True`` or ``trace_preset`` draws one.
     fabrics
-        Names of ``topoopt.catalog.networks_of("cluster")``; those of ``compared_by("cluster")`` by default.
-        With ``scheduler``, one network: ``cassini-24`` where not given, or a shared
-        one.
+        Names of ``topoopt.catalog.networks_of("cluster")``; those of ``compared_by("cluster")`` by default. With
+        ``scheduler``, one network: ``cassini-24`` where not given, or a shared one.
     prices
         A price list's name, or a file that is laid over it, by which fabrics are priced and fat-trees dimensioned.
     on_progress

@@ -64,8 +64,7 @@ def wiring_of_file(
     ------
     InvalidInput
         If it is neither wiring nor plan, see :func:`topoopt.topologies.wirings.read_wiring_file`; if ``links`` or
-        ``degree`` is
-        given for a plan, which says it.
+        ``degree`` is given for a plan, which says it.
     """
     if not is_plan_file(path):
         with expecting(path, "wiring", "plan"):

@@ -143,11 +143,11 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
     file
         Results file of :func:`topoopt.sweep`.
     **words
-        ``columns``: names, also with commas; what differs and the main figures where not given; ``where``: a condition,
-        such as ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for all; ``best``:
-        ``fastest``, ``cheapest`` or SQL, the fabric that has least of it for each job, or for each of ``per``, or
-        ``front``, all fabrics that none beats in both price and time;
-        ``sql``: any question to the tables points, runs and attempts.
+        ``columns``: names, also with commas; what differs and the main figures where not given; ``where``: a
+        condition, such as ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for
+        all; ``best``: ``fastest``, ``cheapest`` or SQL, the fabric that has least of it for each job, or for each of
+        ``per``, or ``front``, all fabrics that none beats in both price and time; ``sql``: any question to the tables
+        points, runs and attempts.
 
     Returns
     -------

@@ -2,10 +2,10 @@
 
 Every byte has a *window* (:mod:`topoopt.search.bounds.transfer_windows`): the earliest moment at which it can exist,
 and what must follow it. Whatever is released at a or later and followed by b or more has moved between a and the end
-less b, so a + bytes ÷ bandwidth + b bounds the iteration: for each server's
-own interfaces and those of each group that reduces together (injection bound), and for all links together, where a byte
-that must travel h hops counts h times. No graph of degree d has fewer hops than Moore's tree: d servers at one hop,
-d(d-1) at two (directed: d²), … The windows themselves give a bound, the longest chain (critical path).
+less b, so a + bytes ÷ bandwidth + b bounds the iteration: for each server's own interfaces and those of each group
+that reduces together (injection bound), and for all links together, where a byte that must travel h hops counts h
+times. No graph of degree d has fewer hops than Moore's tree: d servers at one hop, d(d-1) at two (directed: d²), … The
+windows themselves give a bound, the longest chain (critical path).
 
 The bounds hold for every network of these interfaces, every order of work and exchange, and every collective algorithm
 of a group's own members, with the buckets that the strategy's task graph has. They leave out packet headers.

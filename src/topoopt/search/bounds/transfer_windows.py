@@ -1,10 +1,10 @@
 """Between what moments a strategy's bytes can move: when they exist at the earliest, and what must follow them.
 
 Both hold on every network of the cluster's interfaces, in every order of work and by whatever collective algorithm:
-they come of longest chains in which communication takes what the
-interfaces of those who talk need for it. M bytes that are AllReduced among g members leave these at least 2(g-1) times:
-who is first to know a sum has heard, directly or not, something from each of the g-1 others, and after that each of the
-g-1 hears of it. Half of that is a reduce-scatter, or an all-gather.
+they come of longest chains in which communication takes what the interfaces of those who talk need for it. M bytes
+that are AllReduced among g members leave these at least 2(g-1) times: who is first to know a sum has heard, directly
+or not, something from each of the g-1 others, and after that each of the g-1 hears of it. Half of that is a
+reduce-scatter, or an all-gather.
 
 When each task can start at the earliest, in whatever order the devices take up their work.
 

@@ -5,10 +5,10 @@ rail, and interface i of one server addresses interface i of another, so no byte
 each rail carry the same load, and shortest paths stay on their rail by themselves.
 
 A fat-tree is built switch by switch or as a tree of trunks, with full bisection or oversubscribed. In a tree of trunks
-parallel switches are merged: the aggregation switches of a pod are one node, and so
-are the core switches. Under equal-split ECMP the members of a trunk carry equal shares of every flow, so
-rates on trunks are those of the full tree; only hash collisions of single-path ECMP are lost. Plans use
-trunks, as these have fewer links and one path a pair; packets need the switches.
+parallel switches are merged: the aggregation switches of a pod are one node, and so are the core switches. Under
+equal-split ECMP the members of a trunk carry equal shares of every flow, so rates on trunks are those of the full
+tree; only hash collisions of single-path ECMP are lost. Plans use trunks, as these have fewer links and one path a
+pair; packets need the switches.
 """
 
 from math import ceil

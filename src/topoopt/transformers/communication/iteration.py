@@ -86,8 +86,8 @@ def _weights(
 ) -> Iterator[Communication]:
     """Yield the gradients and parameters of a stage that its ranks have in common, of DualPipe those of both stages.
 
-    ``whole``: gradients are reduced whole with ZeRO 1, too.
-    Frozen weights have no gradients; with ZeRO 3 they are gathered like all others.
+    ``whole``: gradients are reduced whole with ZeRO 1, too. Frozen weights have no gradients; with ZeRO 3 they are
+    gathered like all others.
     """
     held, trained = (of(model, configuration, stage) for of in (rank_parameters, trained_parameters))
     adapted, width = configuration.adapter_rank > 0, gradient_bytes(configuration)

@@ -116,8 +116,7 @@ def estimate(
     """Return the step times of all configurations of a table, in its order.
 
     The configurations must be valid for the model (:func:`~topoopt.transformers.check_configuration`); memory is not
-    looked at.
-    ``loads`` are those of the experts, even if not given.
+    looked at. ``loads`` are those of the experts, even if not given.
 
     Examples
     --------

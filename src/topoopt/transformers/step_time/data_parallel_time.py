@@ -68,9 +68,9 @@ def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     """Return the time that a stage waits for its replicas in an iteration.
 
     ZeRO 2 and 3 exchange gradients and weights with every micro-batch
-    (:mod:`topoopt.transformers.step_time.data_parallel_time`). ZeRO 0
-    and 1 reduce gradients once (an AllReduce is a reduce-scatter and an all-gather); the share that can hide leaves
-    while the last backward pass, that of the first chunk, goes on.
+    (:mod:`topoopt.transformers.step_time.data_parallel_time`). ZeRO 0 and 1 reduce gradients once (an AllReduce is a
+    reduce-scatter and an all-gather); the share that can hide leaves while the last backward pass, that of the first
+    chunk, goes on.
 
     Parameters
     ----------
@@ -289,8 +289,7 @@ def longer_by_s(exchange_s: Floats, computation_s: Floats) -> Floats:
     """Return the delay of a computation by a concurrent exchange, as a smooth function of both.
 
     The 3-norm of the two as in :func:`~topoopt.transformers.step_time.closed_form.combined_s`: where they are alike,
-    neither
-    hides all of the other.
+    neither hides all of the other.
     """
     longer = np.maximum(exchange_s, computation_s)
     ratio = np.minimum(exchange_s, computation_s) / np.maximum(longer, 1e-30)

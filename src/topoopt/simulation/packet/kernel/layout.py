@@ -118,9 +118,9 @@ class Packet(IntEnum):
 
 KIND_DATA, KIND_OPEN, KIND_ACK, KIND_ACK_AGAIN = 0, 1, 2, 3
 MARKED, AGAIN = 4, 1 << 33
-"""WHO is flow << 32 | place in ``path_link``, or the link itself where routes change.
-WHAT is kind, MARKED and sequence << 3; then AGAIN for data that was sent before, or of an acknowledgment (which is of
-another kind for such data) the next sequence number that is expected << 33."""
+"""WHO is flow << 32 | place in ``path_link``, or the link itself where routes change. WHAT is kind, MARKED and
+sequence << 3; then AGAIN for data that was sent before, or of an acknowledgment (which is of another kind for such
+data) the next sequence number that is expected << 33."""
 
 SIZE_DATA, SIZE_OPEN, SIZE_ACK = 8936, 1, 64
 
