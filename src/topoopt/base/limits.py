@@ -68,7 +68,7 @@ LONGEST_DIGITS: Final = 20
 
 
 def whole(word: str, value: object, least: int = 0, most: int | None = None) -> int:
-    """Return an integer, or refuse what is none, or lies outside ``least`` to ``most`` (by default of the table).
+    """Return an integer; refuse other values, and those outside ``least`` to ``most`` (by default from the table).
 
     Examples
     --------
@@ -137,7 +137,7 @@ def refuse_too_large(what: str, needed_bytes: float, remedy: str) -> None:
     Raises
     ------
     Infeasible
-        With the need, what there is, and the remedy.
+        With the memory needed, the memory available, and the remedy.
     """
     if needed_bytes < _SMALL_BYTES:  # asking the system takes longer than holding so little
         return

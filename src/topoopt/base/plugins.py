@@ -1,4 +1,4 @@
-"""Plug-ins: what distributions add to topoopt by entry points, found without importing it.
+"""Plug-ins: additions by other distributions through entry points, found without importing them.
 
 The plug-ins of topoopt's own distribution stand in :data:`OWN`, too, so that a source tree offers them whatever is
 installed. They are texts: no package below imports a plug-in.
@@ -122,7 +122,7 @@ def entry_points(group: str) -> tuple[EntryPoint, ...]:
 def with_added(
     found: dict[str, KindT], group: str, kind: type[KindT]
 ) -> tuple[dict[str, KindT], dict[str, InvalidInput]]:
-    """Return a table with what the entry points of a group add, and errors by name for those that cannot be used."""
+    """Return the objects added by a group's entry points, and errors by name for unusable ones."""
     errors = {}
     for one in entry_points(group):
         try:

@@ -160,7 +160,7 @@ def format_digits(value: float, digits: int) -> str:
 
 
 def measured_within(time_s: float, share: float) -> tuple[float, float]:
-    """Return between what a time may be measured, if estimates are off by a share of that.
+    """Return the range of measured times for an estimate with this relative error.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Others that compute for us: processes, which end with the one that started them, and threads for compiled code.
 
-A second process that compiles kernels while this one imports, reads and plans; and waiting for what it has done.
+A second process that compiles kernels while this one imports, reads and plans; and functions that wait for its results.
 
 Kernels are compiled at their first use and kept on disk. A first plan spends most of its time on that, one kernel after
 the other, on one core. So where the disk holds none yet, a second process begins at once with those that are needed
@@ -90,7 +90,7 @@ def wait_for(part: str, meanwhile: Callable[[], None] = lambda: None) -> None:
 
 @cache
 def _second_process() -> dict[str, Event]:
-    """Start it; return what is set when each part is on disk."""
+    """Start the process; return an event per part, set when it is on disk."""
     done = {part: Event() for part in PARTS}
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", _WORKER],

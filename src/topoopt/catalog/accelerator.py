@@ -82,7 +82,7 @@ class Accelerator:
 
     @property
     def usable_memory_bytes(self) -> float:
-        """Memory that a program can allocate: what it sees where that is known, else by :data:`USABLE`."""
+        """Memory that a program can allocate: as reported where known, else by :data:`USABLE`."""
         return self.visible_memory_bytes or USABLE * self.memory_bytes / 1e9 * 2**30
 
     def peak_flops(self, precision: str) -> float:
@@ -253,7 +253,7 @@ def roofline_efficiency(precision: str, operator_kind: str, accelerator: str = "
         A kind of :data:`EFFICIENCY_KINDS` or of an operator graph (see :func:`efficiency_kind`). Kinds that
         do little arithmetic have no compute row of their own and take that of ``matmul``: bytes bind them.
     accelerator
-        A name or alias, to prefer what was measured on that part; ``any`` for the general rows.
+        A name or alias, to prefer measurements on that part; ``any`` for the general rows.
 
     Raises
     ------
@@ -376,7 +376,7 @@ def host_bytes_per_s(part: Accelerator) -> float | None:
 
 @cache
 def _by_name() -> Mapping[str, AcceleratorFile | InvalidInput]:
-    """Return the files by the names of accelerators, and errors by what cannot be used: a name that is taken is one."""
+    """Return the files by accelerator name, and errors by unusable file, such as one with a name that is taken."""
     read = [pair for one in entry_points(ACCELERATORS) for pair in _read(one)]
     files = [(one, file) for one, file in read if isinstance(file, AcceleratorFile)]
     found: dict[str, AcceleratorFile | InvalidInput] = {}

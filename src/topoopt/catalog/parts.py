@@ -53,7 +53,7 @@ class Nic:
 class Transceiver:
     """An optical module.
 
-    ``loss_budget_db`` is what fiber, connectors and optical switches may lose between two of them; each pair of
+    ``loss_budget_db`` is the largest loss of fiber, connectors and optical switches between two of them; each pair of
     the ``fibers`` takes one port of an optical switch.
     """
 

@@ -118,14 +118,14 @@ class ActiveJob(CountedJob):
         self._resizes.append((now_s, len(shard.servers)))
 
     def advance(self, now_s: float) -> None:
-        """Count what was done until now."""
+        """Count the work done until now."""
         if not self.running or now_s <= self._since_s:
             return
         span_s, self._since_s = now_s - self._since_s, now_s
         self._count(span_s / self.times.mean_s, span_s)
 
     def end(self, now_s: float) -> None:
-        """Count all that was done; a job so short that the clock does not go on took what its iterations take."""
+        """Count all work; a job too short to advance the clock takes the time of its iterations."""
         self.advance(now_s)
         if not self.iterations:
             left_s = self.left_s(self.times.mean_s, len(self.servers))
@@ -209,7 +209,7 @@ class ClusterState:
         self.queue.insert(first if waiting.prepared.job.serving else len(served), waiting)
 
     def give_up_wirings(self) -> None:
-        """Take back what is wired ahead for training, so that a model to be served gets its servers first."""
+        """Release servers wired ahead for training, so that a model to be served gets them first."""
         for waiting in self.queue:
             if waiting.shard and not waiting.prepared.job.serving:
                 self.shards.release(waiting.prepared.job.job, self.now_s)

@@ -25,7 +25,7 @@ DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
     "topoopt": ("shards of their own behind patch panels", panel_switching),
     "topoopt-ocs": ("shards of their own behind optical circuit switches", ocs_switching),
 }
-"""Fabrics on which every job has links of its own: what they are, and how these are switched."""
+"""Fabrics on which every job has dedicated links, and their switching."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,15 +71,15 @@ class IterationTimes:
     Attributes
     ----------
     mean_s : float
-        Mean over many iterations: what decides when the job ends.
+        Mean over many iterations, which determines the end of the job.
     samples_s : tuple of float
         Single iterations that were simulated, at least one; percentiles are taken over them.
     sends : ServedSends
         Watched sends: on shared links, and of served models.
     alone_s : float
-        Mean on the same servers of the same fabric with nobody else; 0 where nobody else can disturb it.
+        Mean on the same servers of the same fabric without other jobs; 0 where no other job can interfere.
     sends_alone : ServedSends
-        Likewise; nothing where nobody else can disturb it.
+        Likewise; empty where no other job can interfere.
     """
 
     mean_s: float

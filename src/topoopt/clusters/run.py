@@ -177,7 +177,7 @@ def _planes(fabric: CourseFabric, plans: Iterable[JobPlan], settings: ClusterSet
 
 
 def go_on(state: ClusterState, pace: Pace, backfill: bool) -> bool:
-    """Go on to the next event and do what it brings; False if there is none."""
+    """Process the next event; False if there is none."""
     times_s = [job.end_s if job.running else job.ready_s for job in state.active]
     if state.pending:
         times_s.append(_arrival_s(state))
@@ -256,7 +256,7 @@ def start_waiting(state: ClusterState, backfill: bool) -> None:
 
 
 def _wired_ahead(state: ClusterState) -> Promised:
-    """Return the servers that are wired for who waits."""
+    """Return the servers that are wired for waiting jobs."""
     return {
         server: waiting.free_s
         for waiting in state.queue

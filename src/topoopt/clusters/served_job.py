@@ -27,7 +27,7 @@ KEPT = 256
 _SEED = 0
 """Random seed of arrivals: a served model gets the same requests on every fabric."""
 Weights = defaultdict[float, float]
-"""Seconds, and in how many cycles a send took so many; one cycle is one, whatever is sent in it."""
+"""Number of cycles by send time; a cycle counts once, whatever is sent in it."""
 
 
 class WatchedSends:
@@ -80,7 +80,7 @@ def served_record(
     load
         The longest that its sends took of a cycle's time.
     service
-        None where nobody knows how long answers take.
+        None where latencies are unknown.
     """
     answers = None if service is None else _answers(sends, service, words)
     return ServedRecord(sends_time(sends.beside), sends_time(sends.alone), load, answers)
@@ -136,7 +136,7 @@ def cycle_s(shape: JobShape, planning: Planning) -> float:
 
 
 def dedicated_serving(shape: JobShape, planning: Planning) -> JobPlan:
-    """Wire a served model's own servers for what it sends: keys and values as any transfers."""
+    """Wire a served model's own servers for its traffic; keys and values are treated like other transfers."""
     served = _served(shape, _own_cluster(shape, planning))
     traffic = served.traffic.as_traffic()
     if (

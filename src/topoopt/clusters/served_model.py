@@ -90,7 +90,7 @@ QUIET = 0.05
 REQUEST = 0
 """Operator of the tasks that are keys and values of a request; all others have none."""
 STEADY_PARTS = 8
-"""Times in a cycle that what experts and stages exchange is sent: it flows all the time."""
+"""Exchanges of experts and stages per cycle: they are continuous."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -320,7 +320,7 @@ def serving_of_text(text: str, place: str) -> ServingPart:
     Raises
     ------
     InvalidInput
-        For an unknown word, one that stands twice or is missing, or a value that it cannot have.
+        For an unknown, repeated or missing option, or an invalid value.
 
     Examples
     --------

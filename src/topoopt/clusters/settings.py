@@ -175,7 +175,7 @@ class ClusterSettings:
         Fidelity of jobs on links of their own, a name in :data:`topoopt.simulation.SIMULATORS`; where jobs share links,
         flows do.
     prices, accounting : str
-        Price table for the fabrics that are dimensioned by it, and what is counted.
+        Price table for the fabrics that are dimensioned by it, and accounting.
     sharing : SharingOptions
         Simulation of jobs that share links; its seed is the search's.
     scale_up_bps : float
@@ -235,7 +235,7 @@ class ClusterSettings:
 
     @property
     def seed(self) -> int:
-        """Seed of all chance."""
+        """Random seed."""
         return self.search.seed
 
     def described(self) -> Mapping[str, Any]:

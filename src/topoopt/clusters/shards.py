@@ -1,6 +1,6 @@
-"""The servers of a cluster over time: which are idle, which are wired for whom, and when the wiring is done.
+"""The servers of a cluster over time: which are idle, which are wired for a job, and when the wiring is done.
 
-The optical planes of a dedicated fabric: what is patched, whose it is, and that no two jobs own one port.
+The optical planes of a dedicated fabric: the patches, their owners, and a check that no two jobs own one port.
 
 A plane is one set of panels or switches. With look-ahead there are two, and a 1×2 switch in front of each
 interface says which of them a server is on. A job runs on one plane; the other one can be wired for the next.
@@ -246,7 +246,7 @@ class Shards:
     ) -> tuple[tuple[int, ...], int, float] | None:
         """Return the servers that are free first, their plane and when; None if there are too few.
 
-        With look-ahead these can be wired now: nobody owns their ports on that plane.
+        With look-ahead these can be wired now: no job owns their ports on that plane.
 
         Parameters
         ----------

@@ -7,7 +7,7 @@ knows no scale: a job that computes k times as long and sends k times as much ta
 others that are scaled with it. Beside a longer job it takes the same part of every link over time, in k times longer
 bursts; as long as it still repeats many times within the longer one's iteration, that is the same load.
 
-Where jobs really meet: links that could hold somebody up, and who meets whom over them.
+Where jobs really meet: links that may be saturated, and the jobs that meet on them.
 
 Most links of a fabric never decide a fair share: a server's own link is fuller than those above it that carry a part
 of the same bytes. They are left out, which changes no rate.
@@ -312,7 +312,7 @@ def shared_links(jobs: Sequence[SharedJob]) -> SharedLinks:
 def can_be_short(jobs: Sequence[SharedJob], links: int) -> NDArray[np.bool_]:
     """Return whether jobs together can fill a link, each kept back by its own; shape (links,).
 
-    The *gauge* of a job, which bounds what it puts on others, counts in any case.
+    The *gauge* of a job, which bounds its load on others, counts in any case.
     """
     filled = np.zeros(links)
     for job in jobs:

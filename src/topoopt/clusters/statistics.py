@@ -24,7 +24,7 @@ class CountedJob:
     weights : mapping from seconds to iterations
         Number of iterations by duration.
     run_s, alone_s : float
-        All iterations, and what they would have taken on the same servers with nobody else.
+        Time of all iterations, and their time on the same servers without other jobs.
     done : float
         Iterations done, counted on as many servers as the trace asks for.
     moves : int

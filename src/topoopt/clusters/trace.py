@@ -50,7 +50,7 @@ class TraceJob:
     Raises
     ------
     InvalidInput
-        If a value is outside what is allowed.
+        If a value is out of range.
     """
 
     job: str
@@ -287,7 +287,7 @@ class TraceRow(Strict):
 
 
 COLUMNS = tuple(TraceRow.model_fields)
-"""The first is the job's name; the others are called as the fields of TraceJob, and stand in their order."""
+"""The first is the job's name; the others are the fields of TraceJob, in their order."""
 OPTIONAL = tuple(name for name, field in TraceRow.model_fields.items() if not field.is_required())
 
 

@@ -1,4 +1,4 @@
-"""Traces drawn by chance: a mix of models, arrivals that know nothing of each other, durations with a long tail."""
+"""Random traces: a mix of models, independent arrivals, durations with a long tail."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ DURATIONS: Mapping[str, Callable[[np.random.Generator, float, int], Floats]] = {
     "exponential": np.random.Generator.exponential,
     "fixed": _fixed,
 }
-"""Distributions of durations, by name; each has the mean that is asked for."""
+"""Distributions of durations, by name; each has the requested mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class GeneratorSettings:
     jobs : int
         Number of jobs; 0 for all that arrive within the horizon.
     load : float
-        Servers asked for over servers of the cluster, on average over time: arrivals a second times servers of a
+        Servers requested over servers of the cluster, on average over time: arrivals a second times servers of a
         job times mean duration, over the servers of the cluster. 0 lets all jobs come at once.
     horizon_s : float
         Until when jobs come, where their number is not given.
@@ -71,7 +71,7 @@ class GeneratorSettings:
     Raises
     ------
     InvalidInput
-        If a value is outside what is allowed, or neither jobs nor load are given.
+        If a value is out of range, or neither jobs nor load are given.
     """
 
     jobs: int = 0
@@ -266,7 +266,7 @@ class MixedTraceSettings:
     Attributes
     ----------
     load : float
-        Servers asked for over servers of the cluster, on average over time.
+        Servers requested over servers of the cluster, on average over time.
     horizon_s : float
         Until when jobs come, where their number is not given.
     jobs : int
@@ -275,7 +275,7 @@ class MixedTraceSettings:
     Raises
     ------
     InvalidInput
-        If a value is outside what is allowed.
+        If a value is out of range.
     """
 
     load: float = 0.8

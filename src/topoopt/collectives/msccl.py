@@ -1,4 +1,4 @@
-"""A schedule as MSCCL's XML: what every accelerator's thread blocks send, receive and add up, and what they wait for.
+"""A schedule as MSCCL's XML: the sends, receives, reductions and dependencies of every accelerator's thread blocks.
 
 Here an accelerator sends to each neighbor from a thread block of its own, and receives from each in another. A thread
 block does its steps in order; across thread blocks a step waits for the last one that wrote what it reads or adds to.
@@ -33,7 +33,7 @@ MOST_COUNT = 71
 """Chunks that one step moves."""
 MOST_CHANNELS = 32
 MOST_PEERS = 32
-"""Whom an accelerator sends to, or hears, on one channel."""
+"""Peers that an accelerator sends to, or receives from, on one channel."""
 MOST_MESSAGES = 200_000
 """A file of more is tens of megabytes for every accelerator to read."""
 COLLECTIVES = {
@@ -69,7 +69,7 @@ class _Block:
 
 
 class _Accelerator:
-    """The thread blocks of one rank, and who wrote each chunk last."""
+    """The thread blocks of one rank, and the last writer of each chunk."""
 
     def __init__(self) -> None:
         self.blocks: list[_Block] = []

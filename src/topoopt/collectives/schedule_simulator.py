@@ -101,7 +101,7 @@ _Number = tuple[int, int]  # of a thread block: accelerator, and which of its th
 def _may_go_on(
     block: _Block, by_number: Mapping[_Number, _Block], waiting: Mapping[_Number, list[_Block]]
 ) -> bool:
-    """Return whether what the next step waits for is done; if not, the thread block hears of it then."""
+    """Return whether the next step's dependency is done; if not, register the thread block to be woken."""
     step = block.steps[block.done]
     writer = block.rank, int(step["depid"])
     if writer[1] < 0 or by_number[writer].done > int(step["deps"]):
@@ -311,7 +311,7 @@ def run_fused(blocks: Sequence[_Block], buffers: Buffers) -> None:
     Raises
     ------
     InvalidInput
-        For another type of step or buffer, or a chunk that comes to another place than it was sent from.
+        For another type of step or buffer, or a chunk that arrives at another offset than it was sent from.
     """
     machine = _SlotMachine(blocks, buffers)
     ready = deque(blocks)
@@ -349,7 +349,7 @@ def missing_after(collective: str, before: Buffers, after: Buffers) -> int:
 
 
 def play(transfers: Transfers) -> PlayedSchedule:
-    """Play a schedule on real buffers, and say what arrived.
+    """Play a schedule on real buffers, and return the result.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from topoopt.workloads import AllReduceGroup, Traffic
 
 @dataclass(frozen=True, slots=True)
 class FabricShape:
-    """Settings of a fabric; what is left at its default is the fabric's own choice.
+    """Settings of a fabric; values left at their defaults are chosen by the fabric.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class FabricRequest:
     latency_s : float
         Latency per link.
     server_bandwidth_bps : float, optional
-        All interfaces of a server together, in place of what the fabric has by default.
+        All interfaces of a server together, in place of the fabric's default.
     seed : int
     shape : FabricShape
         Settings that only some fabrics accept.

@@ -102,10 +102,10 @@ def _room(size: int, cables: int, sets: int) -> Room:
 def one_way_rings(topology: Topology, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
     """Return up to ``limit`` one-way rings over direct links that share no port.
 
-    Where every member sends to d others and hears d, its links are d permutations (König). Two of these exchange
-    what they do with some members wherever both stay permutations and no more cycles come of it, until each is one
-    cycle. In a line graph, as Kautz and de Bruijn graphs are, that joins the Euler circuits of the graph below. Not
-    always are there d: an exchange leaves the product of the signs as it is, so that d cycles of 2 or 4 links each
+    Where every member sends to d others and receives from d, its links are d permutations (König). Two of these
+    exchange what they do with some members wherever both stay permutations and no more cycles come of it, until each
+    is one cycle. In a line graph, as Kautz and de Bruijn graphs are, that joins the Euler circuits of the graph below.
+    Not always are there d: an exchange leaves the product of the signs as it is, so that d cycles of 2 or 4 links each
     may be impossible [1]_; then one fewer is looked for, and the last permutation may have as many as it likes.
 
     References
@@ -172,7 +172,7 @@ def _permutations(size: int, ends: tuple[Ints, Ints], most: int, rng: np.random.
 
 
 def _may_be_cycles(after: Ints) -> bool:
-    """Return whether the product of the signs is that of so many cycles of all members."""
+    """Return whether the product of the signs allows every permutation to be one cycle."""
     many, size = after.shape
     return size < 2 or sum(_cycles_of(one)[0] for one in after) % 2 == int(many) % 2
 

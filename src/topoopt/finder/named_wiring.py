@@ -123,7 +123,7 @@ def named_wiring(name: str, servers: int, degree: int, links: str, seed: int = 0
     Raises
     ------
     Infeasible
-        If the family has none for so many servers and interfaces.
+        If the family has none for these servers and interfaces.
     InvalidInput
         For an unknown name; if the file is none, or is for other numbers of servers and interfaces, or other links.
     """

@@ -1,4 +1,4 @@
-"""Fabrics of circuits that follow the traffic: OCS-reconfig and SiP-ML, and what they are between changes.
+"""Fabrics of circuits that follow the traffic: OCS-reconfig and SiP-ML, and their state between changes.
 
 Which circuits a reconfigurable fabric sets up: at random at the start, then for the bytes that wait.
 
@@ -42,7 +42,7 @@ def circuit_fabric(
     Raises
     ------
     InvalidInput
-        If a number is outside what is possible.
+        If a number is out of range.
     """
     settings = request.shape.chosen(name, NETWORKS[name].settings)
     rule = Reconfiguration(

@@ -115,7 +115,7 @@ def exchange_time_s(
 
 
 def checked_demand(demand_bytes: Demand, ports: int) -> Demand:
-    """Return a demand without its diagonal; refuse what is none, or no number of ports.
+    """Return a demand without its diagonal; refuse an invalid demand or number of ports.
 
     Raises
     ------
@@ -309,7 +309,7 @@ def mixnet(request: FabricRequest) -> Fabric:
     Raises
     ------
     InvalidInput
-        If there is no port of one kind, or a number is outside what is possible.
+        If there is no port of one kind, or a number is out of range.
     """
     degree, latency_s = request.degree, request.latency_s
     settings = request.shape.chosen("mixnet", NETWORKS["mixnet"].settings | {"routing"})

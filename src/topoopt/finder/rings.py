@@ -50,9 +50,9 @@ def lay_rings(
     members : sequence of int
         Servers of the group, in any order.
     rings : int
-        Most rings wanted; the degree of a server is what it can use at once.
+        Most rings wanted; a server can use at most its degree.
     seed : int
-        Decides the search for cycles and ties of tours; the other rings need no chance.
+        Random seed of the search for cycles and of ties between tours; other rings are deterministic.
 
     Raises
     ------

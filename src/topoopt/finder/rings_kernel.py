@@ -15,7 +15,7 @@ left, left_by (members, 2) where a trail left each member, by each side, and whi
 
 Arrays of a short tour
 ----------------------
-cost : float64 (members, members)   what it costs to visit the column's member right after the row's
+cost : float64 (members, members)   cost of visiting the column's member right after the row's
 order : int64 (members,)            the tour: members in the order of visit
 taken : int64 (members,)            room to work in; enters as zeros
 """

@@ -223,7 +223,7 @@ def _wire_matchings(wiring: Wiring, mp_bytes: Floats, damping: str) -> None:
 
 
 def _prefer_far(left: Floats, wiring: Wiring, able: Ints) -> None:
-    """Make pairs that are farther apart so far worth a hair more than others of equal demand.
+    """Give pairs that are still far apart a slightly larger demand than others of equal demand.
 
     This is ours, the paper leaves ties open; else a uniform all-to-all would get links that the rings
     already have. On large fabrics chance does the same (see :mod:`topoopt.finder.wiring`).

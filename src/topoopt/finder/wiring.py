@@ -91,7 +91,7 @@ def _blossom(weight: Floats) -> Ints:
 
 
 def _heaviest_first(weight: Floats) -> Ints:
-    """Match again and again all pairs that are the heaviest of both ends; near-ties are settled by chance."""
+    """Match again and again all pairs that are the heaviest of both ends; near-ties are broken at random."""
     chance = np.random.default_rng(len(weight)).random(len(weight))
     free = np.arange(len(weight))
     matched = []
@@ -162,7 +162,7 @@ class Wiring:
         return np.searchsorted(keys, key, "right") - np.searchsorted(keys, key, "left")
 
     def is_connected(self) -> bool:
-        """Return whether every server reaches every other over what is plugged in."""
+        """Return whether every server reaches every other over the present links."""
         src, dst = np.concatenate(self._src), np.concatenate(self._dst)
         matrix = csr_matrix((np.ones(len(src), np.int8), (src, dst)), (self.servers, self.servers))
         return int(connected_components(matrix, directed=True, connection="strong")[0]) == 1

@@ -122,7 +122,7 @@ KINDS: Mapping[str, FileKind] = {
 def file_kind(path: str) -> str | None:
     """Return the name of the kind of a file or folder, as its content says it; None where nothing does.
 
-    Errors of the file (missing, cut short) are none here: whoever reads it says them.
+    File errors (missing, cut short) are ignored here; readers report them.
     """
     return recognized(path)
 
@@ -138,7 +138,7 @@ def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
 
 @contextmanager
 def expecting(path: object, *expected: str) -> Iterator[None]:
-    """Say of a file that cannot be read, and is of another kind than is expected, what it is and who takes it."""
+    """Turn read errors of a file of another kind than expected into one that names its kind and verbs."""
     try:
         yield
     except InvalidInput:

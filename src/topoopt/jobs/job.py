@@ -152,7 +152,7 @@ def refuse_too_many_servers(cluster: ClusterSpec) -> None:
     Raises
     ------
     Infeasible
-        With the need, and what there is.
+        With the memory needed, and the memory available.
     """
     needed_bytes = _BYTES_OF_A_PAIR * cluster.servers**2
     refuse_too_large(f"servers {cluster.servers}", needed_bytes, "use fewer servers")

@@ -43,8 +43,8 @@ class JobRequest:
     Attributes
     ----------
     model, variant, config, operators, program, profile, traffic : str
-        A model's name, or the path of a file; ``config`` is a transformer's ``config.json``,
-        ``program`` one of ``torch.export`` or in ONNX, ``traffic`` a matrix or what a run has sent.
+        A model's name, or the path of a file; ``config`` is a transformer's ``config.json``, ``program`` one of
+        ``torch.export`` or in ONNX, ``traffic`` a matrix or a recording.
     training : mapping
         Fields of :class:`TrainingPart`, for transformers.
     hyperparameters : mapping
@@ -60,7 +60,7 @@ class JobRequest:
     places : mapping
         Place of each option in its file, such as ``job.yaml: training.tp``.
     described : OperatorGraph, Traffic, TransformerModel or Recording, optional
-        A model that is no file and has no name in the zoo: made in Python; or what the files of a run say.
+        A model that is no file and has no name in the zoo: made in Python; or the recording of a run.
     """
 
     model: str = ""
@@ -97,7 +97,7 @@ class JobRequest:
         )
 
     def input_digests(self) -> dict[str, str]:
-        """Return the SHA-256 of every file that the job is made of, and of what is described in Python, by name."""
+        """Return the SHA-256 of every file that the job is made of, and of objects described in Python, by name."""
         named = filter(None, self.files_by_word().values())
         paths = (*self.files, *(file for path in named for file in recorded_files(path)))
         digests = {Path(path).name: digest(read_bytes(path)) for path in paths}
@@ -119,7 +119,7 @@ _Text = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) i
 
 
 class ClusterPart(Strict):
-    """Fields of ClusterSpec, of which any may be left to the flags or the defaults."""
+    """Fields of ClusterSpec, any of which may be left to the flags or the defaults."""
 
     servers: int | None = Field(default=None, ge=2)
     degree: int | None = Field(default=None, ge=1)

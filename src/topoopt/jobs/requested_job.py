@@ -39,7 +39,7 @@ from topoopt.workloads.recorded import (
 MATRICES = (".csv", ".npy")
 PER_SERVER = "accelerators_per_server"
 _Given = tuple[Traffic, str, int | None, IterationTimes | None]
-"""The traffic, what it was read from in words, the accelerators of a server and the times, where the file says them."""
+"""The traffic, a description of its source, the accelerators per server and the times, where the file has them."""
 
 
 def requested_job(request: JobRequest) -> Job:
@@ -196,7 +196,7 @@ def given_traffic_job(request: JobRequest) -> Job:
     Raises
     ------
     InvalidInput
-        If the traffic cannot be read, is not of the servers that are said, or a word is for operators.
+        If the traffic cannot be read, is not of the servers that are said, or an option is for operators.
     """
     what = request.traffic or "the traffic"
     allowed = ("iterations",) if is_recording(request) else ()
@@ -220,7 +220,7 @@ def given_traffic_job(request: JobRequest) -> Job:
 
 
 def is_recording(request: JobRequest) -> bool:
-    """Return whether the traffic is what a run has sent, and no matrix."""
+    """Return whether the traffic is a recording, not a matrix."""
     suffix = Path(request.traffic).suffix.lower()
     return isinstance(request.described, Recording) or (bool(request.traffic) and suffix not in MATRICES)
 

@@ -99,7 +99,7 @@ class OperatorsWork:
 
 
 ORDER = "tp-cp-ep-dp-pp"
-"""The usual order of ranks, the first changing fastest (Megatron-LM)."""
+"""Default order of ranks, the first changing fastest (Megatron-LM)."""
 PLAIN = "1f1b"
 """The schedule of stages that names do not say."""
 Words = Mapping[str, int | float | str | bool]
@@ -140,7 +140,7 @@ class Layout:
 
     @property
     def name(self) -> str:
-        """The degrees in short, and the order of the ranks where it is another than the usual one.
+        """Short form of the degrees, with the order of the ranks where it is not the default.
 
         Examples
         --------

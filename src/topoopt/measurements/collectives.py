@@ -1,4 +1,4 @@
-"""Measured collectives (nccl-tests): a CSV in, predictions of a calibration beside what was measured.
+"""Measured collectives (nccl-tests): a CSV in, predictions of a calibration beside the measurements.
 
 Ranks fill servers in order. A network that reduces in its switches (SHARP) is predicted as one that does not: the four
 rows that are known are 14 % faster than predicted on H100 servers. An AllReduce that NVSwitches reduce (NVLS) is
@@ -244,7 +244,7 @@ class CollectiveTimes:
     assumed : str
         The machines that were taken, where none are measured.
     asked_bytes : float or None
-        Size that was asked for; the others stand beside it.
+        Requested size; the others are given in addition.
     """
 
     what: str
@@ -284,7 +284,7 @@ ACCURACY = (
 )
 """Measured on ``benchmarks/data/collectives.csv``."""
 SIZES = tuple(2**20 * 4**step for step in range(7))
-"""Bytes beside those that are asked for: 1 MiB to 4 GiB."""
+"""Additional sizes: 1 MiB to 4 GiB."""
 
 
 def collective_sizes(

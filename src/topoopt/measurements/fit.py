@@ -18,7 +18,7 @@ from topoopt.transformers import Bounds, rounded
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """Errors of some runs in percent of what was measured.
+    """Errors of some runs in percent of the measurements.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ ERROR_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant of a law: where a fit starts and to what it is regularized, its bounds, and what it came to."""
+    """A constant of a law: its start (also the target of the regularization), its bounds, and its fitted value."""
 
     name: str
     bounds: Bounds

@@ -17,9 +17,9 @@ from topoopt.schema.files import csv_lines, packaged_rows, read_text
 
 Row = Mapping[str, str]
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-"""In Markdown: what it shows counts."""
+"""A Markdown link, of which the text counts."""
 REMARK_BEHIND = re.compile(r"(.*?\d\S*)\s*[(\[].*")
-"""A number, and what stands behind it in parentheses, such as that of another precision."""
+"""A number followed by text in parentheses, such as that of another precision."""
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?")
 SIZED = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg])i?", re.IGNORECASE)
 SIZES = {"k": 2**10, "m": 2**20, "g": 2**30}
@@ -33,7 +33,7 @@ _SIGNS = (
     (r"/", " per "),
     (r"[()\[\]*_`,.-]", " "),
 )
-"""Patterns in a heading, and what they say: ``#-GPUs``, ``Number of GPUs``, ``MFU (%)``, ``Tokens / sec / GPU``."""
+"""Patterns in a heading, and their replacements: ``#-GPUs``, ``MFU (%)``, ``Tokens / sec / GPU``."""
 _SAME_WORDS = {
     **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
     **dict.fromkeys(("tok", "toks", "token"), "tokens"),

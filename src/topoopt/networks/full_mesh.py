@@ -22,7 +22,7 @@ def bought(asked: pricing.Interfaces) -> pricing.Interfaces:
     Raises
     ------
     Infeasible
-        If no server has so many ports.
+        If it needs more ports than a server can have.
     """
     others = asked.servers - 1
     if others <= asked.degree:

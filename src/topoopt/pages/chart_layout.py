@@ -46,8 +46,7 @@ DASHES: Final[dict[str, Any]] = {
     "longdash": (0, (9, 2.5)),
     "longdashdot": (0, (9, 2.5, 1.2, 2.5)),
 }
-"""Dashes, with their matplotlib patterns. Only the first of six lines is solid, to show through where lines
-coincide."""
+"""Dashes, with their matplotlib patterns. Only the first of six lines is solid, to show through others."""
 KNOWN_COLORS: Final = {
     "half-the-ports": 1,
     "pareto-front": 6,

@@ -192,7 +192,7 @@ def compared_fabrics(
 
 
 def with_ownership(plan: Plan, rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ...]:
-    """Return fabrics, the plan's own first, with what network, servers and electricity cost together on each."""
+    """Return fabrics, the plan's own first, with the cost of ownership on each."""
     priced = [PricedTime(row.cost_usd, row.power_w, row.outcome.iteration_time_s) for row in rows]
     return tuple(
         replace(row, ownership=owned) for row, owned in zip(rows, ownerships(plan, priced), strict=True)
@@ -332,5 +332,5 @@ def _check_fidelities(file: ComparisonModel, place: str) -> None:
 
 
 def comparison_schema() -> dict[str, Any]:
-    """Return the JSON Schema of what ``topoopt compare --json`` prints."""
+    """Return the JSON Schema of the output of ``topoopt compare --json``."""
     return ComparisonModel.model_json_schema()

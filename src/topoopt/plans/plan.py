@@ -181,7 +181,7 @@ class GapParts:
     schedule_s : float
         Waiting for order and dependencies: idle links although something is still to be sent.
     rounds_s : float
-        Latency, new connections and packets that are not full: what many small messages cost beside their bytes.
+        Latency, new connections and packets that are not full: the cost of many small messages beyond their bytes.
     """
 
     wiring_s: Amount
@@ -273,7 +273,7 @@ class Baseline(NetworkRow):
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """Strategy, topology, rings and routes for a job, with what they are worth.
+    """Strategy, topology, rings and routes for a job, with their evaluation.
 
     A baseline is a plan like any other: its fabric has another name and no strides. ``data_parallel`` is what data
     parallelism with round-robin tables gets from the same finder, to see what the search has gained.
@@ -313,7 +313,7 @@ class Plan:
 
     @property
     def server_names(self) -> tuple[str, ...]:
-        """Names that a wiring of somebody's own gave the servers; empty where they are numbers."""
+        """Server names in a user's wiring; empty where they are numbers."""
         names = () if self.wiring is None else self.wiring.names
         return names if len(names) == self.fabric.topology.servers else ()
 

@@ -310,7 +310,7 @@ def _column(values: NDArray[np.float64]) -> float | list[float]:
 
 
 def work_to_mapping(plan: Plan) -> dict[str, Any]:
-    """Return the keys of a plan file that say what the work is, and what its memory."""
+    """Return the keys of a plan file for the work and its memory."""
     return {**EMPTY, **WORK_PARTS[plan.job.work.kind].to_mapping(plan)}
 
 

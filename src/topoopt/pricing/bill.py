@@ -27,7 +27,7 @@ class RoomLayout:
     Attributes
     ----------
     servers_per_rack : int
-        Four servers of eight accelerators draw some 40 kW, what a rack cooled by air can take.
+        Four servers of eight accelerators draw some 40 kW, the limit of an air-cooled rack.
     racks_per_row : int
     rack_width_m, row_pitch_m : float
         Distance between racks in a row, and between rows including the aisle.
@@ -81,7 +81,7 @@ class BillLine:
     basis : str
         Derivation of a price that is not listed: the speeds between which it is interpolated.
     unit_w, total_w : float or None
-        None where nobody's figure is known.
+        None where unknown.
     name : str
         Switch that a port is of, empty for all else.
     """
@@ -119,7 +119,7 @@ class Bill:
     planes : tuple of Plane
         Trees of whole switches that are bought; empty where there are none, or ports are counted.
     fiber_length_m : float
-        Mean length of a link, given or from where servers stand.
+        Mean length of a link, given or from the positions of servers.
     """
 
     fabric: str
@@ -156,7 +156,7 @@ class Bill:
 
     @property
     def price_missing(self) -> tuple[str, ...]:
-        """The parts whose price the list does not say, with their speed: what leaves the bill open."""
+        """Parts without a price in the list, with their speed, which leave the bill open."""
         return tuple(line.part.words for line in self.lines if line.unit_usd is None)
 
     @property
@@ -312,7 +312,7 @@ def price_range(prices: PartTable, part: Part, sold: bool = False) -> tuple[floa
 
 
 def _watts(part: Part, power: PartTable) -> float | None:
-    """Return the watts of a part: an optical product's own; a switch without a row draws what its ports do."""
+    """Return the watts of a part: an optical product's own; a switch without a row draws as much as its ports."""
     if part.name and part.item != "switch" and part.bandwidth_bps is None:
         product = find_optical_switch(part.name)
         if product.watts is not None:

@@ -102,7 +102,7 @@ def equivalent_fat_tree(
     Raises
     ------
     InvalidInput
-        If TopoOpt has no price, ``bandwidth_bps`` lies above the price list, or no speed is fully listed.
+        If TopoOpt has no price, ``bandwidth_bps`` is above the price list, or no speed is fully listed.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def accounting_sweep(prices: PartTable) -> tuple[CostRatios, ...]:
     Raises
     ------
     InvalidInput
-        If the price list lacks 100 or 200 Gb/s, at which the published ratios stand.
+        If the price list lacks 100 or 200 Gb/s, for which the ratios are published.
 
     Examples
     --------

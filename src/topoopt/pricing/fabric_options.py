@@ -25,10 +25,10 @@ class Accounting:
     Attributes
     ----------
     name : str
-        Written into the bill, so that no figure stands without its accounting.
+        Written into the bill, so that every figure has its accounting.
     switches : str
         ``whole``: switches of the catalogue, in the fewest tiers that reach, spare ports paid for. ``ports``: the
-        ports in use of a k-ary fat-tree, whose switches have whatever radix is needed: what the paper counts.
+        ports in use of a k-ary fat-tree, whose switches have any radix, as in the paper.
     nics : bool
         Whether network cards are counted.
     look_ahead : bool
@@ -39,8 +39,8 @@ class Accounting:
     look_ahead_fiber : bool
         Whether the second panel has fibers of its own.
     fiber_length_m : float or None
-        Mean length of a link; None takes it from where servers stand (:class:`topoopt.pricing.RoomLayout`). The paper's
-        0 to 1000 m uniformly has a mean of 500 m.
+        Mean length of a link; None takes it from the positions of servers (:class:`topoopt.pricing.RoomLayout`). The
+        paper's 0 to 1000 m uniformly has a mean of 500 m.
     tiers : int or None
         Layers of switches of a fat-tree; None for the fewest that reach, of whole switches alone.
     """
@@ -111,7 +111,7 @@ REGION_SERVERS = 8
 
 @dataclass(frozen=True, slots=True)
 class FabricOptions:
-    """Choices that change what is bought.
+    """Options that change the parts bought.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class FabricOptions:
 
 
 def _some(fabric: str, option: str, chosen: int, degree: int, instead: tuple[str, str]) -> int:
-    """Return the chosen interfaces, which must be some but not all; else ``instead`` names what to take."""
+    """Return the chosen interfaces, which must be some but not all; else ``instead`` names the alternative."""
     if degree < 2:
         raise InvalidInput(
             f"{fabric}: a server needs 2 interfaces or more, one of each kind; use {instead[0]}"

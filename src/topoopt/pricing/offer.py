@@ -1,4 +1,4 @@
-"""An offer for each fabric: its bill, what it is built of, and what it costs over years."""
+"""Offer for each fabric: its bill, its realization, and its cost over years."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -184,7 +184,7 @@ def _owned(bill: Bill, network: PricedNetwork, terms: OwnershipTerms | None) -> 
 
 
 def _beside_own(offers: Iterable[Offer], network: PricedNetwork) -> Iterator[Offer]:
-    """Yield the offers, with what each saves and loses against topoopt where the iterations of both are known."""
+    """Yield the offers, with savings and losses against topoopt where the iterations of both are known."""
     offers = tuple(offers)
     own = next((offer.ownership for offer in offers if offer.bill.fabric == OWN), None)
     for offer in offers:

@@ -61,8 +61,8 @@ class OwnershipTerms:
 class NetworkPrice:
     """A network as far as ownership goes.
 
-    ``missing`` are parts whose price or watts nobody's figure says; ``cost_parts_usd`` the low, listed and high dollars
-    of all parts of a kind.
+    ``missing`` are parts without known price or power; ``cost_parts_usd`` the low, listed and high dollars of all
+    parts of a kind.
     """
 
     cost_usd: float | None
@@ -98,12 +98,12 @@ class Ownership:
     run_hours : float or None
         Duration of the run.
     network_saved_usd, servers_lost_usd, net_usd : float or None
-        Against the fabric that it stands beside, over all years: what the network saves, what slower iterations
+        Against the reference fabric, over all years: savings of the network, the cost of slower iterations
         lose of servers and network, and the first less the second; see :func:`beside`.
     unknown : tuple of str
         Cost items without any known figure, so that sums are None.
     interest_usd, colocation_usd, maintenance_usd, staff_usd, storage_usd : float or None
-        Over all years, each in the total; None also of what is left out (:attr:`Running.left_out`).
+        Over all years, each in the total; None also for excluded items (:attr:`Running.left_out`).
     """
 
     years: float
@@ -142,7 +142,7 @@ class Ownership:
 
 
 def network_price(bill: Bill) -> NetworkPrice:
-    """Return the price and the watts of a bill, and what it leaves open."""
+    """Return the price and the watts of a bill, and the parts left open."""
     missing = [f"price of {part}" for part in bill.price_missing]
     missing += [f"watts of {part}" for part in bill.power_missing]
     return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing), bill.note, bill.cost_parts_usd)
@@ -212,7 +212,7 @@ def ownership(
 
 
 def beside(own: Ownership, own_time_s: float, other: Ownership, other_time_s: float) -> Ownership:
-    """Return another fabric's figures with what it saves of the network and loses of the servers, against one's own.
+    """Return another fabric's figures with its network savings and its loss in server time, against the reference.
 
     Over all years the network saves (own network) - (other network), with electricity. At iterations that are ``r``
     times as long, the training that one's own fabric does in that time takes r - 1 of it more, in which servers, and

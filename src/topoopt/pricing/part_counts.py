@@ -37,7 +37,7 @@ class Cabling:
     shards : int
         Parts of the cluster with devices of their own.
     technology : str or None
-        Optical technology or product in place of the usual ones.
+        Optical technology or product in place of the default ones.
     look_ahead : bool
         Whether every panel has a second one, on which the next job is wired.
     interfaces_per_device : int or None
@@ -192,13 +192,13 @@ def cabled(buying: Buying) -> Counted:
 
 
 USUAL_HOST_BPS = 504e9
-"""PCIe 5.0 x16, what a slot of a server moves: ports of one card that carry more together are not counted on."""
+"""Bandwidth of a server's slot, PCIe 5.0 x16: ports of one card that carry more together are not counted on."""
 
 
 def network_cards(buying: Buying) -> dict[Part, float]:
     """Return the cheapest network cards of the catalogue that have the interfaces of all servers.
 
-    A card of two or four ports costs what a card of one port of their total bandwidth does, since the same chip is
+    A card of two or four ports costs as much as a card of one port of their total bandwidth, since the same chip is
     sold as both. Where ports are counted and not whole switches there is a card for each interface, as in the paper.
     """
     size, speed_bps = buying.interfaces, buying.interfaces.bandwidth_bps
@@ -248,8 +248,7 @@ def _circuit_ports(buying: Buying) -> Counted:
 
 
 def _port(buying: Buying, usual: Item) -> Part:
-    """Return a port of the chosen technology if it is of the expected kind (panel or switch); the item if it has a
-    price."""
+    """Return a port of the chosen technology if it is of the expected kind and has a price, else ``usual``."""
     row = find_optical_switch(buying.options.technology or "patch-panel")
     if is_panel(row.name) != (usual == "patch_panel_port"):
         return Part(usual)

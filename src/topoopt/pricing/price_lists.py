@@ -48,12 +48,12 @@ NAMED_ITEM: Item = "switch"
 BASIC_ITEMS: tuple[Item, ...] = ("transceiver", "nic", "electrical_port")
 """Items that every switched network needs at a speed."""
 COLUMNS = {"prices": "usd", "power": "watts"}
-"""Kinds of tables, and what the column of values is called in a file."""
+"""Kinds of tables, and the name of the column of values in a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part that is bought: ``bandwidth_bps`` is None where it has no speed, ``name`` says of which switch it is."""
+    """A part that is bought: ``bandwidth_bps`` is None where it has no speed, ``name`` is the model of a switch."""
 
     item: Item
     bandwidth_bps: float | None = None
@@ -130,7 +130,7 @@ class PartTable:
     def known_value(
         self, item: Item, bandwidth_bps: float | None = None, name: str = "", sold: bool = False
     ) -> float | None:
-        """Return the price or the watts of one part, None where it is not listed or the speed lies above the list.
+        """Return the price or the watts of one part, None where it is not listed or the speed is above the list.
 
         Between two listed speeds it is interpolated linearly, or where the part has to be ``sold`` it is that of the
         faster one; below the lowest it is the lowest's.
@@ -147,7 +147,7 @@ class PartTable:
         Raises
         ------
         InvalidInput
-            If the item is not listed, or the speed lies above the list.
+            If the item is not listed, or the speed is above the list.
         """
         value = self.known_value(item, bandwidth_bps)
         if value is None:
@@ -179,7 +179,7 @@ class PartTable:
     ) -> tuple[PartRow, ...]:
         """Return the rows that a value is made of: one, the two that it is interpolated between, or none.
 
-        A part that is ``sold`` has one: nobody sells a speed between two of the list.
+        A part that is ``sold`` has one: speeds between two of the list are not sold.
         """
         rows = sorted(
             (row for row in self.rows if row.item == item and (item != NAMED_ITEM or row.name == name)),
@@ -219,7 +219,7 @@ DEFAULT_PRICES = "2026"
 TYPICAL_POWER = "typical"
 """Name of the table of watts that comes with the package."""
 NO_LIST = "none"
-"""In place of a list: only what files say."""
+"""In place of a list: only the rows of files."""
 
 
 class _PartRowModel(Strict):

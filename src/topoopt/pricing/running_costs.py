@@ -1,5 +1,5 @@
-"""Running costs of a cluster and the price of its servers: for how many years, what money, electricity and building
-cost, how much it trains."""
+"""Running costs of a cluster and the price of its servers: years, interest, electricity and building cost, how much it
+trains."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -151,7 +151,7 @@ class UsualFigure:
 def usual_figures() -> Mapping[str, UsualFigure]:
     """Return the default figures by name: ``years``, ``utilization``, ``training_power`` …
 
-    ``training_power`` is what a server draws while it trains, over what its maker says that it draws at most.
+    ``training_power`` is the power of a server while training, relative to the maker's maximum.
 
     Examples
     --------

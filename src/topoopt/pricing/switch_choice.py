@@ -66,8 +66,7 @@ class SwitchTree:
 
 
 CostRule = Callable[[Ints, Ints, Ints], Floats]
-"""Cost in dollars of (switches, links above leaves, links above those), elementwise; the cheapest tree is
-chosen."""
+"""Cost of (switches, links above leaves, links above those) in dollars, elementwise; the least is chosen."""
 
 
 def _one(hosts: int, radix: int, cost: CostRule, oversubscription: float) -> SwitchTree | None:
@@ -127,14 +126,14 @@ KEPT = 4096
 
 @dataclass(frozen=True, slots=True)
 class SwitchModel:
-    """A switch of the catalogue whose ports each carry ``split`` links of the speed that is asked for.
+    """A switch of the catalogue whose ports each carry ``split`` links of the requested speed.
 
     Attributes
     ----------
     switch_usd : float
         Price of the whole switch, with optics where these are in its package.
     plug_usd : float
-        Price of what is plugged into one of its ports.
+        Price of the module in one of its ports.
     """
 
     switch: PacketSwitch
@@ -219,7 +218,7 @@ def chosen_planes(wanted: Wanted, prices: PartTable) -> tuple[Plane, ...]:
     Raises
     ------
     Infeasible
-        If no switch of the catalogue is so fast, or none reaches in so many tiers.
+        If no switch of the catalogue is fast enough, or none reaches in this many tiers.
     """
     models = switch_models(wanted.technology, wanted.bandwidth_bps, prices)
     speed = format_bandwidth(wanted.bandwidth_bps)

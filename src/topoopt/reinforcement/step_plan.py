@@ -53,8 +53,7 @@ USUAL_TRANSPORTS = {
     "one-step-off": "checkpoint-engine",
     "asynchronous": "checkpoint-engine",
 }
-"""Default transports by policy: engines that share accelerators with training wake up and reload; others load in
-place."""
+"""Default transports: engines on the training accelerators wake up and reload; others load in place."""
 
 MOST_SPLITS = 12
 """Sizes of the rollout's pool that are tried, evenly spaced, before those around the best."""

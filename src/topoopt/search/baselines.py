@@ -55,16 +55,14 @@ LARGEST_TO_TRY_ALL = 32
 """Servers up to which every strategy is tried on circuits that change; a simulation of DLRM takes 0.2 s of CPU on 16
 of them and 60 s on 128. Beyond, the one that the search has found counts."""
 LARGE = 1_000_000
-"""Flows of all layouts of a job together from which on layouts that cannot win are left out: a second of CPU time for
-every fabric."""
+"""Total flows of a job's layouts above which hopeless ones are skipped: a second of CPU time per fabric."""
 NEAR = 1.02
 """Times the fastest within which a layout is simulated to its end: one that leaves memory free is taken although it is
 a percent slower, and on links that are shared first come, first served, fewer micro-batches do not tell all of more."""
 _free_time_s = lru_cache(maxsize=64)(free_time_s)
 _step_flows = lru_cache(maxsize=256)(analytic_flows)
 LARGEST_TO_TRY_EVERY = 256
-"""Servers up to which every strategy that was found on one fabric is simulated on all others: a second and more of CPU
-time each for 1,024."""
+"""Servers up to which every strategy is simulated on all fabrics: over a second of CPU time each for 1,024."""
 MOST_PROMISING = 2
 """Strategies that are simulated on each fabric above that: the fastest by the estimate of the search's kernel."""
 NEAR_FASTEST = 1.05

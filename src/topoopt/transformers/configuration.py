@@ -31,8 +31,7 @@ EXCHANGES = ("flat", "hierarchical")
 forwarded there to each rank that has some of them (DeepSeek-V3, section 3.2.2; Megatron Core's DeepEP and
 HybridEP)."""
 STORED_PRECISIONS = ("", "fp32", "bf16", "fp8", "nf4")
-"""Precisions of stored or sent data; empty for the framework's default. The last is for frozen weights alone
-(QLoRA)."""
+"""Precisions of stored or sent data; empty for the framework's default; ``nf4`` for frozen weights (QLoRA)."""
 KEPT_IN = {
     "dispatch": STORED_PRECISIONS[1:4],
     "weights": STORED_PRECISIONS[1:],

@@ -38,8 +38,7 @@ NF4_BYTES = (4 + 0.127) / 8
 """Bytes per weight in 4 bits with its share of the scales, which are in 8 bits themselves (QLoRA, Dettmers 2023,
 section 3: 0.127 bits per parameter)."""
 STORED_BYTES = np.array([np.nan, 4.0, 2.0, 1.0, NF4_BYTES])
-"""Bytes per element, by index of :data:`~topoopt.transformers.STORED_PRECISIONS`; the first is the framework's
-default."""
+"""Bytes per element by index of :data:`~topoopt.transformers.STORED_PRECISIONS`; the first is the default."""
 FLOATS = ("offload_optimizer", "offload_activations", "document_spread")
 """Columns that hold no integers."""
 

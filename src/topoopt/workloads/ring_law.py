@@ -8,8 +8,7 @@ from topoopt.base.arrays import Floats
 from topoopt.base.errors import check_known
 
 RING_PASSES = {"allreduce": 2, "reduce-scatter": 1, "all-gather": 1}
-"""Rounds of its buffer that a collective takes around the ring; an AllReduce is a reduce-scatter and an
-all-gather."""
+"""Passes of the buffer around the ring; an AllReduce is a reduce-scatter and an all-gather."""
 
 
 def ring_rounds(collective: str, members: int) -> int:

@@ -72,7 +72,7 @@ class SharedLink:
 
     @cached_property
     def fullness(self) -> float:
-        """The part of its capacity that is asked for where all jobs send their most at once."""
+        """Total of the jobs' peak rates over the capacity."""
         return math.fsum(profile.peak_bps for profile in self.profiles) / self.capacity_bps
 
     @property
@@ -189,7 +189,7 @@ class LinkRotation:
 
     @property
     def helps(self) -> bool:
-        """Whether it takes away enough of what jobs lose without it; what they lose by being kept waiting counts."""
+        """Whether it reduces the jobs' losses enough, including those by delays."""
         return 1 - self.score + self.stretch <= LEFT * (1 - self.unaligned_score)
 
 

@@ -18,7 +18,7 @@ STEP_DEG = 5.0
 QUANTUM_S = 1e-3
 """Iteration times are rounded to multiples of this."""
 MOST_QUANTA = 1_000_000
-"""A circle is at most so many quanta long; 1,000 s at 1 ms."""
+"""Longest circle in quanta; 1,000 s at 1 ms."""
 SAME_PACE = 1e-9
 """Times that differ by a smaller part are in the proportions of their quanta."""
 LEAST_STEP_DEG = 0.001

@@ -1,4 +1,4 @@
-"""The protocol of a scheduler, and what the course has to know of it besides."""
+"""Protocol of schedulers, and their properties that the simulation uses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Claim:
     rates_per_s : tuple of float
         Entry k: iterations of work in a second on k + 1 workers with links of their own, up to ``most``.
     efficiencies : tuple of float
-        Entry k: what a sample on k + 1 workers is worth, over what it is worth on as many as the job asks for.
+        Entry k: efficiency of a sample on k + 1 workers, relative to that on the requested workers.
     """
 
     job: str
@@ -93,7 +93,7 @@ class Scheduler:
     leases : bool
         Whether workers are taken back at the end of every epoch; else a job keeps them until it ends.
     dedicated : bool
-        Whether every job has a cluster of its own: nobody waits, and nobody shares a link.
+        Whether every job has its own cluster: no job waits, and no link is shared.
     """
 
     description: str

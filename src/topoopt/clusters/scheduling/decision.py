@@ -75,7 +75,7 @@ class Deciding:
         Returns
         -------
         tuple of ChosenPlacement
-            With CASSINI, if somebody runs.
+            With CASSINI, if any job runs.
         """
         services = serving_workers(
             jobs, self.network.servers, renewed, SCHEDULERS[self.settings.scheduler].leases
@@ -270,7 +270,7 @@ def candidate_placements(
     near : bool
         Whether workers are placed as near to each other as possible; else anywhere.
     most : int
-        Placements to return, if there are so many.
+        Most placements to return.
 
     Returns
     -------

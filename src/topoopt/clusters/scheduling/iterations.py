@@ -63,7 +63,7 @@ MOST_SIMULATED = 150
 """Iterations of the slowest job that are simulated; later ones are taken to be as the last half of these were. MLTCP
 settles within some twenty."""
 BEYOND = 3.0
-"""Iterations of the slowest job for which a simulation goes on, so that what is under way at its end is simulated."""
+"""Iterations of the slowest job simulated in addition, so that unfinished ones at the end are included."""
 NEVER_SHORT = 1.0 + 1e-9
 """Demand over capacity up to which a link cannot be short."""
 
@@ -80,7 +80,7 @@ class Iterating:
     left : int
         Iterations until it is done.
     pace : float
-        Iteration time over that where nobody disturbs it, when last seen: how far to simulate is guessed by it.
+        Last iteration time relative to that alone, from which the time to simulate is estimated.
     slot_s : float
         Distance of the slots at which it starts, see :class:`topoopt.clusters.interleave.PeriodicJob`; 0 for none.
     group : int or None

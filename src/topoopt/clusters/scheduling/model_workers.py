@@ -1,4 +1,4 @@
-"""The iteration of a model on so many workers, and the messages between these, from a simulation.
+"""Simulated iteration of a model on a number of workers, and the messages between them.
 
 In a simulated iteration gradients leave layer by layer, with short silences in which the next ones are computed. What
 computes does not wait for what is sent, so such silences are no computing between two phases: a burst that is late is
@@ -130,7 +130,7 @@ class WorkerJob:
 
 
 MakeWorkerJob = Callable[[TraceJob, int], WorkerJob]
-"""Returns a job of a trace on so many workers."""
+"""Returns a job of a trace on a number of workers."""
 READINGS = 40
 """Samples per iteration; silences much shorter than the time between two samples are not seen."""
 TOLERANCE = 0.1
@@ -321,7 +321,7 @@ def _active(profile: CommunicationProfile) -> tuple[Phase, float]:
 def placed_workers(
     network: WorkerNetwork, job: str, shape: WorkerJob, servers: tuple[int, ...]
 ) -> PlacedWorkers:
-    """Return a job on servers of a network, with what it puts on which links.
+    """Return a job on servers of a network, with its load on each link.
 
     Where several of its own connections meet on one link it takes longer than with links for each.
     """

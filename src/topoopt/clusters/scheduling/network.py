@@ -65,7 +65,7 @@ class ScheduleSettings:
     Raises
     ------
     InvalidInput
-        If a value is outside what is allowed, or the two do not go together.
+        If a value is out of range, or the two are inconsistent.
     """
 
     scheduler: str
@@ -101,7 +101,7 @@ class ScheduleSettings:
 
     @property
     def name(self) -> str:
-        """Scheduler and what it is joined with: ``themis+cassini``, ``themis+mltcp``."""
+        """Scheduler and the module combined with it: ``themis+cassini``, ``themis+mltcp``."""
         parts = [self.scheduler, *["cassini"] * self.cassini, *[self.sharing] * (self.sharing != "fair")]
         return "+".join(parts)
 
@@ -111,7 +111,7 @@ class ScheduleSettings:
 
 
 POD_HOPS = 4
-"""Two servers of one pod are at most so many links apart: by way of an aggregation switch."""
+"""Most links between two servers of one pod: through an aggregation switch."""
 
 
 @dataclass(frozen=True, eq=False)

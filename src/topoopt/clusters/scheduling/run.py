@@ -162,7 +162,7 @@ class Cassini:
         )
 
     def _shared(self, placement: Placement, capacities_bps: Floats) -> tuple[SharedLink, ...]:
-        """Return the links that several jobs use, with what jobs that send all the time leave of them.
+        """Return the links that several jobs use, with the capacity that continuously sending jobs leave.
 
         Nothing is gained by shifting those, which are served models: the others are shifted around them.
         """

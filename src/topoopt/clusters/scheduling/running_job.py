@@ -17,9 +17,9 @@ from topoopt.clusters.statistics import CountedJob
 from topoopt.clusters.trace import TraceJob
 
 TIME_DIGITS = 6
-"""Iteration times are kept to so many digits behind the point, in s, so that equal ones are counted together."""
+"""Decimal digits of iteration times in s, so that equal ones are counted together."""
 WHOLE = 1e-6
-"""A part of an iteration that is not worth another one."""
+"""Fraction of an iteration below which the rest needs no further one."""
 
 
 class RunningJob(CountedJob):

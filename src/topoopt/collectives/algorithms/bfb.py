@@ -34,8 +34,7 @@ from topoopt.topologies import (
 )
 
 PIPELINES = (1, 2, 4, 8)
-"""Parts of a message that follow each other a step apart: where steps load links unevenly, what one leaves free the
-next one takes."""
+"""Parts of a message that follow each other one step apart, such that uneven steps fill each other's gaps."""
 
 
 @lru_cache(maxsize=32)

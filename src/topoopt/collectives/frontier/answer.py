@@ -96,13 +96,13 @@ class CollectiveAnswer:
     operation : str
         Name in :data:`~topoopt.collectives.frontier.OPERATIONS`.
     size_bytes : float
-        M: of an all-gather what everyone has afterwards, of the others the buffer of a server.
+        M: the result of an all-gather, and the buffer of a server otherwise.
     alpha_s : float
         Time per step besides its bytes.
     ways : tuple of Way
         Every schedule, the quickest for this size first.
     chosen : Way
-        The quickest, or of the schedule that was asked for the quickest.
+        The fastest variant, of the requested schedule if there is one.
     crossings : tuple of Crossing
         Sizes at which the fastest schedule changes.
     played : PlayedSchedule or None
@@ -170,7 +170,7 @@ class CollectiveAnswer:
 
     @staticmethod
     def run(text: str) -> MscclRun:
-        """Run a file of MSCCL, and say what arrives."""
+        """Run an MSCCL file on simulated buffers."""
         return run_msccl(text)
 
     def to_frame(self) -> Frame:

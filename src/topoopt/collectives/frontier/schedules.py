@@ -1,4 +1,4 @@
-"""The table of schedules: for each operation, what can do it, and how that is made on a wiring."""
+"""The table of schedules: for each operation, its schedules and their construction on a wiring."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -136,7 +136,7 @@ def family_wiring(
     InvalidInput
         For an unknown family, or a full mesh of directed links.
     Infeasible
-        If the family has no wiring of so many servers and ports.
+        If the family has no wiring with these servers and ports.
     """
     check_known("wiring", family, WIRED_DIRECTLY)
     if family != FULL_MESH:

@@ -209,7 +209,7 @@ MOVE_COLUMNS = ("step", "action", "panel", "from_server", "from_interface", "to_
 
 
 def patch_rows(wiring: Wiring, patches: Iterable[Patch]) -> list[dict[str, int]]:
-    """Return the panel of each patch and what it joins."""
+    """Return the panel and the ends of each patch."""
     return [
         dict(zip(MOVE_COLUMNS[2:], (wiring.panel_of(patch), *astuple(patch)), strict=True))
         for patch in patches
@@ -217,7 +217,7 @@ def patch_rows(wiring: Wiring, patches: Iterable[Patch]) -> list[dict[str, int]]
 
 
 def move_rows(wiring: Wiring, order: MoveOrder) -> list[tuple[Any, ...]]:
-    """Return the moves as rows of :data:`MOVE_COLUMNS`, of each step first what is unplugged."""
+    """Return the moves as rows of :data:`MOVE_COLUMNS`, in each step, unplugging comes first."""
     return [
         (number, action, wiring.panel_of(patch), *astuple(patch))
         for number, step in enumerate(order.steps, 1)

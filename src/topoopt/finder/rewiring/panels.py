@@ -149,7 +149,7 @@ class _Coloring:
         return True
 
     def _throw_in(self, link: int, pending: deque[int], rng: np.random.Generator) -> bool:
-        """Give the link a panel that one of its ends has free, and throw out what the other end has there."""
+        """Give the link a panel that one of its ends has free, and evict the other end's link there."""
         a, b = self._ends[link]
         options = [
             (self._panel[other] == self._wish[other], rng.random(), panel, other)
@@ -281,7 +281,7 @@ class _Coloring:
 
 
 def _integer_program(problem: DivisionProblem) -> tuple[Panels, bool] | None:
-    """Solve it exactly: x[pair, panel] links, of which at most as many as before count as kept, y <= x."""
+    """Solve it exactly: x[pair, panel] links, of which y <= x are kept, at most as many as before."""
     links, pairs, width = problem.links, list(problem.links), len(problem.room)
     size = len(pairs) * width
     if not size:

@@ -1,4 +1,4 @@
-"""Measured serving runs as columns of arrays, what the law predicts of them, and the numbers that are scored."""
+"""Measured serving runs as columns of arrays, their predictions, and the numbers that are scored."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -75,7 +75,7 @@ class Observations:
     columns : ServedColumns, of all runs
     rows : array (m,) of int, the run of each number
     quantities : array (m,) of text
-    logs : array (m,), logarithms of what was measured
+    logs : array (m,), logarithms of the measurements
     spreads : array (m,), by how much the law is expected to miss them
     """
 
@@ -91,7 +91,7 @@ class Observations:
         return Observations(self.columns, rows, quantities, self.logs[chosen], self.spreads[chosen])
 
     def predicted_logs(self, logs: Floats) -> Floats:
-        """Return logarithms of what the law says, array (m,), by logarithms of constants, array (n, constants)."""
+        """Return logarithms of the predictions, array (m,), by logarithms of constants, array (n, constants)."""
         values = expected(self.columns, constants_of_logs(logs))
         places = np.array([QUANTITIES.index(name) for name in self.quantities], np.int64)
         return np.asarray(np.log(np.stack([values[name] for name in QUANTITIES])[places, self.rows]))

@@ -1,4 +1,4 @@
-"""Predictions of a table of measured runs beside what was measured: errors by quantity, and rows that have no score."""
+"""Predictions of a table of measured runs: errors by quantity, and rows without a score."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -143,7 +143,7 @@ class PredictedServing:
         return errors_by((name_of(one.run), one.error_percent[quantity]) for one in scored)
 
     def to_json(self) -> dict[str, Any]:
-        """Return errors by quantity, what is not scored, and every prediction."""
+        """Return errors by quantity, unscored rows, and every prediction."""
         return {
             "runs_file": self.table.path,
             "calibration": self.calibration,
@@ -283,7 +283,7 @@ def fit_serving(path: str) -> CalibrationFit[ServingCalibration]:
 
 
 def fit_factors(seen: Observations, logs: Floats) -> dict[str, float]:
-    """Return the factors on constants, by name, under which the law misses least what was measured.
+    """Return the factors on constants, by name, that fit the measurements best.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
 """Cells of one row of a table of runs as people write them: numbers, switches, words that mean something.
 
-Words of one row of a table of runs: what is shared out, what is computed again, in which precision.
+Cells of one row of a table of runs: sharding, recomputation and precision.
 
 People write one thing in many ways, doubt it (``selective?``), add to it (``fsdp(zero2-like)``), or leave a choice that
 is none (``full/block``).
 
-Cells that say what several columns mean: degrees in one cell, hosts, batches in parts, lengths of documents.
+Cells that combine several columns: degrees in one cell, hosts, batches in parts, lengths of documents.
 
 ``FSDP 8, TP 8, PP8`` is a cell of torchtitan's tables, ``GA`` a column of NVIDIA's; lengths are those of samples that
 are packed for supervised fine-tuning.
@@ -61,7 +61,7 @@ def meaning(column: str, cell: str) -> str:
 
 
 REMARK = re.compile(r"(.*?)\s*[(\[](.*?)[)\]]?\s*\??")
-"""A word, and what stands behind it in parentheses."""
+"""A word followed by text in parentheses."""
 STAGE = re.compile(r"(?:zero|stage|\bz)[-_ ]*([0-3])(?!\d)")
 SHARED_OUT = {r"dist(ributed)?[-_ ]?opt": "1", r"shard[-_ ]grad": "2", r"full[-_ ]shard": "3"}
 """Patterns inside longer words, such as ``Megatron with distributed optimizer``."""
@@ -174,7 +174,7 @@ SERVER = 8
 
 
 def with_cells(row: Row) -> Row:
-    """Return a row with the cells that follow from others; what a row says itself stays.
+    """Return a row completed with cells that follow from others; given cells stay.
 
     Raises
     ------

@@ -127,7 +127,7 @@ class PredictedRuns:
 
     @property
     def pair_errors(self) -> Mapping[str, PairErrors]:
-        """Errors of the changes between runs of one job, by what differs; empty where no two are of one."""
+        """Errors of the changes between runs of one job, by the difference; empty where no two runs share a job."""
         timed = [one for one in self.predictions if one.run.time_from]
         return pair_errors([one.run for one in timed], [one.iteration_time_s for one in timed])
 

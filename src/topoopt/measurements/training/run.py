@@ -311,7 +311,7 @@ def _likely_precision(row: Row, system: System) -> str:
 
 
 def rare_fields(row: Row, tp: int, system: System) -> dict[str, Any]:
-    """Return the fields of a configuration that a row says beside its degrees; nothing of those it does not say.
+    """Return the fields of a configuration that a row gives besides its degrees.
 
     Hybrid sharding without a number shares out within servers, as PyTorch's HYBRID_SHARD does.
 

@@ -131,7 +131,7 @@ def _flops(definition: str, model: TransformerModel, one: Configuration) -> floa
     Raises
     ------
     InvalidInput
-        If nobody knows it.
+        If it is unknown.
     """
     word = definition.lower() or USUAL_DEFINITION
     name = word if word in FLOPS_DEFINITIONS else meaning("tflops_def", word)

@@ -17,7 +17,7 @@ EAGER_WORDS = (
 """In notes; a fused kernel beside Megatron's and PyTorch's is its softmax, which reads and writes all scores."""
 
 KERNEL_LIST = r"\bkernels?="
-"""In notes, before kernels that are named one by one: what is not among them was not fused."""
+"""Phrase in notes before a list of fused kernels; others were not fused."""
 
 KERNELS_OF_PARTS = {"norms": r"rms|norm", "rotary": r"rotary|rope", "activation": r"swiglu|silu|glu\b"}
 
@@ -39,7 +39,7 @@ PLACES = ("note", "recompute", "source", "dataset", "zero", "gpu")
 
 
 def run_framework(row: Row) -> str:
-    """Return the framework of a row: its column ``framework``, or what its note, source or accelerator implies.
+    """Return the framework of a row: its column ``framework``, or implied by its note, source or accelerator.
 
     Raises
     ------

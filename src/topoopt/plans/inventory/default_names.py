@@ -37,14 +37,14 @@ def completed(
     wiring : Wiring
         Kind of links, interfaces of a server, and how many of them share a panel.
     servers : int
-        Servers of the room; there may be more in what is given.
+        Servers of the room; the given inventory may have more.
     kind : str
         Kind of generated panels, see :data:`~topoopt.plans.inventory.PANEL_KINDS`.
 
     Raises
     ------
     InvalidInput
-        If a server, an interface or a port is missing, or something stands twice; with file and line.
+        If a server, an interface or a port is missing, or something occurs twice; with file and line.
     """
     content = given.content
     with given.placed():

@@ -63,7 +63,7 @@ _Unit = Annotated[int, Field(ge=1, le=1000)]
 
 
 def _of_name(value: object) -> object:
-    """A name alone stands for the interface of that name."""
+    """Convert a bare name to an interface with that name."""
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -181,7 +181,7 @@ class GivenInventory:
 
     @contextmanager
     def placed(self) -> Iterator[None]:
-        """Say file and line of mistakes in what is given."""
+        """Add file and line to errors in the given inventory."""
         try:
             yield
         except (InvalidInput, Infeasible) as error:
@@ -196,7 +196,7 @@ def read_inventory(path: str | os.PathLike[str]) -> GivenInventory:
     Raises
     ------
     InvalidInput
-        In one line: file, line, key, what is allowed, what was there.
+        In one line: file, line, key, allowed values, given value.
     """
     place = os.fspath(path)
     text = read_text(place)
@@ -217,7 +217,7 @@ def given_inventory(inventory: Inventory) -> GivenInventory:
 
 
 def inventory_mapping(inventory: Inventory) -> dict[str, Any]:
-    """Return an inventory as the document of its file; what is unknown is left out."""
+    """Return an inventory as the document of its file, without unknown values."""
     document: dict[str, Any] = _known(asdict(inventory))
     return document
 

@@ -273,7 +273,7 @@ class RewiringAnswer:
 def named_patch_rows(
     inventory: Inventory, wiring: Wiring, patches: tuple[Patch, ...]
 ) -> list[dict[str, Any]]:
-    """Return the panel of each patch and what it joins, by number and by name."""
+    """Return the panel and the ends of each patch, by number and by name."""
     named = circuits(inventory, wiring, patches)
     numbers = patch_rows(wiring, patches)
     return [{**row, **circuit_names(one)} for row, one in zip(numbers, named, strict=True)]

@@ -119,5 +119,4 @@ EMULATED: Mapping[str, Callable[[ClusterSpec, Fabric], Emulated]] = MappingProxy
         "switch": _switch("switch", _one_port),
     }
 )
-"""Emulated fabrics by name: the plan's own links; one switch with d·B per server, with d·B/3.2 (the paper's equal
-cost), or B."""
+"""Emulated fabrics: the plan's links; one switch with d·B per server, d·B/3.2 (the paper's equal cost), or B."""

@@ -21,7 +21,7 @@ LARGEST_FILE_BYTES = 2**32
 DEEPEST = 50
 """Levels of lists and mappings; no file of ours has more than ten."""
 MOST_YAML_VALUES = 1_000_000
-"""Values of a YAML file, each alias counted as what it stands for."""
+"""Values of a YAML file, each alias counted with its target."""
 LONGEST_YAML = 2**24
 Step = int | str
 
@@ -32,7 +32,7 @@ def parse_toml(text: str, place: str) -> Any:
     Raises
     ------
     InvalidInput
-        If the text is not TOML, with the line, or holds what no reader can use, with the key.
+        If the text is not TOML, with the line, or has values that are not portable, with the key.
     """
     try:
         return checked(tomllib.loads(text), place)
@@ -59,7 +59,7 @@ def parse_yaml(text: str, place: str) -> Any:
     Raises
     ------
     InvalidInput
-        If the text is not YAML, names a key twice, or holds what :func:`checked` refuses, with line or key.
+        If the text is not YAML, names a key twice, or has values that :func:`checked` refuses, with line or key.
     """
     if text.lstrip()[:1] in ("{", "["):  # JSON, with tabs too, which YAML does not have between words
         with suppress(json.JSONDecodeError, RecursionError):
@@ -100,7 +100,7 @@ def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = Fal
     expected
         Ends the message where the text is not JSON.
     foreign
-        Whether it is a file of another program, in which not every number is meant for us.
+        Whether it is a file of another program, in which some numbers are irrelevant.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = Fal
 
 
 def checked(content: Any, place: str, most: int | None = None, *, foreign: bool = False) -> Any:
-    """Return the content, or refuse in it what no reader can use.
+    """Return the content, or refuse values that are not portable.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def _is_plain(value: Any, key: Step = "") -> bool:
 
 
 def _are_plain_numbers(values: Any) -> bool:
-    """Return whether these are numbers of one kind, all plain: what most of a large file is, told at once."""
+    """Return whether these are numbers of one kind, all plain: a fast check for most of a large file."""
     if not isinstance(values, list):
         return False
     kinds = set(map(type, values))
@@ -227,7 +227,7 @@ def _constructed(text: str, place: str) -> Any:
 
 
 class _RepeatedKey(Exception):
-    """A key stands twice in one object of JSON."""
+    """A key occurs twice in one JSON object."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -240,7 +240,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_repeated_keys(node: yaml.Node | None, place: str) -> None:
-    """PyYAML lets a later key overwrite an earlier one silently; a person who wrote two meant one."""
+    """PyYAML lets a later key overwrite an earlier one silently; two of them are most likely a mistake."""
     pending, met = [node], set()
     merged = 0
     while pending:

@@ -75,7 +75,7 @@ class OneOf:
 
 
 def noun_from(noun: type[NounT], part: object, **others: object) -> NounT:
-    """Return a noun of what a part of a file, or another noun, says by the names of its fields, and of ``others``.
+    """Return a noun from the fields of the same names in a part of a file, or in another noun, and ``others``.
 
     Fields that neither has keep their defaults.
     """
@@ -84,7 +84,7 @@ def noun_from(noun: type[NounT], part: object, **others: object) -> NounT:
 
 
 def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
-    """Return the model made of ``mapping``, or say what is wrong with it in one line.
+    """Return the model of ``mapping``, or raise a one-line error.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
     Raises
     ------
     InvalidInput
-        With the first mistake: place, key, what is allowed, what was there.
+        With the first error: place, key, allowed values, given value.
     """
     if not isinstance(mapping, Mapping):
         what = "an empty file" if mapping is None else shown(mapping)

@@ -50,8 +50,7 @@ from topoopt.workloads.pipelined_step import PipelinedStep
 LAYOUTS_TO_KEEP = 32
 """Task graphs of layouts that are kept: all of them are simulated on every fabric."""
 LARGE_GRAPH = 300_000
-"""Tasks from which on only the last graph of a layout is kept: about 200 bytes a task. A layout goes through all
-fabrics before the next one."""
+"""Tasks above which only a layout's last graph is kept (200 bytes per task); fabrics are the inner loop."""
 
 
 def _of_operators(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:

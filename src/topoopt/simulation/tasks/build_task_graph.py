@@ -123,8 +123,7 @@ class Draft:
 
 
 FIRST_BUCKET_BYTES = 1024 * 1024
-"""The first bucket of a group is as small as this, so that its AllReduce begins early (PyTorch's reducer,
-``kDefaultFirstBucketBytes``)."""
+"""Size of a group's first bucket, so that its AllReduce begins early (PyTorch's ``kDefaultFirstBucketBytes``)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,8 +101,7 @@ class RingTimes:
 
 
 WORTH_LEAVING_THE_RING = 0.99
-"""``auto`` leaves the ring, which is simulated as a whole, only for a schedule below this fraction of the ring's
-time."""
+"""``auto`` leaves the ring, which is simulated as a whole, only below this fraction of the ring's time."""
 MOST_TRANSFERS = 200_000
 """Schedules with more transfers than this are not among those that ``auto`` chooses from."""
 MOST_PLAYED = 100_000

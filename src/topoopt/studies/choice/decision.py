@@ -22,8 +22,7 @@ from topoopt.studies.choice.job_mix import Mix
 from topoopt.studies.choice.network import OTHERS, Money, Network
 
 PLANNED, DROPPED, LEFT_OUT = "planned", "dropped", "left-out"
-"""``dropped``: a planned network costs no more and is no slower than this one can be. ``left-out``: it has no price, or
-cannot carry a job."""
+"""``dropped``: a planned network costs no more and is no slower. ``left-out``: no price, or cannot carry a job."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

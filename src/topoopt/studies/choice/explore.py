@@ -26,8 +26,7 @@ from topoopt.studies.sweep import Crew, Point, Sweep, make_sweep, open_results, 
 
 SWITCH = "ideal-switch"
 NETWORKS_OF_A_ROUND = 4
-"""Networks planned at least before the front is updated; a constant, so that the set of planned networks does not
-depend on the number of processes."""
+"""Networks planned at least between updates of the front; constant, for equal results with any processes."""
 SAFE = 1.0 - 1e-9
 """Margin on a least time for rounding."""
 Wanted = tuple[JobShare, Network]

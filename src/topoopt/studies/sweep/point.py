@@ -117,8 +117,7 @@ AFTER_THE_PLAN = frozenset({"fabric", "simulator", "prices", "accounting"})
 SETTINGS_FIELDS = tuple(field.name for field in fields(JobSettings))
 OPTION_FIELDS = tuple(field.name for field in fields(SearchOptions) if field.name != "processes")
 OK, INFEASIBLE, FAILED = "ok", "infeasible", "failed"
-"""``infeasible``: the question has no answer, and asking again would not help. ``failed``: the computation broke;
-the next run tries again."""
+"""``infeasible``: there is no answer, a retry would not help. ``failed``: an error; the next run tries again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,7 @@ Tick = Callable[[float], None]
 _CHUNK_S = 0.1
 _PILOT, _LEVELS = 64, 8  # steps that say how long one takes; hops that one looks at
 _SPREAD_S, _WORD_S, _STEP_S, _PLACE_S = 7e-9, 0.1e-9, 2e-7, 5e-9
-"""Costs of asking one neighbor, of one of its words, of a step, and of one place of a cycle, measured on a 2020
-core."""
+"""Costs of one neighbor, one of its words, a step, and a place of a cycle, measured on a 2020 core."""
 _HOT, _COOLS = 24.0, 1 / 16
 """Hops of all pairs, of 128 servers, that a move may cost with a chance of 1/e at first; what is left of it at last.
 

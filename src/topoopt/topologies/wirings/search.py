@@ -26,8 +26,7 @@ from topoopt.topologies.wirings.answer import JudgedWiring, best_of, frontier, j
 BEST = "best"
 LIFTED = "lifted"
 OBJECTIVES = ("hops", "balanced")
-"""Objectives that the chosen wiring minimizes: mean hops, or mean hops weighted by the fullest link of an
-all-to-all."""
+"""Objectives to minimize: mean hops, or mean hops weighted by the fullest link of an all-to-all."""
 _QUICK_S, _LONGER_QUICK_S, _FEW = 0.5, 1.0, 1000
 _LONGEST_SEARCH_S = 86_400
 _SEARCH_S, _LONGER_SEARCH_S, _REQUEST_MANY, _LARGE = 3.0, 10.0, 512, 8192

@@ -71,8 +71,7 @@ class Routing:
 KINDS = ("tp", "cp", "ep", "pp", "dp", "embedding")
 """Reasons for communication between ranks; ``dp`` includes the gradients of experts."""
 DISPATCH_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp8": 1 + 4 / 128}
-"""Bytes per element of a token sent to experts; in 8 bits with a scale of 4 bytes for each 128 (DeepSeek-V3,
-section 3.3.1)."""
+"""Bytes per element of a token sent to experts; in 8 bits with a 4-byte scale per 128 (DeepSeek-V3, 3.3.1)."""
 SUMMED_IN_32_BITS = ("bf16",)
 """Precisions whose gradients Megatron-LM sums and reduces in 32 bits (arguments.py: ``bf16`` sets
 ``accumulate_allreduce_grads_in_fp32``). The 8-bit and 4-bit recipes of NeMo and Megatron Bridge reduce them in 16

@@ -25,8 +25,7 @@ ELEMENT_BYTES = np.array([4.0 if name in ("fp32", "tf32") else 2.0 for name in P
 INPUT_BYTES = np.array([1.0 if name in ("fp8", "fp4") else 2.0 for name in PRECISIONS]) * (
     1 + (ELEMENT_BYTES == 4)
 )
-"""Bytes per element of the inputs of products kept for the gradient of the weights, by index of precision; 8 bits
-for fp4, too."""
+"""Bytes per element of product inputs kept for gradients of weights, by index of precision; fp4: 8 bits."""
 MASK_BYTES = 1.0
 SCORE_BYTES = 4.0
 

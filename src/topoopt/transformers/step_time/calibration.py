@@ -14,8 +14,7 @@ DIGITS = 4
 """Digits of a parameter that is fitted or written into a file."""
 
 ATTENTIONS = ("auto", "fused", "eager")
-"""Implementations of the attention's core: fused (FlashAttention), eager (scores in memory), or auto: fused with
-ZeRO-3."""
+"""Attention's core: fused (FlashAttention), eager (scores in memory), or auto: fused with ZeRO-3."""
 ATTENTIONS_OF_RUNS = (*ATTENTIONS, "flash1", "flash2", "cudnn")
 """Implementations of runs that name the fused kernel: FlashAttention 1 or 2, or the newest of its accelerator
 (cuDNN's in Transformer Engine, FlashAttention 3). Without a name it is PyTorch's with ZeRO-3, which is the second,

@@ -56,8 +56,7 @@ class Exchanges:
 
 
 COPIED_BYTES = 12.0
-"""Bytes moved per 16-bit gradient before a step that runs operation by operation: copied into a bucket (4), scaled
-(4), and back (4)."""
+"""Bytes moved per 16-bit gradient if unfused: copied into a bucket (4), scaled (4), and back (4)."""
 TURNED_BYTES = 12.0
 """Bytes moved where it is reduced in 32 bits: converted to them (6) and back (6)."""
 OPTIMIZER_BYTES_PER_PARAMETER = 30.0

@@ -107,8 +107,7 @@ OPERATIONS: Mapping[str, str] = {
     "Send": SEND,
     "Recv": RECEIVE,
 }
-"""NCCL's names of what is called. A count is the numbers of one member; of a broadcast, a reduce and an AllReduce those
-of the buffer."""
+"""NCCL's names of calls. A count is in numbers per member; for broadcast, reduce and AllReduce, of the buffer."""
 _REMEDY = "write it with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL, and give the logs of all processes"
 
 

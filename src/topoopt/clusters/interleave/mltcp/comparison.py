@@ -1,4 +1,4 @@
-"""Jobs on one link under several ways of sharing it, beside what the theory says."""
+"""Jobs on one link under several sharing policies, compared with the theory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,9 +38,9 @@ class SharingComparison:
     simulator : str
         ``fluid``, or ``packet``.
     courses : tuple of SharingCourse
-        One a way.
+        One per policy.
     prediction : SharingPrediction, optional
-        The theory, where the jobs are of its kind.
+        Prediction by the theory, where it applies to the jobs.
     """
 
     asked: SharingQuestion

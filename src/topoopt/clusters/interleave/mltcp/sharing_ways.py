@@ -152,7 +152,7 @@ COMPATIBLE = 1.0 - 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way of sharing: what it is in words, and what makes its course."""
+    """A sharing policy: its description, and the function that simulates it."""
 
     text: str
     course: Callable[[str, SharingQuestion], SharingCourse]

@@ -204,7 +204,7 @@ class PeriodicJob:
     begin_s : float
         Start of the first iteration: CASSINI's time shift, or the arrival.
     iterations : int, optional
-        After so many the job is gone; by default it goes on as long as the run.
+        Iterations after which the job ends; by default it runs as long as the run.
     noise : float
         Standard deviation of each stretch of computing, as a part of its length.
     slot_s : float

@@ -84,7 +84,7 @@ def run_periodic_jobs(
     sharing
         Rule for the weights; by default all are 1.
     iterations
-        The run ends when each job has done so many; short jobs go on until then. A job that is gone earlier has its
+        Iterations of each job before the run ends; short jobs go on until then. A job that is gone earlier has its
         own number.
     until_s
         The run ends then, at the latest.

@@ -44,7 +44,7 @@ PERIODIC_STAMP = stamp([Path(__file__), Path(__file__).with_name("periodic_state
 
 NEVER = np.inf
 SERVED = 1.0 - 1e-9
-"""A link that carries this part of what it has is full."""
+"""Fraction of its capacity at which a link counts as full."""
 
 
 @entry
@@ -52,7 +52,7 @@ SERVED = 1.0 - 1e-9
 def run_periodic(p: Phases, c: Course, x: Sharing, net: Links, until: float, seed: int, changes: int) -> bool:
     """Serve events up to ``until``, or till all jobs have their iterations; return whether it is over.
 
-    It is not over when the log has no room, or after so many changes of rates: then call it again.
+    It stops early when the log is full, or after a number of changes of rates; then call it again.
     """
     room, jobs = len(c.log_job), len(c.phase)
     for _ in range(changes):
@@ -84,7 +84,7 @@ def run_periodic(p: Phases, c: Course, x: Sharing, net: Links, until: float, see
 
 @inlined
 def _share(p: Phases, c: Course, x: Sharing, net: Links) -> float:
-    """Set the rates of all that send until the next change; return when that is, if nobody begins before."""
+    """Set the rates of all senders until the next change; return its time, if no job begins before."""
     rising = _weigh(p, c, x, net, 0.0)
     following = _set_rates(p, c, x, net)
     if net.tally[SHORT] == 0 or not rising:
@@ -183,7 +183,7 @@ def _mark(p: Phases, c: Course, net: Links, m: int, time: float) -> None:
 
 @compiled
 def _begin_phase(p: Phases, c: Course, x: Sharing, net: Links, job: int, seed: int) -> None:
-    """Let a job that has computed send; what has no bytes is over at once."""
+    """Let a job start to send; a phase without bytes ends at once."""
     k, now = c.phase[job], c.scale[NOW]
     if k == p.first[job]:
         c.iteration[job, SENT_FIRST] = now

@@ -1,4 +1,4 @@
-"""Jobs that repeat and share links, packet by packet: what :func:`run_periodic_jobs` does with fluids."""
+"""Jobs that repeat and share links, packet by packet: the counterpart of :func:`run_periodic_jobs`."""
 
 import dataclasses
 import itertools
@@ -33,7 +33,7 @@ from topoopt.simulation import (
 from topoopt.topologies import Link, topology_from_links
 
 FASTER = 2.0
-"""Links that only join others have so many times the largest bandwidth there is: nothing ever waits for them."""
+"""Bandwidth of connecting links, relative to the largest one: nothing ever waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def run_periodic_packets(
     packets
         The transport and all about queues; :func:`periodic_packet_options` has those of MLTCP's experiments.
     iterations
-        The run ends when each job has done so many.
+        Iterations of each job before the run ends.
     round_trip_s
         Without queues.
     seed
@@ -118,7 +118,7 @@ def run_periodic_packets(
     Raises
     ------
     InvalidInput
-        For what only fluids can do: coefficients other than 1, and slots.
+        For features of the fluid model only: coefficients other than 1, and slots.
 
     Examples
     --------

@@ -76,7 +76,7 @@ MEASURED_QUIET = 0.1
 DUST = 0.02
 """Fraction of the bytes of an iteration: a phase with fewer is noise."""
 NOISE_MOVES = 0.4
-"""Half of the mean absolute value of a normal deviation, 0.798: what noise of a standard error moves by itself."""
+"""Half of the mean absolute value of a normal deviation, 0.798: bytes moved by noise alone, in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def measured_profile(
     iteration_time_s : float, optional
         About how long an iteration takes; looked for where not given.
     tolerance : float
-        Share of the bytes that may be sent at another moment, for fewer phases; what noise moves comes on top.
+        Share of the bytes that may be sent at another moment, for fewer phases; bytes moved by noise are added.
     place : str, optional
         Prefix of error messages; by default the job.
 

@@ -22,8 +22,7 @@ from topoopt.routing import Fabric
 from topoopt.simulation import SimResult, link_counters
 
 LEAST_LEFT = 0.02
-"""Fraction of the variance: means that leave less explain a series equally well, and the shortest of them is its
-period."""
+"""Fraction of the variance: means that leave less fit equally well, and the shortest of them is the period."""
 DEVIATIONS = 15.0
 """Significance limit in standard deviations: neighbors in bursts are alike, and count as fewer samples."""
 

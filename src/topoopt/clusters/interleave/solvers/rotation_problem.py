@@ -49,7 +49,7 @@ class RotationProblem:
         return float(np.maximum(self.total(shifts) - 1, 0.0).sum())
 
     def cannot_be_less(self, excess: float) -> bool:
-        """Return whether an excess is none, or what is left where all demand is spread evenly: no rotation has less."""
+        """Return whether an excess is zero, or that of evenly spread demand: no rotation has less."""
         return excess <= max(float(self.demands.sum()) - self.angles, 0.0) + NO_EXCESS
 
     def distinct(self, order: Sequence[int]) -> tuple[int, ...]:
@@ -72,7 +72,7 @@ class RotationProblem:
 
 
 def excess_by_shift(base: Floats, demand: Floats, samples: int) -> Floats:
-    """Return the excess for each shift of a job on top of what others send.
+    """Return the excess for each shift of a job on top of the others' demand.
 
     Excess is not linear, so that a correlation of the two demands would be wrong. At the angles where the job sends
     ``b``, though, the excess is ``max(0, base + b - 1)``, whatever the job sends elsewhere: so it is a sum, over
@@ -83,7 +83,7 @@ def excess_by_shift(base: Floats, demand: Floats, samples: int) -> Floats:
     base : array of (..., angles)
         Demand of the others, in capacities; many cases at once.
     demand : array of (angles,)
-        Demand of the job, unrotated; it repeats after so many ``samples``.
+        Demand of the job, unrotated; it repeats after ``samples`` angles.
 
     Returns
     -------
