@@ -1,4 +1,4 @@
-"""A served model on every fabric, each with the deployment that suits it best, and what that costs."""
+"""A served model on every fabric, each with the deployment that suits it best, and its cost."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -161,8 +161,8 @@ def compared(
 ) -> Table[ServedFabric]:
     """Return the best deployment on each fabric in closed form.
 
-    Contenders come with what they could do on a network that takes no time, the largest first. On each fabric they are
-    tried in this order until none that is left could be better than what was found.
+    Contenders come with their rates on an ideal network, the largest first. On each fabric they are tried in this
+    order until none of the rest could be better than the best so far.
 
     Raises
     ------
@@ -210,7 +210,7 @@ class ServingComparison:
 
 
 MOST_KEPT = 400
-"""Deployments that are kept by what they could do without a network."""
+"""Deployments kept by their rates without a network."""
 
 
 def compare_serving(

@@ -1,4 +1,4 @@
-"""A deployment on one fabric: its wiring, routes and pairing chosen together, and what requests meet there."""
+"""A deployment on one fabric: its wiring, routes and pairing chosen together, and its latencies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -50,7 +50,7 @@ class ServingStack:
 
 
 _ALIKE = 5e-3
-"""Rates that differ by less are equal: what tells wirings apart then is what the network adds to a request."""
+"""Rates that differ by less are equal: then the network time of a request decides between wirings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class AdapterShape:
     Attributes
     ----------
     whole, split : int
-        Outside of experts: what each accelerator of a tensor parallel group holds, and what they split.
+        Parameters outside of experts: held by each accelerator of a tensor parallel group, and split by them.
     one_expert_whole, one_expert_split : float
         The same for one routed expert.
     experts : int
@@ -219,7 +219,7 @@ class CacheCapacity:
     tokens : int
         Tokens of unending requests that fit: whole pages, all of whose layers keep every token.
     request_tokens : float
-        Tokens of caches for the requests asked about, by their mean length; more than ``tokens`` with windows.
+        Cached tokens for the given requests, by their mean length; more than ``tokens`` with windows.
     """
 
     bytes_per_accelerator: float
@@ -243,12 +243,12 @@ def cache_capacity(
     Parameters
     ----------
     length
-        Tokens of a usual request, for models whose windows and states make a token's bytes depend on it.
+        Tokens of a typical request, for models whose windows and states make a token's bytes depend on it.
 
     Raises
     ------
     InvalidInput
-        If the weights leave no room for a page: by how much, and what would help.
+        If the weights leave no room for a page: with the missing memory, and remedies.
     """
     free = cache_bytes(model, accelerator, parallelism, settings)
     split = min(parallelism.tensor, cache_shape(model).shares) * model.layers / _fullest(model, parallelism)

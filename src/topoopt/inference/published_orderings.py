@@ -39,7 +39,7 @@ class PublishedOrdering:
     ----------
     what, unit : str
     ours, low, high : float
-        Ours, and the ends of what is published.
+        Our value, and the published range.
     origin : str
     explanation : str
         Reason for a difference, if any.

@@ -185,7 +185,7 @@ def parse_lengths(text: str | float, word: str) -> Lengths:
     Raises
     ------
     InvalidInput
-        With what is allowed.
+        With the allowed values.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def parse_arrivals(text: str) -> Arrivals:
     Raises
     ------
     InvalidInput
-        With what is allowed.
+        With the allowed values.
 
     Examples
     --------

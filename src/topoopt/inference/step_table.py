@@ -12,12 +12,12 @@ from topoopt.base.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Halves:
-    """Two halves of a batch, one of which computes while what the other sends to experts is on its way.
+    """Two halves of a batch, one of which computes while the other's tokens are sent to experts.
 
     Attributes
     ----------
     decode_works_s, decode_sends_s, prefill_works_s, prefill_sends_s : array (points,) of float
-        Seconds that both halves compute, and that what they send takes, at the tokens of both; no output layer.
+        Compute time of both halves, and time of their sends, at the tokens of both; no output layer.
     layers : int
     """
 
@@ -29,7 +29,7 @@ class Halves:
 
 
 def overlapped_s(layers: Floats | int, works: Floats | float, sends: Floats | float) -> Floats:
-    """Return the longer of both, and of the shorter what no other half covers: that of one half in one layer."""
+    """Return the longer of both, plus the uncovered part of the shorter: one half in one layer."""
     return np.asarray(np.maximum(works, sends) + np.minimum(works, sends) / (2 * layers))
 
 
@@ -46,7 +46,7 @@ class StepTable:
     ----------
     tokens : array (points,) of int, ascending from 1
     base_s : array (points,) of float
-        Seconds of all layers without attention's caches: weights, communication, what the engine adds.
+        Time of all layers without attention's caches: weights, communication, engine overhead.
     prefill_base_s : array (points,) of float
         The same for a step that only prefills, which engines run without captured graphs.
     head_s : array (points,) of float
@@ -98,7 +98,7 @@ class StepTable:
         return float(alone + self.at(prompts, self.head_s))
 
     def with_network(self, decode_s: Floats, prefill_s: Floats) -> StepTable:
-        """Return the table with what a network adds at its points, array (points,), to both kinds of steps."""
+        """Return the table with network times at its points, array (points,), added to both kinds of steps."""
         base_s, prefill_base_s, halves = self.base_s + decode_s, self.prefill_base_s + prefill_s, self.halves
         if halves:
             halves = replace(

@@ -1,4 +1,4 @@
-"""The page of any answer: one table from the kind of answer to what describes it.
+"""The page of any answer: one table from kinds of answers to page functions.
 
 The table names files, so that showing one kind of answer imports nothing that only others need. Plug-ins complete it.
 """

@@ -113,7 +113,7 @@ class Series:
     x, y : tuple
         Equally long. NaN in ``y`` leaves a gap; x may be words.
     published : bool
-        A figure of a paper, not one of ours: drawn hollow, so that nobody mistakes one for the other.
+        A published value, not ours: drawn hollow, to be clearly distinguished.
     joined : bool
         Whether points are joined by a line.
     stepped : bool
@@ -294,7 +294,7 @@ class TimelineChart:
 
 @dataclass(frozen=True, slots=True)
 class RingLine:
-    """A closed walk over the nodes of a circle, with what is said of it."""
+    """A closed walk over the nodes of a circle, with its label."""
 
     name: str
     walk: tuple[int, ...]

@@ -66,7 +66,7 @@ KNOWN_COLORS: Final = {
     "together": 6,
     "excess": 1,
 }
-"""Index into the colors of what stands beside each other most often; networks have theirs in the registry."""
+"""Color indices of the series that are most often side by side; networks have theirs in the registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ def number_axis(
 ) -> Axis:
     """Return an axis from the least to the largest of the values, with some room at its ends.
 
-    It begins at zero where it is asked to, and where the values come near to it; by logarithms it never does.
+    It begins at zero where requested, and where the values come near to it; by logarithms it never does.
     """
     numbers = [float(one) for one in values if not isinstance(one, str) and isfinite(one)]
     words, unit, scale = words_and_unit(label)
@@ -272,7 +272,7 @@ def ring_cables(walk: tuple[int, ...]) -> Cables:
 
 
 def strands(chart: CircleChart) -> tuple[list[tuple[str, Cables]], tuple[str, Cables]]:
-    """Return name and cables of each ring, and of what is in none."""
+    """Return name and cables of each ring, and of the cables in none."""
     rings = [(ring.name, ring_cables(ring.walk)) for ring in chart.rings]
     in_rings = {pair for _, pairs in rings for pair in pairs}
     others = {(min(a, b), max(a, b)) for a, b, *_ in chart.links} - in_rings

@@ -43,7 +43,7 @@ NEAREST = 3
 
 
 def choice_page(choice: Choice) -> Page:
-    """Return everything that there is to say about what to buy."""
+    """Return the page of a choice."""
     point = choice.decision.point
     jobs = ", ".join(f"{job.name} {job.share:.0%}" for job in choice.mix)
     mix = choice.mix
@@ -327,7 +327,7 @@ def _drawn(choice: Choice, other: Evaluated) -> str:
 
 
 def _saved(choice: Choice, other: Evaluated, change: float) -> str:
-    """Return whether a change of time is within the error, and what another network saves and loses for the work."""
+    """Return another network's savings and losses, and whether the change of time is within the error."""
     tie = ", a tie within the error" if 1 - SURE < faster_share(1 + change, 1.0) < SURE else ""
     found = choice.against(other)
     if found is None or found.network_saved_usd is None or found.servers_lost_usd is None:

@@ -349,7 +349,7 @@ def _shares(
 
 
 def _distribution(name: str, values: Sequence[float], weights: Sequence[float]) -> Series:
-    """Return the steps of a weighted cumulative distribution; long ones are thinned to what can be seen."""
+    """Return the steps of a weighted cumulative distribution; long ones are thinned to the visible resolution."""
     if not values or sum(weights) <= 0:
         return Series(name, (), (), stepped=True)
     order = np.argsort(values, kind="stable")

@@ -1,4 +1,4 @@
-"""A cluster's result in facts and tables: what it is, iteration times, completion and waiting, times by model."""
+"""A cluster's result in facts and tables: the cluster, iteration times, completion and waiting, times by model."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -121,7 +121,7 @@ def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
 
 
 def _intervals(run: FabricRun, models: Sequence[str]) -> tuple[Notes, ...]:
-    """Return between what iterations are measured, by the error of the calibration; nothing where there is none."""
+    """Return the range of measured iterations by the calibration's error; empty without one."""
     shares = {job.model: job.interval_share for job in run.trained if job.interval_share}
     each = [
         f"{model} ({interval_words(mean_s(model, run), shares[model])})"
@@ -268,7 +268,7 @@ def more_than_alone(run: FabricRun) -> float:
 
 
 def served_blocks(result: ClusterResult) -> tuple[Block, ...]:
-    """Return a row for each served model on each fabric, and what the numbers are; nothing where none is served."""
+    """Return a row for each served model on each fabric, with a legend; empty where none is served."""
     name = run_names_apart(result.fabrics)
     rows = [_Row(name(run), job) for run in result.fabrics for job in run.served]
     if not rows:

@@ -35,7 +35,7 @@ from topoopt.pricing import PUBLISHED_OCS_OVER_PANEL, Bill, CostComparison, Tech
 
 
 def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
-    """Return prices and watts, bills, what each fabric is built of, and the optical technologies.
+    """Return prices and watts, bills, the parts of each fabric, and the optical technologies.
 
     Parameters
     ----------

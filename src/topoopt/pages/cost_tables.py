@@ -65,7 +65,7 @@ SAMPLES = ((1.0, "1 sample"), (1e3, "1 k samples"), (1e6, "1 M samples"), (1e9, 
 
 @dataclass(frozen=True, slots=True)
 class OwnedRow:
-    """A fabric by its name, and what everything costs with it."""
+    """A fabric by its name, and the cost of ownership with it."""
 
     name: str
     owned: Ownership

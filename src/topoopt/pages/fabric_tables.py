@@ -1,4 +1,4 @@
-"""Fabrics beside each other: iteration time, price, and who is beaten in both."""
+"""Fabrics side by side: iteration time, price, and dominance in both."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -138,7 +138,7 @@ PLUGGABLE = "pluggable"
 def fabric_notes(
     rows: Sequence[ComparedFabric], skipped: Sequence[tuple[str, str]], simulator: str
 ) -> tuple[Notes, ...]:
-    """Return the front, who is not in the table and why, by which routes each goes, and who was simulated otherwise.
+    """Return the front, the skipped fabrics with reasons, the routes, and fabrics simulated by another simulator.
 
     Circuits that change are beyond the analytic simulator.
     """
@@ -156,7 +156,7 @@ def fabric_notes(
 
 
 def _names(rows: Sequence[ComparedFabric], chosen: Sequence[ComparedFabric]) -> str:
-    """Return the fabrics of the chosen rows: one name for all rows that have it, or each with what tells it apart."""
+    """Return the names of the chosen rows: one for all rows of a fabric, or each with its label."""
     left = {row.fabric for row in rows if row not in chosen}
     each = (_apart(row) if row.fabric in left else row.fabric for row in chosen)
     return ", ".join(dict.fromkeys(each))
@@ -233,13 +233,13 @@ LOWER_IN = "lower in: share of price draws, the same for all, in which it costs 
 
 
 def price_range(row: HasPrice) -> str | None:
-    """Return between what the price of a network lies in eight draws of ten."""
+    """Return the 80 % interval of a network's price."""
     low, high = price_range_usd(row)
     return None if low is None else f"{usd(low)} to {usd(high)}"
 
 
 def price_range_notes(rows: Sequence[NetworkRow]) -> tuple[Notes, ...]:
-    """Return between what prices lie, those of one range together; nothing where none is known."""
+    """Return the intervals of prices, merged where equal; empty where none is known."""
     ranges: dict[str, list[str]] = {}
     for row in rows:
         if words := price_range(row):

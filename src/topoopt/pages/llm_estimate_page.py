@@ -254,7 +254,7 @@ def _word(value: Any) -> str:
 
 
 def not_searched_sections(left_out: Sequence[NotSearched]) -> tuple[Section, ...]:
-    """Return the section of what was left out; none where nothing was."""
+    """Return the section on excluded configurations; none where there are none."""
     if not left_out:
         return ()
     lines = {one.name: f"{_origin(one)}: {'; '.join(one.because.values())}{_remedy(one)}" for one in left_out}

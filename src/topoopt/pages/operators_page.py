@@ -21,7 +21,7 @@ GIBIBYTE = 2.0**30
 
 
 def job_facts(plan: Plan) -> Entries:
-    """Return the model, the cluster, and what operator times rest on."""
+    """Return the model, the cluster, and the basis of operator times."""
     job, graph = plan.job, operators_of(plan.job).graph
     sources = "; ".join(f"{count} {source}" for source, count in time_sources(plan).most_common())
     return {
@@ -158,7 +158,7 @@ def gradient_facts(plan: Plan) -> Entries:
 
 
 def strategy_table(plan: Plan) -> Table:
-    """Return every operator: how it is split, where, what it weighs and how long a part takes."""
+    """Return every operator: its split, place, memory, and the time of a part."""
     work = operators_of(plan.job)
     splits = plan.strategy.splits
     times = [work.time(index, split) for index, split in enumerate(splits)]
@@ -239,7 +239,7 @@ def strategy_words(graph: OperatorGraph, strategy: ParallelStrategy) -> list[str
 
 
 def how_split(split: OperatorSplit, whole: str = "on one server") -> str:
-    """Return ``data parallel in 128``, ``rows split in 4``, both, or a word for what is not split."""
+    """Return ``data parallel in 128``, ``rows split in 4``, both, or a word for an unsplit operator."""
     parts = []
     if split.channel_degree > 1:
         parts.append(f"{DIMENSIONS[split.channel_dim]} split in {split.channel_degree}")

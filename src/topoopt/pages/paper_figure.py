@@ -1,4 +1,4 @@
-"""One chart as the bytes of a picture: its look, and what stands around its axes."""
+"""One chart as the bytes of a picture: its look, and the text around its axes."""
 
 import io
 import math

@@ -305,7 +305,7 @@ def _head(tuned: FineTuning) -> Section:
 
 
 def _with_interval(time_s: float, share: float | None) -> str:
-    """Return a time, and between what 80 % of measured runs are where a calibration says it."""
+    """Return a time, with the 80 % interval of measured runs if the calibration has one."""
     return format_time(time_s) + (f" ({interval_words(time_s, share)})" if share else "")
 
 

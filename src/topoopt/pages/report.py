@@ -61,7 +61,7 @@ BOUNDS = {
 PARTS = {"wiring_s": "wiring", "routing_s": "routing", "schedule_s": "schedule", "rounds_s": "rounds"}
 SECOND = "All bytes that the requests of a second send, as if they were sent at once."
 NOT_IN_STEP = 1e-6
-"""Share by which rounds differ that is worth a word."""
+"""Relative difference of rounds above which there is a caveat."""
 Subject = Plan | Comparison | ClusterResult
 ALLOWED = (
     "expected what topoopt plan --out, topoopt compare --json or topoopt cluster run --json wrote: "
@@ -322,7 +322,7 @@ def _traffic(plan: Plan, result: SimResult) -> Section:
 
 
 def bounds_chart(plan: Plan) -> BarChart:
-    """Return the lower bounds beside the plan's time, and what the gap is made of, in milliseconds."""
+    """Return the lower bounds beside the plan's time, and the parts of the gap, in milliseconds."""
     meanings = {"compute_s": work_page(plan).free, **BOUNDS}
     times_ms = [getattr(plan.bounds, name) * 1e3 for name in meanings]
     names, nan = (*meanings.values(), "this plan"), float("nan")

@@ -52,7 +52,7 @@ _BAR_HEIGHT: Final = 26
 
 
 def figure(chart: Chart) -> dict[str, Any]:
-    """Return a chart as the page's script takes it: ``kind``, ``name``, ``title``, ``note`` and what is drawn."""
+    """Return a chart as the page's script takes it: ``kind``, ``name``, ``title``, ``note`` and its data."""
     match chart:
         case LineChart():
             x, y = line_axes(chart)

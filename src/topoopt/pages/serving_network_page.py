@@ -1,4 +1,4 @@
-"""The network's part of a service's page: fabrics side by side, what the network takes, wiring and pairing, traffic."""
+"""The network's part of a service's page: fabrics side by side, network times, wiring and pairing, traffic."""
 
 import math
 from collections.abc import Mapping

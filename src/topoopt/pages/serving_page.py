@@ -1,4 +1,4 @@
-"""A service as a page: fabrics, the best deployments, times of requests, what binds, what it costs, a timeline."""
+"""A service as a page: fabrics, the best deployments, latencies, bottleneck, cost, a timeline."""
 
 from collections.abc import Mapping
 from functools import partial

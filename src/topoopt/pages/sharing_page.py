@@ -1,4 +1,4 @@
-"""Ways of sharing a link as a page: iteration times, offsets, and what the theory of MLTCP says."""
+"""Policies for sharing a link as a page: iteration times, offsets, and the theory of MLTCP."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A simulation as a page: what it took, what happened on the network, and which links were busiest."""
+"""A simulation as a page: times, events on the network, and the busiest links."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""A sweep and what it has stored, as pages: points and values, and rows of figures."""
+"""A sweep and its results file, as pages: points and values, and rows of figures."""
 
 from functools import partial
 from operator import itemgetter

@@ -67,12 +67,12 @@ Source = str | Callable[[Any], Any]
 Form = str | Callable[[Any], str]
 """Format of the value, such as ``.1%``, or a function; by the unit in the field's name if neither is given."""
 Entries = Mapping[str, str | Iterable[str]]
-"""A name, and what is said of it: a line, or several of which only the first bears the name."""
+"""A name with its text: one line, or several of which only the first has the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading, and what stands below it; numbers are aligned to the right."""
+    """A heading and the values below it; numbers are aligned to the right."""
 
     heading: str
     source: Source
@@ -138,7 +138,7 @@ def _setting(key: str, value: Any) -> tuple[str, str]:
 
 
 def facts(entries: Entries, title: str = "", tight: bool = False) -> Facts:
-    """Return names and values; what has no value is not shown.
+    """Return names and values, without missing values.
 
     Examples
     --------

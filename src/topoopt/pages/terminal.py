@@ -13,7 +13,7 @@ from rich.text import Text
 from topoopt.pages.page import Facts, Notes, Page, Section, Table
 
 SENTENCE = 24
-"""A last column of text is not made narrower than this; what is shorter is a name and is not wrapped."""
+"""Least width of a last text column; shorter texts are names and not wrapped."""
 BETWEEN = 3
 """Spaces between two columns."""
 WIDTH = 110
@@ -167,7 +167,7 @@ def _widened(block: list[int], least: Sequence[int], full: Sequence[int], width:
 
 
 def _taken(sizes: Sequence[int], block: Sequence[int]) -> int:
-    """Return the width of a line: a space at both ends, the columns and what is between them."""
+    """Return the width of a line: a space at both ends, the columns and the gaps between them."""
     return 2 + sum(sizes[column] for column in block) + BETWEEN * sum(1 for _ in pairwise(block))
 
 

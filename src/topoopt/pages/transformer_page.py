@@ -33,7 +33,7 @@ LEAST_SHOWN = 1e-6
 
 
 def job_facts(plan: Plan) -> Entries:
-    """Return the size of the model, what its times rest on, and the cluster."""
+    """Return the size of the model, the basis of its times, and the cluster."""
     training = transformer_of(plan.job)
     model, experts = training.model, training.model.experts
     heads = f"{model.heads} heads" + (f" ({model.kv_heads} of keys)" if model.kv_heads != model.heads else "")
@@ -153,7 +153,7 @@ def _left_out_words(count: int) -> str:
 
 
 def made_by(plan: Plan) -> Entries:
-    """Return the size of the model, its batch, and what its times rest on."""
+    """Return the size of the model, its batch, and the basis of its times."""
     training = transformer_of(plan.job)
     return {
         "model": training.model.name,

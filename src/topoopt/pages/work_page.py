@@ -196,7 +196,7 @@ def laid_traffic_page(laid: LaidTraffic) -> Page:
 
 
 def allreduce_words(demand: Traffic) -> str:
-    """Return the bytes of the AllReduces, in how many groups, and what of them goes over the wire."""
+    """Return the bytes of the AllReduces, the number of groups, and the bytes on the wire."""
     groups = counted(len(demand.allreduce), "group")
     wire = format_bytes(demand.allreduce_wire_bytes)
     return f"{format_bytes(demand.allreduce_bytes)} in {groups}, {wire} on the wire"

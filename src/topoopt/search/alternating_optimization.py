@@ -90,7 +90,7 @@ def _problem(job: Job, links: _Links, seed: int) -> SearchProblem:
 
 
 def forget_problems() -> None:
-    """Forget what was searched; of many servers that is hundreds of megabytes."""
+    """Clear the cached problems; with many servers they take hundreds of megabytes."""
     _problem.cache_clear()
 
 

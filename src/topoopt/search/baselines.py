@@ -29,7 +29,7 @@ from topoopt.workloads import ParallelStrategy
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """A simulator's name, its options, and gradient buckets of which sizes are tried when all else is settled."""
+    """A simulator's name, its options, and bucket sizes to try at the end."""
 
     simulator: str = "analytic"
     options: SimulationOptions = field(default_factory=SimulationOptions)
@@ -79,7 +79,7 @@ def search_baselines(
     fidelity: Fidelity = ANALYTIC,
     on_progress: Progress = silent,
 ) -> list[tuple[Baseline, Fabric]]:
-    """Search a strategy for each baseline; what is good on one is tried on all, as are the ``starts``.
+    """Search a strategy for each baseline; the best of each is tried on all, as are the ``starts``.
 
     Rows come with their fabrics, whose routes are balanced where that makes the job faster, as those of a plan are.
 
@@ -120,7 +120,7 @@ class _Trial:
         return [self.found.strategy] if few else [self.found.strategy, *others]
 
     def promising(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
-        """Return those of what was found and the others that the search's kernel takes for the fastest."""
+        """Return the strategies, found here or elsewhere, that the search's kernel estimates to be the fastest."""
         allowed = list(dict.fromkeys(self.allowed(others)))
         if self.problem is None or len(allowed) <= MOST_PROMISING:
             return allowed
@@ -130,7 +130,7 @@ class _Trial:
 
     @property
     def best(self) -> ParallelStrategy:
-        """The fastest; of equally fast ones the first that was asked for."""
+        """The fastest; ties go to the first requested."""
         return min(self.order, key=lambda strategy: self.outcomes[strategy].iteration_time_s)
 
     def run(self, strategy: ParallelStrategy) -> None:
@@ -155,7 +155,7 @@ class _Trial:
 
 
 def _try_all(trials: Sequence[_Trial], wanted: Sequence[Iterable[ParallelStrategy]]) -> None:
-    """Run what is wanted on each fabric: a strategy goes through all of them, for its task graph is large."""
+    """Run the wanted strategies on each fabric, strategy by strategy, since task graphs are large."""
     for trial, strategies in zip(trials, wanted, strict=True):
         trial.order += [strategy for strategy in dict.fromkeys(strategies) if strategy not in trial.order]
     for strategy in dict.fromkeys(strategy for trial in trials for strategy in trial.order):

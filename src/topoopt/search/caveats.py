@@ -17,7 +17,7 @@ from topoopt.workloads import DeviceProfile, PartSize, part_samples, signature_o
 
 
 def caveats(plan: Plan) -> tuple[str, ...]:
-    """Return sentences: what does not fit in memory, was not measured, or was broken off; none where all is well."""
+    """Return caveats on missing memory, missing measurements, or an interrupted search."""
     sentences = CAVEATS[plan.job.work.kind](plan)
     sentences += ring_caveats(plan) + network_caveats(plan)
     if plan.job.cluster.links == "directed":
@@ -109,7 +109,7 @@ LEAST_OF_SERVERS = 0.01
 
 
 def network_caveats(plan: Plan) -> list[str]:
-    """Return that the network is slow for the job, or cheap for its servers: signs that its size was not meant."""
+    """Return a caveat if the network is slow for the job, or cheap for its servers: a likely input error."""
     found, usd = plan.outcome, plan.price.get("cost_usd")
     sentences = []
     if found.exposed_communication_s > found.compute_time_s:

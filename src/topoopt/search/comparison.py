@@ -1,4 +1,4 @@
-"""A plan beside other fabrics: a strategy searched for each, then simulated, where asked by several simulators."""
+"""A plan beside other fabrics: a strategy searched for each, then simulated, optionally by several simulators."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ def compare_fabrics(
     """Return the job of a plan on its own fabric and on others; see :func:`topoopt.search.compare_job`.
 
     Strategies are searched with the first simulator, or with flows where that is packets, which would take too long.
-    Where nothing is said of collectives, they run as was asked for when the plan was made.
+    By default, collectives run as requested when the plan was made.
     """
     plan = replace(plan, price=priced(plan.job, prices))  # by the same list as the others
     collective = asked_of(plan) if collective is None else collective

@@ -35,7 +35,7 @@ def compile_ahead() -> None:
 
 
 def use_loads() -> None:
-    """Load the links of a circulant, and bound that load from below: what the first process compiles meanwhile."""
+    """Load the links of a circulant, and bound that load; the first process compiles these kernels meanwhile."""
     topology = circulant(9, (1,), 100e9)
     CoinChangeRoutes(topology).link_bytes(np.ones((9, 9)))
     circulant_max_load(topology, np.ones(9))

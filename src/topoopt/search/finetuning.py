@@ -109,7 +109,7 @@ class TunedWay:
 
     @property
     def fabric_rows(self) -> list[dict[str, Any]]:
-        """Each network with a step on it, and what the data set takes and costs there, as plain values."""
+        """Each network with its step time, and the time and cost of the data set, as plain values."""
         return [
             {
                 **row.network_json(),

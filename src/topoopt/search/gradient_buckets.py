@@ -45,7 +45,7 @@ def for_search(job: Job) -> Job:
 
 
 def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, Candidate, GradientChoice]:
-    """Return the job with the fastest buckets and algorithms, the candidate simulated with these, and what was tried.
+    """Return the job with the fastest buckets and algorithms, its candidate, and the alternatives tried.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def sizes_elsewhere(job: Job, gradients: GradientChoice) -> tuple[int, ...]:
 
 
 def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fidelity) -> Baseline:
-    """Return a baseline with the fastest of some buckets, and an algorithm for each message where that is worth it.
+    """Return a baseline with the fastest of some buckets, and an algorithm per message where that is faster.
 
     On circuits that change, both stay as they are.
     """

@@ -127,7 +127,7 @@ NEAR_ENOUGH = 1.08
 def search_operators(
     job: Job, options: SearchOptions, on_progress: Progress, found: Found
 ) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
-    """Return the starts, data parallelism first, and what was found, all simulated."""
+    """Return the starts, data parallelism first, and the candidates found, all simulated."""
     made, options = 0, replace(options, budget=affordable(options.budget, job.cluster.servers))
 
     def tick(proposals: int) -> None:
@@ -332,7 +332,7 @@ def _refined(
 def drafts_for(on_draft: Callable[[Draft], None] | None) -> Found:
     """Return the callback for candidates: it reports each one that is faster than all before it.
 
-    Where nobody listens no bound is worked out.
+    Without a listener, no bound is computed.
     """
     best_s = float("inf")
 

@@ -1,4 +1,4 @@
-"""The search's estimate where nothing is wired: what strategies take on networks of which only ports are known.
+"""The search's estimate before wiring: times of strategies on networks given by their ports only.
 
 The kernel's view of routes and rings is the links that bytes load. For a network that treats all servers alike, it
 is enough to load each server's ends and the shared links: a few arrays of n entries instead of links of n² pairs,
@@ -38,7 +38,7 @@ class PortNetwork:
     latency_s : float
         Latency per link.
     links : int
-        Between two servers that are next to each other on a ring.
+        Links between two servers that are adjacent on a ring.
     pool_hops : float
         Links that a byte takes of those that all servers share: how often it is relayed, or what a thin layer of
         switches makes of it.

@@ -152,7 +152,7 @@ PARTS = (2, 4)
 
 
 def few_strategies(job: Job) -> Mapping[str, ParallelStrategy]:
-    """Return data parallelism, with tables in columns, and with layers split in a few parts, by what they are called.
+    """Return data parallelism, with tables in columns, and with layers split in a few parts, by name.
 
     Raises
     ------

@@ -8,9 +8,9 @@ own. Those that are much slower in closed form than the best of the others is on
 
 Lower bounds of an iteration before anything is searched or wired, to select the networks to plan.
 
-For operators it is a bound: all servers together compute for so long, however operators are split. For a transformer it
-is an estimate: the fastest configuration in closed form, on one switch of as much bandwidth a server. What is simulated
-takes longer; nobody has proved by how much less it might.
+For operators it is a bound: all servers together compute for so long, however operators are split. For a transformer
+it is an estimate: the fastest configuration in closed form, on one switch of as much bandwidth a server. What is
+simulated takes longer; it has no proven lower bound.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -270,7 +270,7 @@ def _overlooked(
 
 
 def _orders(one: Configuration, system: System) -> tuple[str, ...]:
-    """Return the orders of ranks worth trying.
+    """Return the orders of ranks to try.
 
     One where workers are whole servers, and where the other order would tear experts apart that fit into a server.
     """
@@ -281,12 +281,12 @@ def _orders(one: Configuration, system: System) -> tuple[str, ...]:
 
 
 def with_traces_read(request: JobRequest) -> JobRequest:
-    """Return the request with what Chakra's traces send, where its traffic is such; any other as it is.
+    """Return the request with the traffic of Chakra traces, if it has any; otherwise unchanged.
 
     Raises
     ------
     InvalidInput
-        If a rank is missing, a file is damaged, or a node does not say what it sends.
+        If a rank is missing, a file is damaged, or a node lacks its bytes.
     """
     if not request.traffic or request.described is not None or not is_chakra(request.traffic):
         return request

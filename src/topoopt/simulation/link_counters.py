@@ -97,7 +97,7 @@ def max_min_counters(result: SimResult, fabric: Fabric, links: Ints) -> LinkCoun
 
 
 def _entries_on(flows: Flows, links: Ints, count: int) -> tuple[Ints, Ints, Floats]:
-    """Return class, place of the link among those wanted, and bytes of what each class puts on a wanted link."""
+    """Return class, place of the link among those wanted, and bytes of each class on a wanted link."""
     place = np.full(count, -1)
     place[links] = np.arange(len(links))
     kept = np.flatnonzero(place[flows.class_link] >= 0)
@@ -141,7 +141,7 @@ def first_come_counters(result: SimResult, fabric: Fabric, links: Ints) -> LinkC
 
 
 def _busy_curve(begin_s: Floats, seconds: Floats, payload: Floats) -> tuple[Floats, Floats]:
-    """Return the corners of what a link has sent: of bytes that come in this order, and take so long each."""
+    """Return the corners of a link's cumulative curve, for bytes in this order with these durations."""
     if not len(begin_s):
         return np.zeros(1), np.zeros(1)
     served = np.cumsum(seconds)

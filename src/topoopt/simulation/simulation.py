@@ -1,4 +1,4 @@
-"""A simulation that has run, with its jobs, its fabric and what it took: the same figures from every simulator.
+"""A finished simulation with its jobs, fabric and cost: the same figures from every simulator.
 
 The timeline as Chrome trace events, which Perfetto and chrome://tracing open: lanes of bars for each server.
 
@@ -65,7 +65,7 @@ class Simulation:
     Attributes
     ----------
     iterations : int
-        Simulated iterations; more than one where the steady state was asked for.
+        Simulated iterations; more than one where the steady state was requested.
     cpu_s : float
         CPU time of the simulation alone, without loading or compiling.
     peak_memory_bytes : int
@@ -160,7 +160,7 @@ class Simulation:
         }
 
     def write_timeline(self, path: str | os.PathLike[str]) -> None:
-        """Write who did what when, as CSV."""
+        """Write the timeline as CSV."""
         write_csv(path, TimelineRow._fields, timeline(self.result))
 
     def write_trace(self, path: str | os.PathLike[str]) -> None:
@@ -174,7 +174,7 @@ class Simulation:
         Raises
         ------
         InvalidInput
-            For several jobs, or what such a file cannot hold.
+            For several jobs, or if the format cannot represent it.
         """
         if len(self.jobs) > 1:
             raise InvalidInput("write_fbuf: a .fbuf holds one job; write each one on its own")

@@ -1,4 +1,4 @@
-"""The table of simulators, and ``auto``, which chooses one of them by what contends and by the expected error."""
+"""The table of simulators, and ``auto``, which chooses one of them by contention and expected error."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ MANY = 0.15
 """Share of transfers in all bytes between DLRM's graphs (at most 0.11) and CANDLE's (at least 0.22)."""
 WINDOW_PACKETS = 100
 SHORT = 4
-"""Transfers up to so many windows are over before windows have found their size."""
+"""Windows up to which transfers end before the window has converged."""
 FAN = 3
 """Transfers of one server that start together, from which they count as a burst."""
 BURST_SHARE = 0.5
@@ -107,7 +107,7 @@ def burst_share(result: SimResult) -> float:
 
 
 AUTO = "auto"
-"""Name under which the chooser stands beside the simulators that it chooses from."""
+"""Name of the chooser among the simulators."""
 
 
 @dataclass(frozen=True, eq=False)

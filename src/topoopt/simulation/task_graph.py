@@ -155,7 +155,7 @@ class TaskGraph:
 class TaskRows:
     """Some tasks by columns, before they get numbers and dependencies; see :class:`TaskGraph`.
 
-    Scalars stand for a column of equal values. ``members`` has one tuple per collective.
+    Scalars represent a column of equal values. ``members`` has one tuple per collective.
     """
 
     kind: Ints | int

@@ -39,7 +39,7 @@ KEPT_IN = {
     "moments": STORED_PRECISIONS[1:4],
     "activation_inputs": ("bf16", "fp8"),
 }
-"""The precisions that make sense for each of what is kept or sent, to name to whoever writes another."""
+"""Valid precisions of each kind of stored or sent data, named in error messages."""
 LARGEST_SPREAD = 10
 COUNTS = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "global_batch", "sequence")
 """Fields of a configuration that are at least 1."""
@@ -261,12 +261,12 @@ def bits_of_parts(key: str, word: str, parts: Sequence[str], alone: Sequence[str
     key : str
         Option name, the prefix of error messages.
     alone : sequence of str
-        Words that stand for some parts, and only by themselves: named to whoever writes an unknown word.
+        Names that stand for several parts, and cannot be combined; listed in error messages.
 
     Raises
     ------
     InvalidInput
-        For an unknown part, with the known ones and with the words that stand alone; for one of those beside others.
+        For an unknown part, with the known names; for a name that cannot be combined beside others.
 
     Examples
     --------

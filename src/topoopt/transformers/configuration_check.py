@@ -251,7 +251,7 @@ def check_recomputation(model: TransformerModel, one: Configuration) -> None:
     Raises
     ------
     InvalidInput
-        One line: the word, its value, why not, and what is allowed.
+        One line: the option, its value, the reason, and the allowed values.
     """
     bits = recomputation_bits(one.recompute)
     named = [] if bits & FULL else [part for place, part in enumerate(RECOMPUTED_PARTS) if bits >> place & 1]
@@ -280,7 +280,7 @@ def check_schedule(model: TransformerModel, one: Configuration) -> None:
     Raises
     ------
     InvalidInput
-        One line: the word, its value, why not, and what would do.
+        One line: the option, its value, the reason, and a valid value.
     """
     if one.schedule != "1f1b":
         _check_order(one)

@@ -150,7 +150,7 @@ def configuration_table(configurations: Sequence[Configuration]) -> Configuratio
 
 
 def table_of_columns(**columns: Any) -> ConfigurationTable:
-    """Return a table of some columns, in which what is rare and not there is as :class:`Configuration` has it."""
+    """Return a table of some columns; missing rare ones have the defaults of :class:`Configuration`."""
     usual: dict[str, Any] = {
         name: np.array(_TO_COLUMN[name](value), _dtype(name))
         for name, value in _DEFAULTS.items()

@@ -26,7 +26,7 @@ def usual_configuration(
     accelerator: str = DEFAULT_ACCELERATOR,
     uneven_stages: bool = False,
 ) -> Configuration:
-    """Return the configuration of what is given, checked against the model and the number of accelerators.
+    """Return the configuration of the given fields, checked against the model and the number of accelerators.
 
     Without ``dp`` the replicas are what the other degrees leave of the accelerators; without ``accelerators`` there
     are as many as the degrees multiply to. Batch and precision are the usual ones where none is given; the latter

@@ -1,4 +1,4 @@
-"""The degrees that suit a model: what divides its heads, and which chunks its layers are cut into."""
+"""The degrees that suit a model: divisors of its heads, and numbers of chunks of its layers."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -102,7 +102,7 @@ def _cut(begins: Sequence[int]) -> tuple[range, ...]:
 
 
 def trained_layers(model: TransformerModel, chunks: int) -> tuple[tuple[int, ...], ...]:
-    """Return the same with what predicts further tokens: each is the last layer once more, in the last chunk.
+    """Return the same with multi-token prediction: each module is another last layer, in the last chunk.
 
     That chunk has as many layers less, and as many more for their output layers, where that leaves it some: Megatron
     Bridge's recipes of DeepSeek-V3 cut its layers so.

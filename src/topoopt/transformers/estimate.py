@@ -51,7 +51,7 @@ class Remedy:
     Attributes
     ----------
     changes : mapping
-        Fields of the configuration, and what they would be.
+        Fields of the configuration, and their new values.
     iteration_time_s, total_bytes : float
         Time and memory with the change.
     """

@@ -100,7 +100,7 @@ def zipf_loads(model: TransformerModel, exponent: float = 1.0, seed: int = 0) ->
 
 
 def taken_shares(loads: ExpertLoads, experts: Experts) -> Floats:
-    """Return the shares that are sent: where experts have a capacity, what exceeds it is dropped.
+    """Return the shares that are sent: where experts have a capacity, excess tokens are dropped.
 
     Shape (layers, experts). A row then sums to less than 1.
     """

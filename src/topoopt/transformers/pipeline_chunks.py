@@ -54,7 +54,7 @@ def pass_exchanges(
     forwarding_s: float,
     stage_layers: Floats,
 ) -> tuple[Exchange, ...]:
-    """Return the exchanges inside all passes; what stays inside a server is left out.
+    """Return the exchanges inside all passes, without those inside a server.
 
     Collectives of one kind (such as the AllReduces of tensor parallelism) are added up over the layers of a chunk, and
     so are all-to-alls of equal loads. Groups of one communication take place at once. What hides keeps only the

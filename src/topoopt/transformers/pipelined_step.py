@@ -216,7 +216,7 @@ def _once(
     links: Links,
     hidden: Mapping[str, float],
 ) -> Iterator[Synchronization]:
-    """Yield the synchronizations of what is communicated once, a group of servers after the other."""
+    """Yield the synchronizations of communication done once, by group of servers."""
     of_replicas, gathers = one.kind == "dp", one.collective == "all-gather"
     chunks = tuple(
         range(one.stage, configuration.ends * configuration.pp * configuration.vpp, configuration.pp)

@@ -47,7 +47,7 @@ def backward_factor(op: Operator) -> float:
 
 
 class Measured(Protocol):
-    """Anything that says what a forward and a backward pass took."""
+    """Anything with the times of a forward and a backward pass."""
 
     @property
     def forward_s(self) -> float:

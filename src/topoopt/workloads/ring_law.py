@@ -1,4 +1,4 @@
-"""The law of a ring: what a collective over n members sends, from each member to the next."""
+"""Cost model of a ring: the bytes of a collective over n members, from each member to the next."""
 
 from typing import Any, overload
 

@@ -166,7 +166,7 @@ def edge_transfers(
 ) -> EdgeTransfers:
     """Return every overlap of the parts of two neighboring operators.
 
-    ``embedding_bytes_factor`` multiplies what embedding tables send; the authors' graphs carry 2.
+    ``embedding_bytes_factor`` multiplies the bytes that embedding tables send; the authors' graphs carry 2.
     """
     source, target = strategy.splits[producer], strategy.splits[consumer]
     width = graph.operators[producer].output_bytes_per_sample
@@ -202,7 +202,7 @@ def edge_transfers(
 
 
 def weight_shards(graph: OperatorGraph, strategy: ParallelStrategy, index: int) -> tuple[WeightShard, ...]:
-    """Return the shards of every weight tensor of an operator and who replicates them."""
+    """Return the shards of every weight tensor of an operator and their replicas."""
     split = strategy.splits[index]
     groups = split.replica_groups(strategy.servers)
     return tuple(

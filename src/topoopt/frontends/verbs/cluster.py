@@ -116,7 +116,7 @@ def run(
     prices
         A price list's name, or a file that is laid over it, by which fabrics are priced and fat-trees dimensioned.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt cluster run`` with underscores; ``save_trace`` is a file for the jobs that were drawn.
 

@@ -88,7 +88,7 @@ def choose(
         A folder for the answer, a table of all networks, and the plans: the next call with it plans only what is not
         there.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt choose`` with underscores: ``servers``, ``degrees``, ``bandwidths``, ``budget_usd`` …
 

@@ -56,7 +56,7 @@ def fail(
     plan
         A plan or its file.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         One of ``link`` (``(3, 4)`` or ``"3-4"``), ``cable`` (its label), ``server``, ``panel`` (number or name), or
         ``availability=True``. ``at``: when it fails (``"3h"`` or seconds), for the course of the job; ``inventory``:

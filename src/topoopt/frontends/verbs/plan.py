@@ -51,7 +51,7 @@ def traffic(
     model
         A plan or its file; or whatever :func:`topoopt.plan` takes.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt traffic`` with underscores.
 
@@ -121,7 +121,7 @@ def compare(
         Algorithm of AllReduces, see :func:`topoopt.simulate`; by default the plan's. With ``auto``, every fabric
         uses rings where these are faster.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         Options of :func:`topoopt.plan`; for a plan, those of the search alone.
 
@@ -187,7 +187,7 @@ def plan(
         (``stepped`` with the presets ``paper`` and ``released``): an algorithm for each message where that is a
         percent faster than rings.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     on_draft
         Called with each answer that is faster than all before it, while the search goes on.
     **words

@@ -219,7 +219,7 @@ def finetune(
     model
         A transformer's name, the ``config.json`` of Hugging Face, or a model.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt finetune`` with underscores: ``accelerators``, ``lora_rank``, ``full``, ``tokens`` …
 

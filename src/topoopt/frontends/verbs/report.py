@@ -43,7 +43,7 @@ def report(
     formats
         Formats of these figures.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
 
     Returns
     -------

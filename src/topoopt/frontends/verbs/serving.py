@@ -59,7 +59,7 @@ def serving(
         A transformer's name, the ``config.json`` of Hugging Face, a job that serves a model, or a model; none
         for shapes by hand.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt serving`` with underscores: ``accelerators``, ``rate``, ``isl``, ``slo_ttft`` …
 

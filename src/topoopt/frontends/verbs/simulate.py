@@ -83,7 +83,7 @@ def simulate(
     log_flows
         Whether every connection of packets is kept, for completion times; where not given, unless they are too many.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt simulate`` about the fabric (``fabric``, ``bandwidth``, ``strides`` …) and about packets
         (``transport``, ``mark``, ``fail_link`` …), with underscores. ``fabric`` may be a plan's file: its network.

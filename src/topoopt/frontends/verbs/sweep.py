@@ -74,7 +74,7 @@ def sweep(
     mix_versions
         Go on in a file of another version of topoopt.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
 
     Returns
     -------

@@ -36,7 +36,7 @@ def verify(
     degree
         Ports of a server, of a graph that does not say it and leaves some idle.
     on_progress
-        Called with what is looked at, how many checks are done, and how many there are.
+        Progress callback: topic, checks done, and total.
 
     Returns
     -------

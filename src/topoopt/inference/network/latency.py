@@ -51,7 +51,7 @@ class Expected:
     ttft_late_s : float
         90th percentile of the time to first token.
     prompt_wait_s, prompt_s, kv_s, place_wait_s : float
-        The parts of the first: waiting, reading the prompt, what keys and values add, waiting for a place.
+        Parts of the time to first token: waiting, prefill, KV transfer, waiting for a place.
     prompt_network_s, token_network_s : float
         The network's part of ``prompt_s``, and of ``tpot_s``.
     token_hops_s : float
@@ -139,7 +139,7 @@ def expected(served: Served, laws: PoolLaws, way: Reach, load: RequestLoad) -> E
 def largest_rate(
     served: Served, laws: PoolLaws, way: Reach, load: RequestLoad, ttft_s: float, tpot_s: float
 ) -> tuple[float, str]:
-    """Return the largest rate at which nine of ten first tokens and the mean token come in time, and what binds.
+    """Return the largest rate within the objectives (p90 of TTFT, mean TPOT), and the bottleneck.
 
     That is a pool's time (``prefill``, ``decode``), the busiest link (``network``), an objective (``ttft``, ``tpot``),
     or ``nothing``.
@@ -231,7 +231,7 @@ def _kv_s(way: Reach, laws: PoolLaws, rate: float, prompt_s: float, served: Serv
 
 
 MATTERS = 0.05
-"""Share of the time to the first token, or of a token, from which on a network is said to matter."""
+"""Share of the TTFT or TPOT above which a network matters."""
 
 
 @dataclass(frozen=True, slots=True)

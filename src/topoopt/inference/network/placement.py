@@ -287,7 +287,7 @@ def place(deployment: Deployment, accelerators_per_server: int, servers: int) ->
 
 
 def on_servers(ranks: Ints, servers: int) -> Floats:
-    """Return the share of each replica that lies on each server, shape (replicas, servers).
+    """Return the share of each replica on each server, shape (replicas, servers).
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class StepReach:
         Parameters
         ----------
         busy : float64 array, shape (links,)
-            Share of its time that each link needs for what is not of this pool.
+            Share of time for which each link is busy with traffic other than this pool's.
         """
         if not len(busy):
             return self.hop_s + tokens * self.inside_s_per_token

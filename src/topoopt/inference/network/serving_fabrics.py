@@ -39,7 +39,7 @@ def serving_fabrics(
     Raises
     ------
     TopoOptError
-        If it cannot be built for so many servers.
+        If it cannot be built for this many servers.
     """
     if name != OWN:
         yield from _fixed(name, cluster, placement, per_request, seed)
@@ -159,12 +159,12 @@ def pair_wiring(
     across : int
         Ports of a server to the other pool, at most; the larger pool has fewer in use.
     mesh : bool
-        Whether every two servers are joined before that; what ports are left is spent as above.
+        Whether every two servers are joined first; the remaining ports are used as above.
 
     Raises
     ------
     Infeasible
-        If the servers do not come out connected.
+        If the servers are not all connected.
     """
     free = np.full(servers, degree)
     cables: list[tuple[int, int]] = []

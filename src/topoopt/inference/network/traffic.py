@@ -73,7 +73,7 @@ class ExchangeLaw:
     base_s : float
         Time of a kernel and one trip, without bytes.
     slowness, inside_slowness : float
-        Times what the bytes between servers, and inside, take at nominal bandwidth.
+        Factors on the time of bytes between servers, and inside, at nominal bandwidth.
     error : float
         Mean relative error over the rows that it was fitted to.
     """
@@ -194,7 +194,7 @@ def serving_traffic(
 def token_rates(deployment: Deployment, load: RequestLoad) -> tuple[float, float]:
     """Return the tokens per second of the prefill pool and of the decode pool.
 
-    With drafts more tokens go through than come out. Where one pool does both, all of it is the second's.
+    With drafts, more tokens are processed than generated. Where one pool does both, all of it is the second's.
     """
     settings = deployment.settings
     prompts = load.requests_per_s * load.prompt_tokens

@@ -37,7 +37,7 @@ class Relief:
     Attributes
     ----------
     what : str
-        The resource, as an answer calls what binds.
+        The resource, as named in :class:`Binding`.
     words : str
         Description of the remedy.
     doubled, halved : sequence of str
@@ -56,7 +56,7 @@ class Relief:
     sent: int = 1
 
     def of(self, part: Part) -> Part:
-        """Return constants or a replica with twice, and half, of what is named."""
+        """Return constants or a replica with the named values doubled, and halved."""
         factors = {**dict.fromkeys(self.doubled, 2.0), **dict.fromkeys(self.halved, 0.5)}
         own = {name: factors[name] * getattr(part, name) for name in factors if hasattr(part, name)}
         return replace(part, **own)
@@ -121,9 +121,9 @@ class ServingAnswer:
 
     @property
     def winner(self) -> OnOneFabric | None:
-        """The fabric that meets the objectives at the rate asked for with the least money a token.
+        """The fabric that meets the objectives at the requested rate at the least cost per token.
 
-        Where no rate is asked for, at the goodput; where none meets them, the one of the highest goodput. None of a
+        Without a requested rate, at the goodput; if none meets them, the one with the highest goodput. None of a
         single server.
         """
         if not self.fabrics:
@@ -135,7 +135,7 @@ class ServingAnswer:
 
     @property
     def meets(self) -> bool:
-        """Whether enough requests meet the objectives at the rate that was asked for."""
+        """Whether enough requests meet the objectives at the requested rate."""
         return self._meets(self.best)
 
     @property
@@ -236,7 +236,7 @@ class ServingAnswer:
         return found
 
     def fabric_row(self, row: OnOneFabric) -> dict[str, Any]:
-        """Return a fabric as plain values: the deployment on it, simulated, and what the network takes."""
+        """Return a fabric as plain values: the deployment on it, simulated, and the network's share."""
         return {
             **row.served.network_json(),
             **self.row(row.evaluated, row.served.usd_per_hour),

@@ -60,7 +60,7 @@ class Demand:
     requests : Requests
         Requests at the rate of their trace, or at one per second.
     rate_per_s : float or None
-        The rate that is asked for; None for as many as are answered in time, and of a closed loop.
+        The requested rate; None for the goodput, and for a closed loop.
     words : str
         Description for display.
     """

@@ -61,7 +61,7 @@ class DeploymentPart(Strict):
         Raises
         ------
         InvalidInput
-            With what is allowed.
+            With the allowed values.
         """
         if self.mode is not None:
             check_known("mode", self.mode, MODES)
@@ -151,7 +151,7 @@ def parse_pool(text: str, word: str) -> tuple[int | None, Parallelism]:
     Raises
     ------
     InvalidInput
-        With what is allowed.
+        With the allowed values.
 
     Examples
     --------

@@ -101,7 +101,7 @@ def _always(fleet: Fleet) -> Callable[[float], Fleet]:
 
 
 def measured(question: Question, found: Evaluated, row: ServedFabric | None = None) -> Evaluated:
-    """Return a deployment, on a fabric or in a server, with what twice as much of each resource is worth."""
+    """Return a deployment, on a fabric or in a server, with the gain from doubling each resource."""
     demand, best = question.demand, found.goodput_per_s
     if best <= 0:
         return found
@@ -144,7 +144,7 @@ def measured_binding(
     fleet_of
         The deployment with twice as much, by resource.
     gain_of
-        Says by what share more the goodput of a fleet is.
+        Returns the relative gain of a fleet's goodput.
     """
     gains = {
         what: 0.0 if what == "KV capacity" and not _short_of_pages(run) else max(gain_of(fleet), 0.0)

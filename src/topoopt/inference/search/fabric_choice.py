@@ -1,4 +1,4 @@
-"""The best deployment on every fabric: promised by simulation without a network, less what the network takes of it."""
+"""The best deployment on every fabric: by simulation without a network, reduced by the network's effect."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,16 +30,16 @@ SMALLEST_SHARE = 1e-9
 INSIDE_BYTES_PER_S = 1e15
 """Bandwidth of a KV cache that crosses no link: both replicas are on one server, as in closed form."""
 MOST_KEPT = 400
-"""Deployments that are tried on fabrics, by what they promise."""
+"""Deployments tried on fabrics, by their estimates."""
 MOST_SIMULATED = 5
 """Most deployments simulated on a fabric, among those with estimates above the simulated ones."""
 MOST_OF_A_TOKEN = 0.5
-"""Share of the time of a token on the network, from which on that is what binds it."""
+"""Share of the time per token on the network above which it is the bottleneck."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnOneFabric:
-    """A fabric: the closed form that chose wiring, pairing and deployment, and what the simulator says of it.
+    """A fabric: the closed form that chose wiring, pairing and deployment, and its simulation.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class OnOneFabric:
 
     @property
     def rate_per_s(self) -> float:
-        """Requests a second of the run: as asked for, or the goodput."""
+        """Requests per second of the run: as requested, or the goodput."""
         run = self.evaluated.run
         return len(run.requests) / run.end_s if run.requests.clients else run.requests.rate_per_s
 
@@ -101,7 +101,7 @@ def on_fabrics(
 def _best_on(
     question: Question, name: str, trying: Trying, by_deployment: Mapping[Deployment, Candidate]
 ) -> OnOneFabric:
-    """Return the best deployment on a fabric: simulated ones by their goodput, others by what they promise."""
+    """Return the best deployment on a fabric: simulated ones by their goodput, others by their estimates."""
     promises: dict[int, Tried] = {}
     done: dict[int, Evaluated] = {}
     reason, following = "", 0
@@ -176,8 +176,8 @@ def on_fabric(
 ) -> Fleet:
     """Return a fleet on a fabric at a rate.
 
-    Steps take what the network adds while links carry the caches of so many requests. Transfers take the routes of the
-    fabric, whose links they share max-min fairly; what experts and stages send leaves them the less of each.
+    Steps include the network time while links carry the caches at this rate. Transfers take the routes of the
+    fabric, whose links they share max-min fairly; traffic of experts and stages reduces the capacity.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def _links_of(row: ServedFabric, server: int) -> tuple[int, ...]:
 def with_network(
     table: StepTable, decoding: StepReach | None, reading: StepReach | None, busy: Floats
 ) -> StepTable:
-    """Return a table of steps with what the network adds to those that decode and to those that read prompts."""
+    """Return a step table with the network time added to decode and prefill steps."""
 
     def added(step: StepReach | None) -> Floats:
         if step is None:

@@ -1,4 +1,4 @@
-"""A deployment simulated request by request: at the rate asked for, at its goodput, and with more than it can do."""
+"""A deployment simulated request by request: at the requested rate, at its goodput, and overloaded."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -43,11 +43,11 @@ EXACT = 0.01
 """Relative accuracy of a goodput."""
 MOST_HALVINGS = 12
 FleetAt = Callable[[float], Fleet]
-"""A deployment as it is at so many requests a second: the busier links are, the longer it takes."""
+"""A deployment as a function of the request rate: busier links make it slower."""
 MOST_BISECTED = 10_000
-"""Requests by which goodput is found; more are simulated once, at the rate that is asked for."""
+"""Requests simulated to find the goodput; more are simulated once, at the requested rate."""
 OVERLOAD = 1.25
-"""Times the stable rate of closed forms, at which requests come where it is asked how many can be answered."""
+"""Multiple of the closed forms' stable rate at which the simulation is overloaded to measure capacity."""
 LONG, MOST_REPEATED = 8, 100_000
 """Times of a request for which they come then; and how many of them at most."""
 KEPT_UP, MOST_DOUBLINGS, HALVINGS = 0.95, 8, 5

@@ -33,7 +33,7 @@ class NetworkQuestion:
     pairings : tuple of str
         Names in :data:`topoopt.inference.PAIRINGS` that the router knows.
     sent : SentBy
-        Formats of what experts are sent.
+        Formats of tokens sent to experts.
     """
 
     cluster: ClusterSpec

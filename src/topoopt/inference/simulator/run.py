@@ -1,4 +1,4 @@
-"""One run of the simulator: requests and a fleet in, what happened to each request out."""
+"""One run of the simulator: requests and a fleet in, event times of each request out."""
 
 from dataclasses import dataclass
 from typing import Any

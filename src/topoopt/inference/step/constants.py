@@ -44,7 +44,7 @@ class Constants:
         Efficiency of products of few tokens, relative to ``dense_compute``.
     activation_passes : how often kernels between a layer's products read or write the whole activations of a token
     exchange_s : an exchange of experts' inputs of nothing
-    layer_s, step_s, request_s : what a decoding step adds for each layer, by itself, for each request
+    layer_s, step_s, request_s : overhead of a decode step per layer, per step, and per request
     prompt_layer_s, prompt_step_s : what a layer and a step take at least, and add, where prompts are read
     interference : share of a prompt's reading that requests which decode meanwhile feel
     wave : share of the clients of a closed loop whose prompts are read before one's own, on average
@@ -187,7 +187,7 @@ def known_engine(engine: str) -> str:
     Raises
     ------
     InvalidInput
-        For an engine of which there are no measured rows: its constants would be those of no engine.
+        For an engine without measured rows.
     """
     if engine:
         check_known(
@@ -205,6 +205,6 @@ def shipped_logs(stacks: Sequence[ServedStack]) -> Floats:
 
 
 def shipped_constants(stack: ServedStack) -> Constants:
-    """Return the constants of a stack; what was never measured has a factor of 1."""
+    """Return the constants of a stack; unmeasured factors are 1."""
     columns = constants_of_logs(shipped_logs([stack]))
     return Constants(**{name: float(getattr(columns, name)[0]) for name in CONSTANTS})

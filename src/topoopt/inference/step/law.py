@@ -22,7 +22,7 @@ from topoopt.transformers import System, allreduce_s
 from topoopt.workloads.transformer import TransformerModel
 
 MICRO_BATCH_TOKENS = 1024.0
-"""Prompts flow through pipeline stages in pieces of at least so many tokens; smaller ones read weights too often."""
+"""Least tokens of a prompt's pieces in pipeline stages; smaller ones would read weights too often."""
 ONE, USUAL = Parallelism(), EngineSettings()
 LARGEST_STEP = 2**20
 """Tokens of the longest step in a table, of each copy of attention."""
@@ -102,7 +102,7 @@ def check_split(model: TransformerModel, parallelism: Parallelism) -> None:
     Raises
     ------
     InvalidInput
-        With what is possible.
+        With the possible values.
     """
     if model.heads % parallelism.tensor:
         possible = ", ".join(str(one) for one in range(1, 65) if model.heads % one == 0)
@@ -187,7 +187,7 @@ def halves_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> tu
 
 
 def layers_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
-    """Return the seconds that all layers compute: without attention's caches, and without what goes to experts."""
+    """Return the compute time of all layers, without attention's caches and without exchanges of experts."""
     own = tokens / one.attention_data
     compute = law.dense_compute * (law.decode_compute if decoding else 1.0)
     rate, reading = one.dense_flops * compute, one.memory_bytes_per_s * law.dense_memory

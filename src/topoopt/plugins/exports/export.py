@@ -59,7 +59,7 @@ def export(
     out
         A folder to be written. What an earlier export wrote there is replaced.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         Forwarding options. ``paths``: ``hashed``, or ``pinned``, an address for each path; ``identity_prefix`` and
         ``link_prefix``: the addresses of servers, and of links.

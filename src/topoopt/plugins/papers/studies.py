@@ -285,7 +285,7 @@ def reproduce(name: str, *, quick: bool = False, seed: int = 0, on_progress: Pro
     seed
         Random seed of searches and random graphs.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
 
     Returns
     -------

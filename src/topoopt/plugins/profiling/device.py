@@ -178,7 +178,7 @@ def check_device(name: str, precision: str, threads: int = 0) -> None:
     Raises
     ------
     InvalidInput
-        With what is allowed.
+        With the allowed values.
     """
     check_known("device", name, (AUTO, *DEVICES))
     if precision in ("fp8", "fp4"):

@@ -85,7 +85,7 @@ def share(
     jobs
         Profiles or their files; a number is a job that sends at full rate for that part of its iteration.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt testbed share`` with underscores: ``congestion``, ``cassini``, ``runs``, ``scale`` …
 
@@ -177,7 +177,7 @@ def run(
     plan
         A plan or its file; where not given, a job of the paper's testbed on its 12 servers with 4 links each.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         ``workload``, ``fabrics``, ``scale``, ``iteration_time``, ``iterations``, ``warm_up``, ``cut``, ``simulators``,
         ``counters``, ``name``, as ``topoopt testbed run`` has them.
@@ -289,7 +289,7 @@ def up(
     plan
         A plan or its file; the paper's testbed of 12 servers with 4 links each where not given.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         ``fabric``: ``topoopt``, ``ideal-switch``, ``fat-tree`` or ``switch``; ``scale``: how many times slower links
         are; ``name``.

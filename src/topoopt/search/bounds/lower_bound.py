@@ -15,7 +15,7 @@ server's heaviest destinations are its nearest ones in Moore's tree, and likewis
 Where a cable leads both ways, so do distances, and the bytes of both ways count together. However few the bytes are,
 of k destinations one is as far as the last of k in that tree, a latency for each hop.
 
-``Demands`` are what a strategy's task graph must move, each with the window in which it can.
+``Demands`` are the transfers of a strategy's task graph, each with its window.
 
 A ``WindowGrid`` has bytes sorted by when they can leave and by what must follow them; its bound, over all a and b, is
 that of one machine with heads and tails (Carlier 1982).
@@ -180,7 +180,7 @@ class _Pairs:
         return self.tree[rank]
 
     def farthest(self, weight: Floats) -> int:
-        """Return the hops to the last destination of a server, or from the last that it hears."""
+        """Return the hops to the last destination of a server, or from its last source."""
         ends = (self.src[weight > 0], self.dst[weight > 0])
         most = max((int(np.bincount(end).max(initial=0)) for end in ends), default=0)
         return int(self.tree[most - 1]) if most else 1
@@ -205,7 +205,7 @@ LARGEST_TABLE = 1 << 24
 
 
 def lower_bounds(cluster: ClusterSpec, found: Windows, moved: Demands) -> Bounds:
-    """Return the bounds of what is to be moved in these windows on the cluster."""
+    """Return the bounds on the traffic in these windows on the cluster."""
     bytes_per_s = np.full(cluster.servers, cluster.server_bandwidth_bps / 8)
     return Bounds(
         found.compute_s,

@@ -1,4 +1,4 @@
-"""Between what moments a strategy's bytes can move: when they exist at the earliest, and what must follow them.
+"""Time windows of a strategy's bytes: their earliest existence, and the work that must follow them.
 
 Both hold on every network of the cluster's interfaces, in every order of work and by whatever collective algorithm:
 they come of longest chains in which communication takes what the interfaces of those who talk need for it. M bytes
@@ -143,7 +143,7 @@ class Windows:
     Attributes
     ----------
     release_s, tail_s : float64 arrays, shape (tasks,)
-        The earliest moment at which a task works or its first byte leaves; what the iteration takes after its end.
+        Earliest start of a task or its first byte; time of the iteration after its end.
     compute_s : float
         The iteration, if communication were free.
     critical_path_s : float
@@ -186,7 +186,7 @@ def _windows(graph: TaskGraph, cluster: ClusterSpec) -> Windows:
 
 
 def _busiest_device_s(graph: TaskGraph, start_s: Floats, tail_s: Floats) -> float:
-    """Return the longest time of a device: until its first task can start, all its work, and what follows the last."""
+    """Return the longest time of a device: the start of its first task, all its work, and the time after its last."""
     computes = graph.kind == COMPUTE
     device = graph.device[computes]
     first_s, last_s = np.full(graph.devices, np.inf), np.full(graph.devices, np.inf)
@@ -255,7 +255,7 @@ def earliest_by_each(graph: TaskGraph, networks: list[LeastTimes | None]) -> lis
 
 
 def backwards(graph: TaskGraph) -> TaskGraph:
-    """Return the graph in which what was done last comes first, and a transfer goes back where it came from."""
+    """Return the time-reversed graph; transfers are reversed, too."""
     first, predecessor = _before(graph)
     waiting = np.diff(graph.successor_first).astype(graph.predecessors.dtype)
     return replace(

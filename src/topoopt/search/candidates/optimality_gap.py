@@ -131,7 +131,7 @@ def wiring_bounds(
         The graph that was simulated, in which collectives may have become transfers, its windows and its flows.
     optimal_load_s : float, optional
         Seconds that the busiest link needs for all bytes of the iteration with the best routes beside these rings, or
-        less; 0 where nobody knows.
+        less; 0 where unknown.
     """
     topology = fabric.topology
     graph, found, flows = run

@@ -55,11 +55,11 @@ LARGEST_FOR_ALL_WAYS = 256
 links on these, and simulating them takes minutes and 10 GB; above, :data:`FEW_WAYS` shortest paths are taken."""
 FEW_WAYS = 2
 GROUPS = "group rings"
-"""Name of what is wired group by group: replicas of parts of layers, each group for itself, and what joins them."""
+"""Name of the wiring by groups: replicas of parts of layers, each group separately, and the links between."""
 CLIQUES = "cliques"
-"""Name of what joins the servers of each expert exchange with each other, and of its degree split."""
+"""Name of the wiring that joins the servers of each expert exchange, and of its degree split."""
 MOST_KEPT, FEWER_KEPT, MANY = 4, 2, 256
-"""Wirings of a strategy that are simulated, and fewer of more than so many servers."""
+"""Wirings simulated per strategy, and fewer above a number of servers."""
 FOR_ALL = ("proportional", WHOLE)
 """Degree splits by which the group of all servers always gets interfaces."""
 LARGEST_FOR_OTHERS = 512

@@ -1,4 +1,4 @@
-"""The arrays of the search's kernels: what does not change during a search, and what a proposal changes.
+"""The arrays of the search's kernels: constants of a search, and the state that a proposal changes.
 
 Arrays (n servers, O operators, G graph edges, L links, D divisors of n, K candidates, R most rings of a group, E
 route entries):

@@ -172,7 +172,7 @@ class Chain:
 
     @property
     def answer(self) -> ChainAnswer:
-        """The best of all rounds, with what all of them together took."""
+        """The best of all rounds, with the totals of all of them."""
         points, made = list[tuple[int, float]](), 0
         for row in self.rounds:
             points += [(made + proposals, time_s) for proposals, time_s in row.convergence]
@@ -336,7 +336,7 @@ def fan_out_table(job: Job, fabric: Fabric, routes: Mapping[str, Any]) -> Floats
 
 
 def _shift_fan_out(routes: Mapping[str, Any], table: Floats) -> None:
-    """Fill a circulant's table with what server 0 puts on the links, moved round."""
+    """Fill a circulant's table with the link loads of server 0, rotated."""
     (node, coin), link_of = routes["entry"].T.astype(np.int64), routes["link_of"]
     servers, coins = link_of.shape
     rows = np.repeat(np.arange(servers), np.diff(routes["row_first"]))

@@ -157,7 +157,7 @@ def hop_overhead_s(topology: Topology) -> float:
 
 
 def edge_tables(job: Job) -> dict[str, Any]:
-    """Return the graph's edges and who they lead into and out of (CSR)."""
+    """Return the graph's edges, and CSR lists of the edges into and out of each operator."""
     ends = [
         (producer, consumer)
         for consumer, op in enumerate(operators_of(job).graph.operators)

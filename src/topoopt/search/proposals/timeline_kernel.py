@@ -92,7 +92,7 @@ def evaluate(p: Problem, state: State) -> float:
 def _line_up(first: Ints, line: Ints, waiting: Ints, due_s: Floats, forward: bool) -> int:
     """Queue operators without unfinished predecessors, in the order of the graph, or in reverse.
 
-    ``first`` is the CSR pointer of the edges that each operator waits for. Returns how many stand in line.
+    ``first`` is the CSR pointer of the edges that each operator waits for. Returns the length of the queue.
     """
     operators, behind = line.shape[0], 0
     for k in range(operators):
@@ -107,7 +107,7 @@ def _line_up(first: Ints, line: Ints, waiting: Ints, due_s: Floats, forward: boo
 
 @compiled
 def _join(line: Ints, waiting: Ints, due_s: Floats, op: int, ready: float, served: int, behind: int) -> int:
-    """Note what an operator waits for; when it is the last, put it in line, the earliest first."""
+    """Record an input of an operator; after the last one, queue it by time."""
     due_s[op] = max(due_s[op], ready)
     waiting[op] -= 1
     if waiting[op] > 0:
@@ -129,7 +129,7 @@ def _clear(device: Floats, free: Floats, finish: Floats) -> None:
 
 @inlined
 def _forward(p: Problem, state: State, op: int) -> None:
-    """Receive what an operator needs, as soon as it is there, and run its forward pass."""
+    """Receive an operator's inputs as soon as possible, and run its forward pass."""
     config, slots, edge_load, overhead_s = state.config, state.slot, state.edge_load, state.edge_overhead_s
     local, order, last, free = (
         state.of_edges[LOCAL],
@@ -277,7 +277,7 @@ def _close(state: State, buckets: int, served: int, queued: int) -> int:
 
 @compiled
 def _load_bucket(p: Problem, state: State, op: int, load: Floats) -> None:
-    """Add up what the operators of a bucket put on links, in whole packets of the bucket; ``op`` is the newest."""
+    """Sum the link loads of a bucket's operators, in whole packets of the bucket; ``op`` is the newest."""
     config, before, loads, slot = state.config, state.in_line[BEFORE], state.reduce_load, state.slot
     cost, group_rings, group_first, divisors = p.cost, p.group_rings, p.group_first, p.divisors
     for link in range(load.shape[0]):

@@ -4,7 +4,7 @@ No rate is shared: a transfer holds each link of its route from when it is ready
 bytes over the bandwidth (cut-through), and ends when the last link is done, plus the transfer law's overhead.
 Fast enough for searches; equal to the flow simulator wherever nothing contends.
 
-An iteration without what bandwidth cannot remove: no latency, no connections, no packets to be filled.
+The time without rounds has no latency, no connections and no partly filled packets: bandwidth alone limits it.
 
 This leaves the bytes that links really carry, first come, first served, in the same order of tasks. The difference
 to the analytic simulation is the cost of many small messages: each round of a ring, hop of a path, bias of a

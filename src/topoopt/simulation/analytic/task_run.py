@@ -19,7 +19,7 @@ keys, codes         f8, i8  (events,)      heap of events by (s, code); the firs
 tally               int64   (4,)           see ``EVENTS``, ``DIRTY``, ``READY``, ``DONE``
 =================== ======= ============== ==============================================================
 
-Codes of events below ``tasks`` end a computation or a delay; what others mean is up to the loop. Equal times are
+Event codes below ``tasks`` end a computation or a delay; the meaning of others is up to the loop. Equal times are
 served in order of code.
 """
 

@@ -23,7 +23,7 @@ from topoopt.base.kernel import compiled, concurrent_entry, drop_top, enqueue, i
 from topoopt.simulation.analytic.task_run import DIRTY, DONE, EVENTS, READY, TaskRun
 
 CHAINS = 64
-"""Chains that may still grow: what begins together sends at as many moments as there are numbers of hops."""
+"""Chains that may still grow: simultaneous starts send at as many moments as there are hop counts."""
 UNTOLD, PLANNED, PAST = range(3)
 STAMP = stamp(Path(__file__).parent.glob("task_run*.py"))
 
@@ -40,7 +40,7 @@ class FlowRun(NamedTuple):
     flow_before, flow_after   (flows,)     s between readiness and first byte, and between last byte and end
     row_first                 (rows+1,)    CSR pointer into ``row_code`` and ``coefficient``
     row_code, coefficient     (entries,)   links by their codes, and bytes on each per byte of the flow
-    class_row, class_turn     (classes,)   row of each class, and what is added to its codes
+    class_row, class_turn     (classes,)   row of each class, and offset of its codes
     link_of                   (links,)     link of a code
     capacity                  (links,)     bytes/s
     free_at                   (links,)     s; when all flows that came so far are served
@@ -247,7 +247,7 @@ def _is_past(t: TaskRun, f: FlowRun, task: int, now: float) -> bool:
 
 @inlined
 def _tell(t: TaskRun, f: FlowRun, code: int) -> None:
-    """Let what waited for this end last of all be ready."""
+    """Make tasks ready whose last open predecessor ended."""
     task = f.flow_task[code - len(t.device) - len(f.flow_class)]
     f.told[task] = PAST
     for e in range(t.successor_first[task], t.successor_first[task + 1]):

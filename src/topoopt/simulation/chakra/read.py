@@ -72,7 +72,7 @@ _REMEDY = "expected PREFIX.0.et, PREFIX.1.et …, one for each rank"
 
 
 def is_chakra(path: str) -> bool:
-    """Return whether a path means Chakra's traces: a folder, one of the files, or what their names begin with."""
+    """Return whether a path denotes Chakra traces: a folder, one of the files, or their common prefix."""
     return path.lower().endswith(SUFFIX) or Path(path).is_dir() or (not is_file(path) and _is_prefix(path))
 
 

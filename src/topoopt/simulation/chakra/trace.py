@@ -23,7 +23,7 @@ _SIZES = {EIGHT: 8, FOUR: 4}
 
 
 class Field(NamedTuple):
-    """A field as it stands in a message: a number, or its bytes."""
+    """A field of a message: a number, or its bytes."""
 
     number: int
     kind: int
@@ -247,7 +247,7 @@ def fields(data: bytes) -> Iterator[Field]:
     Raises
     ------
     ValueError
-        If it ends within a field, or holds what no protocol buffer does.
+        If it ends within a field, or is no valid protocol buffer.
     """
     at, end = 0, len(data)
     while at < end:

@@ -288,7 +288,7 @@ def _family(flexnet: FlexNetGraph) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _FileRoutes:
-    """The routes of a file; the paths of a pair share its bytes by chance.
+    """The routes of a file; the paths of a pair share its bytes by probability.
 
     ``key`` are the pairs that have a path, sorted, each src·nodes + dst; ``row`` is the route of each.
     """

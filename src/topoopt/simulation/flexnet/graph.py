@@ -59,7 +59,7 @@ COMP_GPU = DEVICE_TYPES.index("comp-gpu")
 NW_COMM = DEVICE_TYPES.index("nw-comm")
 NW_NOMINAL = DEVICE_TYPES.index("nw-nominal")
 NO_NODE = 2**64 - 1
-"""``nodeid`` of a device that stands in no node: the network devices."""
+"""``nodeid`` of devices outside nodes: the network devices."""
 Bytes8 = NDArray[np.uint64]
 
 
@@ -143,7 +143,7 @@ class Devices:
 
 @dataclass(frozen=True, eq=False)
 class RouteRows:
-    """Routes: of each pair the paths, of each path its nodes with both ends and its chance.
+    """Routes: the paths of each pair, and each path's nodes with both ends and its probability.
 
     Route r has the paths ``path_first[r] : path_first[r+1]``, path p the nodes
     ``hopnode[hop_first[p] : hop_first[p+1]]``.
@@ -212,7 +212,7 @@ class FlexNetGraph:
 
 
 MOST_NODES = 1 << 20
-"""More nodes are taken for damage: what a simulation allocates grows with them."""
+"""Upper limit on nodes; more are taken for damage, since a simulation's memory grows with them."""
 MOST_BYTES = 1 << 53
 """Sizes up to here are exact as floating-point numbers."""
 
@@ -223,7 +223,7 @@ def check(graph: FlexNetGraph) -> None:
     Raises
     ------
     InvalidInput
-        With the file, the row, and what is allowed.
+        With the file, the row, and the allowed values.
     """
     if not 1 <= graph.nnode <= graph.nodes <= MOST_NODES:
         raise InvalidInput(

@@ -39,7 +39,7 @@ from topoopt.simulation.flexnet.graph import (
 )
 
 MOST_SHARING = 4
-"""All vectors of one field together may hold so many times the buffer's bytes; writers do not share them."""
+"""Largest total size of one field's vectors, relative to the buffer; writers do not share them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ class Tables:
 
 _XZ_MAGIC = b"\xfd7zXZ\x00"
 _XZ_MEMORY_BYTES = 128 << 20
-"""Twice what unpacking ``xz -9`` takes."""
+"""Twice the memory of unpacking ``xz -9``."""
 _SMALLEST_LIMIT_BYTES = 64 << 20
 _MOST_PACKING = 100
 """Task graphs pack about 10 to 1; a file that grows a hundredfold is no task graph."""

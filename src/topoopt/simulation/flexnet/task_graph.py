@@ -63,7 +63,7 @@ MEMORY_BYTES_PER_MS = 33554432.0
 class _Rows:
     """Tasks to be written, by task of ours that each comes from.
 
-    ``src`` and ``dst`` are -1 but for transfers; ``members`` has the ordered members of each AllReduce row.
+    ``src`` and ``dst`` are -1 except for transfers; ``members`` has the ordered members of each AllReduce row.
     """
 
     origin: Ints
@@ -96,7 +96,7 @@ def flexnet_graph(
     Raises
     ------
     InvalidInput
-        If the graph or the fabric holds what the format cannot; the message names it and says what to do.
+        If the format cannot represent the graph or the fabric; the message gives the reason and a remedy.
     NoRoute
         If two servers of the fabric cannot reach each other.
     """
@@ -265,10 +265,10 @@ def _dependencies(graph: TaskGraph, rows: _Rows) -> tuple[Ints, Ints]:
 
 
 def flexnet_task_graph(flexnet: FlexNetGraph) -> TaskGraph:
-    """Return the tasks and what waits for what; task t of the result is the file's row t.
+    """Return the tasks and their dependencies; task t of the result is the file's row t.
 
     ``duration_s`` is the file's float32 milliseconds, widened and divided by 1000, so that
-    ``numpy.float32(duration_s * 1e3)`` gives back exactly what the file holds.
+    ``numpy.float32(duration_s * 1e3)`` gives exactly the file's value.
 
     Raises
     ------

@@ -46,7 +46,7 @@ class Image:
         self._pieces.append((at, data.tobytes()))
 
     def to_bytes(self) -> bytes:
-        """Return everything; what was not written is zero."""
+        """Return the buffer; unwritten bytes are zero."""
         whole = bytearray(-(-self._size // 8) * 8)
         for at, piece in self._pieces:
             whole[at : at + len(piece)] = piece
@@ -78,7 +78,7 @@ class TableBlock:
 
 @dataclass(frozen=True, eq=False)
 class VectorBlock:
-    """Places of vectors of numbers or pointers: ``positions`` of the vectors, ``entries`` of what they hold."""
+    """Places of vectors of numbers or pointers: ``positions`` of the vectors, ``entries`` of their elements."""
 
     image: Image
     at: int
@@ -136,7 +136,7 @@ def _forms(table: Table) -> str:
 
 
 def _fill(image: Image, tables: TableBlock, table: Table, columns: Iterator[Any]) -> None:
-    """Write the fields of some tables, and what they point at, column by column."""
+    """Write the fields of some tables, and the data they point to, column by column."""
     filled = []
     for form in table.values():
         column = next(columns)

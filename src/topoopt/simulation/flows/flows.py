@@ -42,7 +42,7 @@ class Flows:
         Bytes of the task itself over each logical edge of the flow.
     before_s, after_s, weight : float64 arrays, shape (flows,)
     classes : LinkRows
-        The links of each class, and coefficients as shares. Classes that are alike but for a turn have one row;
+        The links of each class, and coefficients as shares. Classes that are equal up to a rotation share a row;
         ``class_first``, ``class_link`` and ``class_coefficient`` have a row for each.
     class_kind : int32 array, shape (classes,)
         Row of ``class_edges``.

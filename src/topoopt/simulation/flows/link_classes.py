@@ -45,7 +45,7 @@ class PairClasses:
     part : float64 array, shape (classes,)
         Share of the pair's bytes; 1 where a pair has one class.
     rows : LinkRows
-        Links of each class, and coefficients as shares; classes that are alike but for a turn have one row.
+        Links of each class, and coefficients as shares; classes that are equal up to a rotation share a row.
     before_s, after_s : float64 arrays, shape (classes,)
         Fixed overhead of the transfer law.
     """
@@ -101,7 +101,7 @@ def pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _KeptClasses:
-    """Classes, and what they are of; links and routes may be gone."""
+    """Classes, and weak references to their sources."""
 
     topology: weakref.ref[Topology]
     routes: weakref.ref[Routes]
@@ -120,7 +120,7 @@ _KEPT: list[_KeptClasses] = []
 _MOST_KEPT, _MOST_ENTRIES_KEPT = 8, 30_000_000
 """Classes that are kept, and entries of links of all of them: 16 bytes each."""
 _AS_ENTRIES = 3
-"""Entries that take as much as what there is of each pair."""
+"""Entries that take as much memory as the other data of a pair."""
 
 
 def _keep(row: _KeptClasses) -> None:

@@ -275,7 +275,7 @@ def insert(x: Sharing, connection: int) -> None:
 
 @compiled
 def list_active(x: Sharing, net: Links) -> None:
-    """Forget who was active on the links, and note who is."""
+    """Rebuild the lists of active classes of the links."""
     for m in range(len(net.capacity)):
         net.users[m] = 0
         net.load[m] = net.demand[m] = 0.0
@@ -328,7 +328,7 @@ def strike_class(net: Links, c: int) -> None:
 
 @compiled
 def reweigh(net: Links, c: int, change: float) -> None:
-    """Add to what a class takes of all its links."""
+    """Add to a class's demand on all its links."""
     for e in range(net.class_first[c], net.class_first[c + 1]):
         m = net.class_link[e]
         if net.users[m] > 0:

@@ -13,7 +13,7 @@ The optical ports of all servers over time: whose turn it is, how they are wired
 All-to-alls that share a server take turns, in the order in which they become ready. At its turn an all-to-all gets
 the ports of its servers, and circuits for its bytes; those that are wired so already take no time.
 
-The all-to-alls of a task graph: which task begins each, which ends it, and what it moves.
+The all-to-alls of a task graph: their first and last tasks, and their bytes.
 
 An all-to-all is a collective over several servers. One that is not uniform stands in the graph as a collective of one
 server, which does nothing, then a transfer for each pair, then a barrier that waits for all of them.

@@ -32,7 +32,7 @@ class Sharing(NamedTuple):
     entering         int64   (connections,) scratch
     first            int64   (classes,)     connection of a class that is done first, -1 for none
     served           float64 (classes,)     bytes served to a unit of ``share`` since the class became active
-    force            float64 (classes,)     what all weights of the class are multiplied by; 1 but for MLTCP
+    force            float64 (classes,)     factor of all weights of the class; 1 except for MLTCP
     weight           float64 (classes,)     of all its connections with bytes to send
     listed           float64 (classes,)     of it what its links know of
     level            float64 (classes,)     bytes/s for a unit of weight, and ``force`` times that of ``share``
@@ -62,7 +62,7 @@ class Sharing(NamedTuple):
 
 
 class Links(NamedTuple):
-    """The links of each class, and for each link who is active on it, kept up to date.
+    """The links of each class, and the active classes of each link, kept up to date.
 
     ================== ======= ============ ==================================================================
     name               dtype   shape        meaning
@@ -75,7 +75,7 @@ class Links(NamedTuple):
     link_first         int64   (links+1,)   CSR pointer into ``member`` and ``entry_at``
     member, entry_at   int64   (entries,)   active classes of a link, the first ``users``, and their entries
     place              int64   (entries,)   where an entry of an active class stands in these
-    users, demand      i8, f8  (links,)     active classes, and what they take together per unit of level
+    users, demand      i8, f8  (links,)     active classes, and their total demand per unit of level
     load               float64 (links,)     part of a link that its active classes can fill, each at its ceiling
     short              int64   (links,)     links that can be filled; the first ``tally[SHORT]``. No other decides
     short_place        int64   (links,)     where such a link stands in it, -1 for others

@@ -85,7 +85,7 @@ def merge_jobs(
     ----------
     placement : servers of each job, see :func:`topoopt.simulation.place_jobs`
     repetitions : how often each job's graph is run, at least once
-    begin_s : when each job begins; all at 0 where nothing is said
+    begin_s : when each job begins; all at 0 by default
 
     Raises
     ------
@@ -134,7 +134,7 @@ def check_jobs(jobs: Sequence[TaskGraph], placement: Placement, servers: int) ->
 
 
 def placed_groups(jobs: Sequence[TaskGraph], placement: Placement) -> tuple[tuple[int, ...], ...]:
-    """Return the sorted members of each group of each job on the fabric, every group once: what needs rings."""
+    """Return the sorted members of each group of each job on the fabric, every group once: those need rings."""
     groups = {
         tuple(sorted(row[member] for member in group))
         for job, row in zip(jobs, placement, strict=True)

@@ -27,7 +27,7 @@ class SimulatedJob:
     Attributes
     ----------
     path, name : str
-        The file, or ``plan`` where there is none, and what the job is called in tables.
+        The file, or ``plan`` where there is none, and the name of the job in tables.
     graph : TaskGraph
         Task graph of one iteration, or of several that overlap.
     collective : str
@@ -93,7 +93,7 @@ def _word(name: str) -> str:
 def own_fabric(job: SimulatedJob, choice: FabricChoice) -> Fabric | None:
     """Return the network that the job brings along, unless another one is requested.
 
-    The bandwidth and latency of a FlexNet file's connections can be changed; a plan is what it is.
+    The bandwidth and latency of a FlexNet file's connections can be changed; those of a plan cannot.
 
     Raises
     ------

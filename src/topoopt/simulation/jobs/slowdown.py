@@ -37,7 +37,7 @@ class JobsTogether:
         First iteration of each job.
     mean_s : tuple of float
         Mean iteration of each job, over those that ended before the slowest job's first; or over all that were
-        asked for.
+        requested.
     iterations : tuple of int
         Number of these iterations, at least 1.
     begin_s : tuple of float

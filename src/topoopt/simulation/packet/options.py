@@ -29,15 +29,15 @@ class Transport:
         A packet is marked when it leaves a queue (itself included) above ``high``, and between the two with a
         probability that grows from 0 to ``mark_share``.
     reorder_packets : int
-        A packet is lost when one that was sent so many later has been acknowledged.
+        Packets after which a missing one counts as lost, once a later one has been acknowledged.
     timeout_min_s, timeout_first_s : float
         Retransmission timeout: the least, and the one before a round-trip time is known. RFC 6298 asks for 1 s
         of each, for the Internet; DCTCP's paper and the TopoOpt authors' packet simulator have 10 ms. Time in
         front of the sender's own interface does not count.
     notice_interval_s : float
-        A paced sender is told of marks once in this time.
+        Least interval between congestion notices to a paced sender.
     pfc_off_packets, pfc_on_packets : float
-        Priority flow control: pause a link when so much of what came by it waits, resume at so much.
+        Priority flow control: queued packets from a link at which it is paused, and resumed.
     aggressiveness : Aggressiveness, optional
         Weights of connections (MLTCP): their growth is multiplied. They are kept over iterations then.
     gap_share : float
@@ -207,7 +207,7 @@ class PacketOptions:
         Priority flow control: pause a link when more packets that came by it wait in its node; 0 never. Default:
         the transport's rule.
     buffer_packets : int, optional
-        Room of a queue; what does not fit is lost. Default: without limit. A server's own interface to a
+        Length of a queue; packets beyond it are lost. Default: unlimited. A server's own interface to a
         switch has no limit in any case.
     timeout_min_s : float, optional
         Least retransmission timeout, and the one before a round-trip time is known. Default: the transport's

@@ -1,4 +1,4 @@
-"""One run of the packet engine: in slices, between which arrays grow, progress is told and Ctrl-C is heard.
+"""One run of the packet engine: in slices, between which arrays grow, progress is reported and Ctrl-C is handled.
 
 The packet simulator on a reconfigurable fabric: the engine runs from change to change.
 

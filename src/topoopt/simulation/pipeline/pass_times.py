@@ -27,7 +27,7 @@ TIE_S = 1e-15
 
 @dataclass(slots=True)
 class _Request:
-    """An exchange that is under way or waits for the one before it: its pass, and what is left of it."""
+    """An exchange that is in progress or queued: its pass, and the remaining time."""
 
     place: int
     delay_s: float
@@ -134,7 +134,7 @@ Seconds = list[float]
 
 @dataclass(frozen=True, slots=True)
 class PassTimes:
-    """Seconds of the passes of one replica through each chunk, and of what chunks send each other.
+    """Seconds of the passes of one replica through each chunk, and of the transfers between chunks.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class LinkTime:
     capacity_bytes_per_s: Floats
 
     def together(self, tasks: Ints) -> Floats:
-        """Return the seconds of each task if all begin at once, shape (tasks,); what goes before them is left out.
+        """Return the time of each task if all begin at once, shape (tasks,), without the delays before them.
 
         A task ends when the busiest of its links has carried the bytes of all of them.
         """

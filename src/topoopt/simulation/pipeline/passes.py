@@ -211,7 +211,7 @@ def add_order(draft: Draft, step: PipelinedStep, passes: Passes) -> tuple[StageT
 
 
 def add_sends(draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[StageTasks, ...]) -> None:
-    """Let every pass wait for what the neighboring chunk sends it, and the first backward pass for the last forward.
+    """Let every pass wait for its input from the neighboring chunk, and the first backward pass for the last forward.
 
     Transfers of a worker to one server in one direction are sequential, as with NCCL.
     """
@@ -275,7 +275,7 @@ def _send(
 def add_transfers(
     draft: Draft, servers: tuple[Ints, Ints], sent: Chunk, direction: int, chunk: int, count: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Send what ``sent`` says from each part of the workers to the like part, ``count`` times.
+    """Send the bytes of ``sent`` from each part of the workers to the same part, ``count`` times.
 
     Parts of equal ends send together; inside a server nothing is sent.
 

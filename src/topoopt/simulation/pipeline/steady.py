@@ -73,7 +73,7 @@ def analytic_step(
 
     None where the step is small, or is not soon in step: then all micro-batches have to be simulated. Of a step that
     is too large for that the last rounds that were tried count; ``left_out.drift`` says how they differ. Where it
-    shows before that the step does not take less than ``to_beat_s``, what it takes at least is returned.
+    shows before that the step does not take less than ``to_beat_s``, a lower bound is returned.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def simulated_flows(step: PipelinedStep) -> int:
 def _lengths(step: PipelinedStep) -> list[int]:
     """Return numbers of micro-batches, a round apart, that are whole rounds below those of the step.
 
-    None if three of them are not worth their while.
+    None if three of them would not save work.
     """
     each, most = tasks_of_micro_batch(step), WORTH * step.micro_batches
     least = a_round = max(step.stages, 2)

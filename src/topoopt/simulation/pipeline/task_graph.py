@@ -164,7 +164,7 @@ def _workers(step: PipelinedStep, sync: Synchronization) -> tuple[Ints, Ints]:
 
 
 def tasks_of_micro_batch(step: PipelinedStep) -> int:
-    """Return the tasks of one micro-batch of every replica: passes, what chunks send each other, exchanges."""
+    """Return the tasks of one micro-batch of every replica: passes, transfers between chunks, exchanges."""
     passes = len(step.pass_s) * len(step.chunks) * step.replicas
     sent = 2 * sum(_transfers(step, chunk) for chunk in range(len(step.chunks)))
     exchanged = (

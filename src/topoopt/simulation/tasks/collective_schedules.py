@@ -1,6 +1,6 @@
 """A task graph whose collectives are played by their schedules: one transfer a send, a barrier between steps.
 
-Which algorithm each collective of a job takes: the one asked for, or the quickest in closed form.
+The algorithm of each collective is the requested one, or the fastest in closed form.
 
 The closed-form time of a collective on the paths that a fabric gives it, alone: steps of α and β.
 
@@ -282,7 +282,7 @@ def _quick(fabric: Fabric, collective: str, members: tuple[int, ...]) -> list[Ca
 
 
 def is_open(collective: str, options: SimulationOptions) -> bool:
-    """Return whether a collective takes, or may take, something else than what the simulators do by themselves."""
+    """Return whether a collective uses, or may use, an algorithm that the simulators do not model as a whole."""
     if options.algorithm == QUICKEST or options.algorithm in ON_WIRINGS:
         return collective == "allreduce"
     return options.algorithm != RING and ALGORITHMS[options.algorithm].collective == collective

@@ -221,7 +221,7 @@ def verified(subject: Subject, on_progress: Progress) -> VerificationAnswer:
     Parameters
     ----------
     on_progress
-        Called with what is looked at, how many checks are done, and how many there are.
+        Progress callback: topic, checks done, and total.
     """
     done: dict[str, Check] = {}
     for number, (name, row) in enumerate(CHECKS.items()):

@@ -1,4 +1,4 @@
-"""All communication of an iteration: what goes with the passes, and what the weights need beside them."""
+"""All communication of an iteration: in the passes, and for the weights."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,7 +34,7 @@ def communications(
 ) -> tuple[Communication, ...]:
     """Return everything that the ranks send each other in one iteration.
 
-    Groups of one rank and what is idle are left out. The configuration is taken as it is: whoever has it from a
+    Groups of one rank and idle communication are omitted. The configuration is taken as it is: whoever has it from a
     user checks it first with :func:`~topoopt.transformers.check_configuration`.
 
     Parameters

@@ -52,7 +52,7 @@ class Routing:
     def between_servers(self, weights: Floats, index: Ints) -> Floats:
         """Return the same for servers, shape (servers, servers).
 
-        On the diagonal is what goes on inside: to each rank, but the one at which a token enters the server.
+        The diagonal is forwarding inside: to each rank except the one at which a token enters the server.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ SUMMED_IN_32_BITS = ("bf16",)
 
 
 def no_weights() -> Floats:
-    """Return the weights of what is no all-to-all."""
+    """Return the weights of collectives other than all-to-all."""
     return np.zeros((0, 0))
 
 
@@ -98,8 +98,8 @@ class Communication:
     groups : int64 array, shape (groups, size)
         Ranks, in ring order.
     message_bytes : int
-        The whole buffer S of one rank: what an AllReduce sums, what is there after an all-gather or before a
-        reduce-scatter, what a rank has for all ranks of an all-to-all, what is sent.
+        The whole buffer S of one rank: the summed buffer of an AllReduce, the result of an all-gather, the input of a
+        reduce-scatter, the data of a rank for all ranks of an all-to-all, the message of a send.
     count : int
     stage : int
         Pipeline stage of the groups; of a ``send`` the sender's, of ``embedding`` the first. What DualPipe does with
@@ -174,7 +174,7 @@ def gradient_bytes(configuration: Configuration) -> int:
     """Return the bytes of a gradient that is reduced.
 
     Those of ``gradients``. If that is not given: 32 bits for :data:`SUMMED_IN_32_BITS` with ZeRO 0 and 1, else 16, or
-    those of the precision. PyTorch's FSDP reduces in the precision of the weights unless told otherwise.
+    those of the precision. PyTorch's FSDP reduces in the precision of the weights by default.
     """
     if configuration.gradients:
         return {"fp32": 4, "bf16": 2, "fp8": 1}[configuration.gradients]
@@ -185,7 +185,7 @@ def gradient_bytes(configuration: Configuration) -> int:
 def wire_element_bytes(precision: str) -> int:
     """Return the bytes of an activation, weight or gradient on the wire.
 
-    Only the matrix products of ``fp8`` and ``fp4`` training are in fewer bits; what is sent has 16 at least.
+    Only the matrix products of ``fp8`` and ``fp4`` training are in fewer bits; messages have at least 16.
     """
     return max(2, int(BYTES_PER_ELEMENT[precision]))
 

@@ -300,7 +300,7 @@ def server_matrix(
 
 
 def add_exchanges(matrix: Floats, one: Communication, servers_of_rank: Ints) -> None:
-    """Add what servers send each other in an all-to-all, group by group."""
+    """Add the traffic between servers of an all-to-all, group by group."""
     total = float(one.message_bytes) * one.count
     for row in servers_of_rank[one.groups]:
         members, index = np.unique(row, return_inverse=True)
@@ -373,7 +373,7 @@ def _member_sets(places: Ints) -> Counter[tuple[int, ...]]:
 
 
 def _even_exchanges(one: Communication, servers_of_rank: Ints) -> list[AllToAllGroup | None]:
-    """Return each group of an all-to-all of servers; None for what is uneven, or no all-to-all."""
+    """Return each group of an all-to-all of servers; None for uneven ones and other collectives."""
     if one.collective != "all-to-all" or float(np.ptp(one.weights)) > 0.0:
         return [None] * len(one.groups)
     total = float(one.message_bytes * one.count)

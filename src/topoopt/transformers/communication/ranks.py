@@ -30,7 +30,7 @@ class RankParameters:
     embedding : int
         The share of the token embedding that the first stage, and a last one that is tied to it, has.
     others : int
-        Position embedding on the first stage; last norm, output layer and what is outside the layers on the last.
+        Position embedding on the first stage; last norm, output layer and other non-layer parameters on the last.
     replicated : int
         The part of ``dense`` and of the last norm that all ranks of a tensor-parallel group hold whole, and whose
         gradients sequence parallelism leaves unsummed: norms, router, biases after a sum, projections down.
@@ -105,7 +105,7 @@ class ServerPairs:
 ORDER = "tp-cp-ep-dp-pp"
 """The order that Megatron-LM takes by default; the first dimension changes fastest."""
 GROUP_KINDS = ("tp", "cp", "dp", "etp", "ep", "expert-dp", "pp", "embedding")
-"""Kinds of groups: ``dp`` sums gradients of what is not an expert (dp·cp ranks), ``expert-dp`` those of experts."""
+"""Kinds of groups: ``dp`` sums gradients other than of experts (dp·cp ranks), ``expert-dp`` those of experts."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,7 +51,7 @@ class LayerKeeps:
     everything : float array
         Bytes kept by a layer without recomputation.
     keeps : float array
-        Bytes kept by a layer that recomputes what ``recompute`` says.
+        Bytes kept by a layer that recomputes the parts in ``recompute``.
     again : float array
         Additional bytes while such a layer is recomputed.
     entry : float array
@@ -144,7 +144,7 @@ def memory(
         One of :data:`ATTENTION_KERNELS`. Today's stacks fuse attention, so ``fused`` is the default; runs before
         2023 are mostly ``eager``.
     framework : str
-        One of :data:`~topoopt.transformers.FRAMEWORKS`: what a parameter costs, and what is taken beside tensors.
+        One of :data:`~topoopt.transformers.FRAMEWORKS`: bytes per parameter, and memory besides tensors.
 
     Raises
     ------

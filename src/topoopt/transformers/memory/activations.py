@@ -112,7 +112,7 @@ def layer_activations(
 
 @dataclass(frozen=True, eq=False)
 class ProductInputs:
-    """Bytes per token of what a layer keeps for the gradients of weights alone, each of shape (configurations,).
+    """Bytes per token that a layer keeps for the gradients of weights alone, each of shape (configurations,).
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ def widest_gradients(
 def _projections(
     model: TransformerModel, table: ConfigurationTable, whole: Floats, framework: Framework
 ) -> tuple[Floats, Floats]:
-    """Queries, keys, values and attention's output: what is not, and what is projected up from ranks."""
+    """Return queries, keys, values and attention's output: without, and with projection up from ranks."""
     element, kept, latent = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision], model.latent
     values = latent.value_head_dim if latent else model.head_dim
     if model.mixer(0) != "*":
@@ -229,7 +229,7 @@ def _copies(model: TransformerModel, table: ConfigurationTable, framework: Frame
 def _core(model: TransformerModel, table: ConfigurationTable, fused: Bools) -> Floats:
     """Softmax, its dropout mask and output over all keys; a fused kernel keeps one number per head.
 
-    Without dropout the softmax is what is multiplied by the values, so there is only one of them.
+    Without dropout the softmax itself is multiplied by the values, so there is only one copy.
     """
     heads, element = model.heads * (model.mixer(0) == "*") / table.tp, ELEMENT_BYTES[table.precision]
     each = 2 * element + MASK_BYTES if has_dropout(model) else element
@@ -275,7 +275,7 @@ def _expert_width(model: TransformerModel) -> int:
 
 
 def _visits(model: TransformerModel) -> float:
-    """Return to how many experts a token goes, with what capacity pads."""
+    """Return the number of experts per token, including padding to the capacity."""
     assert model.experts is not None
     return model.experts.per_token * max(model.experts.capacity_factor, 1.0)
 

@@ -74,7 +74,7 @@ class Framework:
     gate_copies : float
         The same for a gated activation, in copies of the inner size.
     joint_projection : bool
-        Whether values are a view of what queries, keys and values are projected to in one, all of which stays.
+        Whether values are a view of the joint projection of queries, keys and values, all of which is kept.
     reordered_output : bool
         Whether attention's output is copied to another order where a micro-batch has several sequences.
     rotary_tables : float
@@ -83,11 +83,11 @@ class Framework:
         Whether gradients that autograd allocates settle in blocks that the loss has freed, which stay split (without
         expandable segments).
     keeps_gathered : bool
-        Whether what is gathered from a split sequence is kept for the backward pass, not gathered again.
+        Whether gathered parts of a split sequence are kept for the backward pass, not gathered again.
     keeps_outputs : bool
-        Whether a stage keeps what it has sent on for as long as its activations.
+        Whether a stage keeps its sent outputs for as long as its activations.
     frees_inputs : bool
-        Whether what enters a chunk is freed, for its first norm goes backward from what came out of it.
+        Whether the input of a chunk is freed, since its first norm runs backward from its output.
     ends_are_layers : bool
         Whether embedding and output layer may take the place of a layer each in a pipeline's stages.
     dummy_gradients : bool

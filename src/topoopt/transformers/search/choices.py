@@ -20,7 +20,7 @@ from topoopt.workloads.transformer import TransformerModel
 
 Values = tuple[int, ...]
 TOKENS_PER_CONTEXT_RANK = 4096
-"""A sequence is split by context parallelism into parts of at least so many tokens, unless a limit is given."""
+"""Least tokens of a part of a sequence with context parallelism, unless a limit is given."""
 OF_LATENT = ("norms+latent",)
 """Additional recomputation with latent attention (DeepSeek-V3, section 3.2.3)."""
 MAX_VPP = 12

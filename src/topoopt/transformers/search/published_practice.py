@@ -47,7 +47,7 @@ COUNTS = ("tp", "pp", "cp", "ep", "etp", "vpp", "micro_batch", "zero")
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A row of the table: for what a way of training was published, its words, and by whom."""
+    """A row of the table: the job of a published configuration, its fields, and the publication."""
 
     model: TransformerModel
     accelerator: str
@@ -60,7 +60,7 @@ class Publication:
 def published_layouts(search: ConfigurationSearch) -> tuple[PublishedLayout, ...]:
     """Return the published configurations that suit the search, at most :data:`MOST`, the nearest first.
 
-    Those for the model itself, or where nobody has published one, for models of the same kind and about its size.
+    Those for the model itself or, without any, for models of the same kind and similar size.
     """
     request = search.request
     found = _nearest(request)

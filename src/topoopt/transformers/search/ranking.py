@@ -1,4 +1,4 @@
-"""The search for the fastest way to train a transformer on so many accelerators, in closed form.
+"""Search for the fastest training configuration of a transformer on given accelerators, in closed form.
 
 Every valid configuration is enumerated, those that do not fit into memory are left out, and the others are ranked by
 estimated iteration time.
@@ -43,7 +43,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
         If the accelerator lacks the precision, or no configuration is valid: the degrees, the batch and the
         model do not go together.
     Infeasible
-        If none fits: by how much the nearest is too large, and what would help.
+        If none fits: with the missing memory of the nearest, and remedies.
     """
     began_s = process_time()
     calibration = calibration.with_unfused(find_framework(request.framework).unfused)
@@ -150,7 +150,7 @@ def _released(request: SearchRequest) -> Iterator[tuple[str, ConfigurationTable]
 
 
 def _with_word(request: SearchRequest, name: str, table: ConfigurationTable) -> Configuration:
-    """Return the plainest of some configurations, one that computes again if any does, with what is fixed of it.
+    """Return the plainest of some configurations, one that computes again if any does, with its fixed options.
 
     Replicas are then as many as the accelerators leave.
     """
@@ -227,7 +227,7 @@ def in_short(one: Configuration) -> str:
 
 
 def _remedies(request: SearchRequest, total: float, calibration: Calibration) -> str:
-    """Name the cheapest change of what is fixed, and more accelerators, and other accelerators, that would do."""
+    """Return remedies: the cheapest change of fixed options, more accelerators, or other accelerators."""
     remedies = [_infeasible_released(request, calibration)] if request.fixed else []
     for scale in MORE:
         table = request.enumerated(scale)

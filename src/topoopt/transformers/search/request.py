@@ -35,7 +35,7 @@ from topoopt.workloads.transformer import TransformerModel
 
 Columns = dict[str, Ints]
 SCHEDULED: Mapping[str, Sequence[object]] = {"schedule": SCHEDULES, "overlap_experts": (False, True)}
-"""Columns that a search varies if it is asked to, and their values."""
+"""Columns that a search varies on request, and their values."""
 INTERLEAVED, ZERO_BUBBLE, DUALPIPE = range(len(SCHEDULES))
 _ORDER = ("pp", "vpp", "dp", "micro_batch", "ep", "schedule", "overlap_experts")
 READ: Mapping[str, tuple[str, ...]] = {
@@ -236,7 +236,7 @@ def _context_is_valid(
 
 
 def _expert_group_is_valid(model: TransformerModel, by: Columns, accelerators: int) -> Bools:
-    """An expert is cut at most as the rest is, and its group lies within a stage."""
+    """Experts are split at most as far as the rest, and their groups are within a stage."""
     if model.experts is None:
         return np.asarray((by["etp"] == 1) | (by["etp"] == by["tp"]))
     ranks = accelerators // by["pp"]

@@ -155,7 +155,7 @@ class ConfigurationSearch:
             yield {**row, **{f"memory_{cause}_bytes": size for cause, size in memory_bytes.items()}}
 
     def shown(self) -> list[dict[str, Any]]:
-        """Return the rows to show: the fastest :attr:`top`, with what training costs by each."""
+        """Return the rows to show: the fastest :attr:`top`, with the cost of training."""
         places = self.best(self.top, self.variants).tolist()
         return [{**self.row(place), **self._dollars(place)} for place in places]
 

@@ -1,4 +1,4 @@
-"""Published ways of training that a search does not look at: which rule leaves each out, and what to give for it."""
+"""Published configurations that a search excludes: the excluding rule, and the option to include each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -41,7 +41,7 @@ Reason = tuple[str, str, dict[str, Any]]
 
 @dataclass(slots=True)
 class _Reasons:
-    """A published way as far as it goes with the job, the job that it goes with, and what was in the way."""
+    """A published configuration adapted to the job, the adapted job, and the obstacles."""
 
     request: SearchRequest
     because: dict[str, str]
@@ -147,7 +147,7 @@ def _other_batch(request: SearchRequest, row: Publication) -> Configuration | No
 
 
 def _other_accelerators(request: SearchRequest, row: Publication) -> Iterator[int]:
-    """Yield numbers of accelerators to try: multiples of what a replica takes, then those of the publication."""
+    """Yield numbers of accelerators to try: multiples of a replica's, then those of the publication."""
     inside = row.words["tp"] * row.words["pp"] * row.words.get("cp", 1)
     first = -(-request.accelerators // inside)
     yield from (inside * first * scale for scale in (1, *MORE))

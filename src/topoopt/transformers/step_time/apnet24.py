@@ -1,4 +1,4 @@
-"""The published closed form of a training iteration, as it stands, for many configurations at once.
+"""The published closed form of a training iteration, unchanged, for many configurations at once.
 
 A first-stage accelerator computes, reduces, sends and waits, nothing overlaps::
 
@@ -89,7 +89,7 @@ def apnet24(
     Raises
     ------
     InvalidInput
-        For what the formula has no terms for, see :func:`apnet24_gap`.
+        For options without a term in the formula, see :func:`apnet24_gap`.
     """
     gap = apnet24_gap(model, table)
     if gap:

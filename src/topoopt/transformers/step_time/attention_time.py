@@ -48,7 +48,7 @@ EAGER_BYTES_PER_SCORE_BACKWARD = 11.0
 SCORE_BYTES = 2.0
 """Each product with a matrix of scores writes or reads them in 16 bits, at the memory's rate at best."""
 HALF_SEQUENCE = 720.0
-"""Tokens at which a fused kernel with a causal mask reaches half of what it does on long sequences."""
+"""Tokens at which a fused kernel with a causal mask reaches half of its rate on long sequences."""
 FUSED_BACKWARD = 3.32
 """Products of a fused kernel's backward pass over those of its forward pass, in time: five instead of two, each 1.33
 times as slow."""
@@ -103,7 +103,7 @@ def core_s(case: Case, s_per_byte: Floats) -> tuple[Floats, Floats]:
 def _seen(case: Case) -> Floats:
     """Return the tokens that one token meets, where the heaviest packed sequences are waited for.
 
-    Kernels that are not fused meet all, and mask what is of other documents.
+    Unfused kernels compute all pairs, and mask those of other documents.
     """
     table = case.table
     if not np.any(table.document > 0):

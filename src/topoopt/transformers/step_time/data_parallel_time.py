@@ -188,8 +188,8 @@ def replica_exchanges(case: Case, layers: Floats, one: MicroBatch) -> dict[str, 
     Returns
     -------
     dict of (array, array)
-        ``every``: what ZeRO 2 and 3 exchange with the micro-batches; ``gather``: the weights that ZeRO 2 gathers after
-        the step; ``reduce``: gradients between shards of ZeRO 2 and 3; ``once``: what ZeRO 0 and 1 exchange.
+        ``every``: exchanges of ZeRO 2 and 3 with the micro-batches; ``gather``: the weights that ZeRO 2 gathers after
+        the step; ``reduce``: gradients between shards of ZeRO 2 and 3; ``once``: exchanges of ZeRO 0 and 1.
     """
     layer, ends = _of_a_layer(case), _of_the_ends(case)
     forward_s, backward_s = passes = _passes(case, layers, one)
@@ -251,7 +251,7 @@ def _owners(case: Case, ranks: Floats) -> Floats:
 def _every_micro_batch(
     case: Case, layers: Floats, passes: tuple[Floats, Floats], layer: Exchanges, ends: Exchanges
 ) -> tuple[Floats, Floats]:
-    """Return the time of what is exchanged with the micro-batches of a turn, and what is waited for at least."""
+    """Return the time of the exchanges with the micro-batches of a turn, and a lower bound on the exposed part."""
     table, third = case.table, case.table.zero == 3
     forward_s, backward_s = passes[0], passes[1] * _turns(case)
     before = np.where(third, layer.gather_s, 0.0)
@@ -323,7 +323,7 @@ def _passes(case: Case, layers: Floats, one: MicroBatch) -> tuple[Floats, Floats
 def _of_a_layer(case: Case) -> Exchanges:
     """Return the collectives of an average layer; of adapters few gradients are reduced; ZeRO 3 gathers all weights.
 
-    ZeRO 2 keeps weights whole: it gathers what a step has changed.
+    ZeRO 2 keeps weights whole: it gathers those that a step has changed.
     """
     shapes = case.shapes
     dense = shapes.dense_parameters / case.tp + shapes.replicated_parameters

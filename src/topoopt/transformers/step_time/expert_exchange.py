@@ -1,4 +1,4 @@
-"""Time of expert parallelism's all-to-alls: dispatch and combine, flat or hierarchical, and what of them overlaps."""
+"""Time of expert parallelism's all-to-alls: dispatch and combine, flat or hierarchical, and their overlapped part."""
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def _links_s_per_byte(case: Case) -> tuple[Floats, Floats]:
 def _hottest(case: Case, parts: Floats, once: Bools) -> Floats:
     """Return the copies of the hottest server or rank, relative to even loads.
 
-    Where a token goes to each of them ``once``, what is hot gets few copies more.
+    Where a token goes to each of them ``once``, hot ones get only a few more copies.
     """
     shapes = case.shapes
     per_token, *limits = (

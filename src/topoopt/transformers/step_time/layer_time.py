@@ -1,4 +1,4 @@
-"""Kernels of one layer and of the logits: matrix products, the attention's core, and what memory bounds.
+"""Kernels of one layer and of the logits: matrix products, the attention's core, and memory-bound kernels.
 
 Kernels of layers with a recurrence: Mamba-2 and linear attention, whose time is linear in the sequence.
 
@@ -141,7 +141,7 @@ class _Kernels:
         return np.where(whole & (case.tp > 1), case.tp * (each + JOINED_LOGIT_BYTES), each)
 
     def parts(self) -> dict[str, Floats]:
-        """Return norms, activations, experts with all that is routed, and what latent attention projects up."""
+        """Return norms, activations, routed experts, and the up-projections of latent attention."""
         shapes, case = self.case.shapes, self.case
         norms = 4 * case.tokens * shapes.parts * shapes.hidden / case.local_tp * self.s_per_byte
         latent, experts = np.zeros_like(norms), np.zeros_like(norms)

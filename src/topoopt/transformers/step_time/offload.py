@@ -2,7 +2,7 @@
 
 With an offloaded optimizer, gradients are copied to the host and updated weights back once a step, before and after
 the update on the host, whose arithmetic is not counted. Offloaded activations are copied out behind the forward pass
-and back behind the backward pass; the step waits for what does not hide.
+and back behind the backward pass; the step waits for the exposed part.
 """
 
 import numpy as np

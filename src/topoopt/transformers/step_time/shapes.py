@@ -24,7 +24,7 @@ class Shapes:
     ffn, expert_ffn, shared_ffn, into : array
         ``into`` is 2 for gated feed-forward parts, else 1. ``ffn`` is that of layers without experts.
     experts, per_token, capacity : array
-        ``capacity`` is what experts compute over what tokens ask for: the capacity factor, or 1 without limit.
+        ``capacity`` is the computed over the requested expert tokens: the capacity factor, or 1 without limit.
     route_groups, groups_per_token : array
         Groups of group-limited routing; 0 for none.
     vocabulary, mtp_layers : array

@@ -284,7 +284,7 @@ class Order:
     of_stage : function of stage, stages, chunks per stage and micro-batches
         Returns the passes of the stage's worker.
     check : function of stages, chunks per stage and micro-batches
-        Refuses what the schedule cannot take.
+        Refuses invalid arguments of the schedule.
     splits : bool
         Whether gradients of weights are passes of their own.
     ends : int

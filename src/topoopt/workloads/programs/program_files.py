@@ -246,7 +246,7 @@ def _bytes(number: int) -> int:
 
 
 def with_shapes(onnx: Any, model: Any) -> Any:
-    """Return the model with the shapes that can be inferred; what is computed of them becomes constants.
+    """Return the model with the shapes that can be inferred; values computed from them become constants.
 
     Raises
     ------

@@ -45,7 +45,7 @@ class Value:
     is_live : bool
         Whether it depends on data.
     is_number : bool
-        Whether gradients go through it; false of indices and masks, and of what is made of these alone.
+        Whether gradients go through it; false for indices and masks, and for values made of these alone.
     """
 
     producers: tuple[int, ...] = ()
@@ -230,7 +230,7 @@ class _Maker:
         return self.program.tensors[name]
 
     def _name(self, node: ProgramNode) -> str:
-        """Return a name that no other operator has: the module, and what is called where it calls several."""
+        """Return a name that no other operator has: the module, and the call where it has several."""
         short = node.operator.split(".")[-1].lower()
         longer = f"{node.label}/{short}"
         base = node.label if node.label and node.label not in self.names else longer
@@ -248,7 +248,7 @@ def read_program(path: str, settings: Mapping[str, Any]) -> tuple[OperatorGraph,
     ----------
     settings : mapping
         ``samples``: what the shapes of the file are for, where its inputs do not say it. ``unknown``: ``bytes`` to
-        count operators that are not known by what they read and write. Of ONNX also the sizes of its named dimensions.
+        count unknown operators by their reads and writes. Of ONNX also the sizes of its named dimensions.
 
     Raises
     ------
@@ -297,7 +297,7 @@ def operators_of_program(
     samples : int
         Samples that the shapes of the file are for.
     unknown : str
-        ``bytes`` to count operators that are not known by what they read and write; they are refused otherwise.
+        ``bytes`` to count unknown operators by their reads and writes; they are refused otherwise.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from topoopt.base.errors import InvalidInput, shown
 from topoopt.base.limits import LARGEST
 
 CONSTANT = "constant"
-"""Shapes, and numbers that a shape alone decides: what they hold depends on no data."""
+"""Shapes, and numbers that depend on shapes alone, not on data."""
 VIEW = "view"
 """Another shape, order or part of the same numbers: no work."""
 POINTWISE = "pointwise"
@@ -54,7 +54,7 @@ KINDS: Mapping[str, str] = {
     **dict.fromkeys(("aten.softmax", "aten._softmax", "Softmax"), "softmax"),
     **dict.fromkeys(("aten.layer_norm", "aten.native_layer_norm", "LayerNormalization"), "layernorm"),
 }
-"""The kind of an operator where its name says more than what it does."""
+"""The kind of an operator where its name is more specific than its role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class TensorProgram:
     results : tuple of str
         Outputs of the model.
     nodes : tuple of ProgramNode
-        In an order in which every producer stands before its consumers.
+        In an order in which every producer precedes its consumers.
     """
 
     what: str

@@ -120,7 +120,7 @@ def nccl_recording(lines: Iterable[str], place: str) -> Recording:
     Raises
     ------
     InvalidInput
-        If there are no calls, one is unknown, or the log does not say who is in a communicator.
+        If there are no calls, one is unknown, or the log lacks the members of a communicator.
     """
     log = _Log(place)
     for line in nccl_lines(lines):

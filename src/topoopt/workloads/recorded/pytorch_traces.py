@@ -53,7 +53,7 @@ _ATTRIBUTES = {
     "pg_size": "Group size",
     "pg_name": "Process Group Name",
 }
-"""Attributes of a node, and what the profiler calls them."""
+"""Attributes of a node, and their names in the profiler."""
 _OWN_RANK = frozenset(
     {
         *(
@@ -63,7 +63,7 @@ _OWN_RANK = frozenset(
         *("all_to_all", "all_to_allv", "barrier", "wait", "init"),
     }
 )
-"""Collectives of which the rank is the caller's own."""
+"""Collectives whose rank is the caller's own."""
 NAME = "Collective name"
 OPERATIONS: Mapping[str, str] = {
     **dict.fromkeys(("allreduce", "all_reduce", "allreduce_coalesced"), ALL_REDUCE),
@@ -86,7 +86,7 @@ _COMMUNICATES = re.compile(r"(nccl|rccl)", re.IGNORECASE)
 _MICRO = 1e-6
 """Times of a trace are microseconds."""
 SILENT = ("wait", "init", "barrier", "monitored_barrier", "start_coalescing", "end_coalescing", "coalesced")
-"""Notes that move nothing, or a few bytes; what is coalesced has notes of its own."""
+"""Entries that move nothing, or a few bytes; coalesced calls have entries of their own."""
 
 
 def is_profiler_trace(content: object) -> bool:
@@ -272,7 +272,7 @@ class _Trace:
 
 
 def _interval_s(event: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Return begin and end of an event in seconds; None of what has no duration."""
+    """Return begin and end of an event in seconds; None without a duration."""
     begin, duration = event.get("ts"), event.get("dur")
     if not isinstance(begin, int | float) or not isinstance(duration, int | float):
         return None
@@ -374,7 +374,7 @@ def _inputs(node: Mapping[str, Any]) -> list[Any]:
 
 
 def _global_rank(said: Mapping[str, Any], groups: list[dict[str, Any]]) -> int | None:
-    """Return the rank of who calls; None where neither its group nor first rank and stride say it."""
+    """Return the caller's rank; None where neither its group nor first rank and stride give it."""
     place = said.get("Rank")
     if place is None:
         return None

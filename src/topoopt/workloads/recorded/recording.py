@@ -110,7 +110,7 @@ MOST_RANKS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """All calls of a recording, and what it says of the machines.
+    """All calls of a recording, and its hardware.
 
     Attributes
     ----------

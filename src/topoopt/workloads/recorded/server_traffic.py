@@ -196,7 +196,7 @@ def message_bytes(recording: Recording) -> Mapping[tuple[int, int], int]:
     Raises
     ------
     InvalidInput
-        If there are messages, and ranks that report nothing: what they send follows from nobody else.
+        If there are messages and ranks that report nothing: their sends are unknown.
     """
     sent: dict[str, dict[tuple[int, int], int]] = {SEND: defaultdict(int), RECEIVE: defaultdict(int)}
     for call, size_bytes in recording.calls.items():

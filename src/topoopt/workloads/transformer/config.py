@@ -36,7 +36,7 @@ _PARTS: Mapping[str, type] = {
 
 
 class _Reader:
-    """Reads the fields of a noun by their rules; a rule may go by fields that stand after it."""
+    """Reads the fields of a noun by their rules; a rule may refer to later fields."""
 
     def __init__(self, config: ConfigFields, rules: Rules, whole: "_Reader | None" = None) -> None:
         self.config = config
@@ -118,7 +118,7 @@ def _families() -> Mapping[str, Rules]:
 FAMILIES: Mapping[str, Rules] = _families()
 """Reading rules by family; a new family needs a table of rules."""
 LANGUAGE_MODELS = ("text_config", "llm_config", "language_config")
-"""Keys under which the language model stands in files of models that see or hear, too."""
+"""Keys of the language model in files of multimodal models."""
 LIKE: Mapping[object, str] = {
     **dict.fromkeys(("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"), "qwen2")
 }

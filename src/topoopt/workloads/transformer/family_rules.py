@@ -20,7 +20,7 @@ from topoopt.workloads.transformer.layer_patterns import (
 
 
 def _head_size(config: ConfigFields, shape: Shape) -> int:
-    """Return the size of a head: what the file says, or the hidden size over the heads."""
+    """Return the size of a head: as in the file, or the hidden size over the heads."""
     hidden, heads = shape("hidden"), shape("heads")
     if config.value("head_dim") is None and hidden % heads:
         raise config.refuse("head_dim", f"missing, and {heads} heads do not divide the hidden size {hidden}")
@@ -37,7 +37,7 @@ def _trained_length(config: ConfigFields, shape: Shape) -> int:
 
 
 def _with_window(config: ConfigFields, layers: int) -> int:
-    """Return how many layers have a window: so many, if there is one at all."""
+    """Return the number of layers with a window: ``layers``, if there is a window at all."""
     return layers if config.integer_or("sliding_window", 0, least=0) else 0
 
 

@@ -16,9 +16,9 @@ BY_HAND = {row["key"]: row["word"] for row in _KEYS if row["word"]}
 
 @dataclass(frozen=True, slots=True)
 class ConfigFields:
-    """The keys of a ``config.json`` and the file's name, which stands in front of every complaint.
+    """The keys of a ``config.json`` and the file's name, the prefix of every error.
 
-    ``seen`` gathers the keys that somebody has looked at.
+    ``seen`` collects the keys that were read.
     """
 
     place: str
@@ -36,7 +36,7 @@ class ConfigFields:
         Raises
         ------
         InvalidInput
-            If none is, saying what it means, or it is no integer of at least ``least``.
+            If none is present, with its meaning, or it is no integer of at least ``least``.
         """
         for key in keys:
             if self.value(key) is not None:
@@ -98,7 +98,7 @@ Shape = Callable[[str], Any]
 ATTENTION = ("full_attention", "attention", "sliding_attention", "chunked_attention", "indexed_attention")
 SPARSE = ("deepseek_sparse_attention",)
 MIXERS = {**dict.fromkeys(ATTENTION + SPARSE, "*"), "linear_attention": "M", "mamba": "M", "mamba2": "M"}
-"""Words of ``layer_types``, and what mixes the tokens there."""
+"""Values of ``layer_types``, and their token mixers."""
 LONGEST_PERIOD = 1000
 """Longer patterns are kept as they are."""
 FEED_FORWARDS = {"dense": "-", "sparse": "E"}

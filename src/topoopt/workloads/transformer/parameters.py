@@ -181,7 +181,7 @@ def layer_flops(
 def core_flops(model: TransformerModel, sequence: int, windowed: bool = False, causal: bool = False) -> float:
     """Return the mean FLOPs per token between the projections of a layer, the model's first kind of layer.
 
-    Attention: scores and their products with values, and what an indexer looks at. A recurrence: its products with
+    Attention: scores and their products with values, and those of an indexer. A recurrence: its products with
     the state, token by token (implementations that take chunks at once do more, on matrix units).
     """
     if model.mixer(0) == ".":
@@ -240,7 +240,7 @@ def layer_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParame
     Raises
     ------
     InvalidInput
-        If experts are asked for and the model has none.
+        If experts are requested and the model has none.
     """
     if not model.is_uniform:
         kinds = [kind for kind in layer_kinds(model) if kind.is_moe == layer_is_moe]

@@ -96,7 +96,7 @@ _READ: Mapping[Any, Callable[[str], Any]] = {int: int, str: str, bool: lambda ce
 
 @dataclass(frozen=True, slots=True)
 class TransformerEntry:
-    """A model of the zoo: its shapes, other names, and where they stand.
+    """A model of the zoo: its shapes, aliases, and sources.
 
     ``published`` is the number of parameters: to the last one where an implementation counts them, or rounded
     as its makers write it.
@@ -213,7 +213,7 @@ TRANSFORMERS: Mapping[str, TransformerEntry] = {
 
 @dataclass(frozen=True, slots=True)
 class ListedTransformer:
-    """A transformer and what follows from its shapes.
+    """A transformer and quantities derived from its shapes.
 
     Attributes
     ----------

@@ -87,7 +87,7 @@ def matched(s: State, r: int, q: int) -> int:
 
 @compiled
 def keep_prefix(s: State, r: int, q: int) -> None:
-    """Make blocks of a prompt that was read; what another has brought in the meantime is kept once."""
+    """Make blocks of a prefilled prompt; blocks that exist by now are stored once."""
     if s.tally[Count.PREFIX] == 0:
         return
     first = s.block_first[q]

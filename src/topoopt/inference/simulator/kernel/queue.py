@@ -1,4 +1,4 @@
-"""Queues before replicas, and who is asked: a request comes to a replica, waits there, and leaves it."""
+"""Queues and routing: a request arrives at a replica, waits there, and leaves it."""
 
 from topoopt.base.kernel import compiled
 from topoopt.inference.simulator.kernel.layout import (

@@ -1,4 +1,4 @@
-"""A step of a replica: who is in it, how long it takes, and what comes of it."""
+"""A step of a replica: its requests, duration and results."""
 
 from topoopt.base.kernel import compiled
 from topoopt.inference.simulator.kernel.layout import (

@@ -180,7 +180,7 @@ def check_name(name: str) -> None:
     Raises
     ------
     InvalidInput
-        With what is allowed.
+        With the allowed values.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(f'name: expected small letters, digits and "-", at most 31, got "{name}"')

@@ -125,7 +125,7 @@ def go_on(s: State, flow: int, now: int) -> None:
 
 @compiled
 def begin(s: State, flow: int, now: int) -> None:
-    """Send what may be sent at the beginning, or after a timeout."""
+    """Send the initial window, or that after a timeout."""
     go_on(s, flow, now)
 
 

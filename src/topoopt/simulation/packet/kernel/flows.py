@@ -1,4 +1,4 @@
-"""Rows of open connections: when they are given back, and what is kept of them."""
+"""Rows of open connections: their release, and the records kept of them."""
 
 from topoopt.base.arrays import Ints
 from topoopt.base.kernel import compiled, inlined, shared
@@ -22,7 +22,7 @@ def free_if_done(s: State, flow: int) -> None:
 
 @compiled
 def packet_lost(s: State, flow: int) -> None:
-    """Note that the network has dropped a packet of the flow; who has to learn it, learns it by the gap."""
+    """Record that the network has dropped a packet of the flow; the ends detect it by the gap."""
     s.flow[flow, Flow.LIVE] -= 1
     free_if_done(s, flow)
 

@@ -14,7 +14,7 @@ flow             int64     (flows, len(Flow)) one row per open connection; rows 
 window           float64   (flows, WINDOW_FIELDS) state of the transport of each connection
 board            int8      (bytes,)             fate of every packet of the open connections, if any can be lost
 constant         float64   (CONSTANTS + …,)     constants of the transport; weights and accounts, if any
-path_start       int64     (paths,)             where a path begins in ``path_link``
+path_start       int64     (paths,)             start of a path in ``path_link``
 path_link        int64     (entries,)           links of all paths; -1 stands before and behind each path
 path_cumulative  float64   (paths,)             weights of a pair's paths, summed up
 path_reverse     int64     (paths,)             path of the acknowledgments, -1 without
@@ -51,7 +51,7 @@ NEVER = 1 << 62
 
 @verify(UNIQUE, CONTINUOUS)
 class Count(IntEnum):
-    """Columns of ``count``: the clock, what happened, what is in use, and the settings."""
+    """Columns of ``count``: the clock, event counts, resources in use, and the settings."""
 
     # the clock; what happened so far
     NOW, EVENTS, HOPS, SENT, DELIVERED, DROPPED, MARKS, TIMEOUTS, RESENT, PAUSES = range(0, 10)

@@ -93,7 +93,7 @@ def grow_ring(s: State, link: int) -> None:
 
 @inlined
 def see_departures(s: State, link: int, now: int) -> None:
-    """Count what has left the queue by now."""
+    """Count the packets that have left the queue by now."""
     gone, tail = s.link[link, Link.GONE], s.link[link, Link.TAIL]
     if gone == tail:
         return
@@ -215,7 +215,7 @@ def pause_link(s: State, link: int, now: int) -> None:
 
 @compiled
 def resume_link(s: State, link: int, now: int) -> None:
-    """Send again, what was held first; a link that is down stays so."""
+    """Resume sending, held packets first; a link that is down stays so."""
     if s.link[link, Link.STATE] & PAUSED == 0:
         return
     s.link[link, Link.STATE] &= ~PAUSED
@@ -257,7 +257,7 @@ def uniform(seed: int, number: int) -> float:
 
 @compiled
 def join(s: State, came_by: int, size: int, now: int) -> None:
-    """Count what stays in a node, and pause the link by which it came if that is too much."""
+    """Count the packets queued in a node, and pause their incoming link above a limit."""
     s.link[came_by, Link.INGRESS] += size
     if s.link[came_by, Link.INGRESS] > s.count[Count.PFC_OFF_BYTES] and s.link[came_by, Link.PAUSE_AT] == 0:
         when = now + s.link[came_by, Link.LATENCY]

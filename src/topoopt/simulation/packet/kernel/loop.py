@@ -225,7 +225,7 @@ def _reconnect(s: State, now: int) -> None:
 
 @compiled
 def _sweep(s: State, link: int, now: int) -> None:
-    """Move what waited at a link into the queues where it belongs now, this one perhaps."""
+    """Move the packets waiting at a link to the queues of their present paths, possibly the same."""
     first, last = s.link[link, Link.GONE], s.link[link, Link.SWEPT]
     while (
         first < last

@@ -79,7 +79,7 @@ def _land_in_order(s: State, flow: int, sequence: int) -> int:
 
 @compiled
 def learn(s: State, flow: int, sequence: int, expected: int, again: bool, marked: bool, now: int) -> bool:
-    """Note at the sender what is in, find what must be lost, and let the transport react; return whether it did."""
+    """Record received packets at the sender, find lost ones, and let the transport react; return whether it did."""
     row = s.flow[flow]
     if row[Flow.TIMED] >= 0:
         _measure(s, flow, sequence, expected, again, now)
@@ -121,7 +121,7 @@ def _measure(s: State, flow: int, sequence: int, expected: int, again: bool, now
 
 @compiled
 def _learn_in_order(s: State, flow: int, sequence: int, expected: int, marked: bool, now: int) -> bool:
-    """Move the window up to what is expected, or go back to it."""
+    """Move the window to the expected packet, or go back to it."""
     row = s.flow[flow]
     for place in range(row[Flow.LOWEST], expected):
         _news(s, flow, marked and place == expected - 1, now)

@@ -194,7 +194,7 @@ def has_more(s: State, flow: int) -> bool:
 
 @inlined
 def send(s: State, flow: int, now: int) -> None:
-    """Send what the window allows, lost packets first."""
+    """Send as far as the window allows, lost packets first."""
     row = s.flow[flow]
     room = min(int(s.window[flow, Window.CWND]) - row[Flow.PIPE], BURST)
     if room <= 0:
