@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 LEAST_TEXT = 24
-"""Columns that the text of a flag needs at least; where there are fewer, it stands below the flag."""
+"""Least width of a flag's text; if there is less, the text goes below the flag."""
 
 WIDE = 100
 """Columns of a terminal from which on there is more room for choices."""
@@ -22,11 +22,11 @@ AROUND = 8
 """Columns that the frame of a box and the gaps between its columns take."""
 
 Row = tuple[str, str, Text]
-"""The names of a parameter, what its values look like, and what it is."""
+"""The names of a parameter, the form of its values, and its text."""
 
 
 def print_help(context: Any, command: Any) -> None:
-    """Print usage, what the verb does, and a box for each heading of its parameters."""
+    """Print usage, the verb's text, and a box for each heading of its parameters."""
     console = Console(highlight=False)
     console.print(Padding(Text(command.get_usage(context), "bold"), 1))
     if command.help:
@@ -48,7 +48,7 @@ def print_help(context: Any, command: Any) -> None:
 
 
 def _rows(rows: Sequence[Row], width: int) -> RenderableType:
-    """Return flags, values and texts side by side; where that leaves no room for texts, these stand below."""
+    """Return flags, values and texts side by side; texts without room go below."""
     names, values = (max(map(_widest, column)) for column in list(zip(*rows, strict=True))[:2])
     if width - names - values - AROUND < LEAST_TEXT:
         lines: list[RenderableType] = []
@@ -88,7 +88,7 @@ def _names(parameter: Any) -> str:
 
 
 def _lines(choices: Iterable[str], most: int) -> list[str]:
-    """Return choices with a bar between, in lines of at most so many characters where that is possible."""
+    """Return choices with a bar between, in lines of at most ``most`` characters where possible."""
     first, *others = choices
     lines = [first]
     for choice in others:

@@ -77,7 +77,7 @@ def serving(
 
 
 def _write_plan(out: str | None, answer: topoopt.ServingAnswer) -> Infeasible | None:
-    """Write the plan; where nothing is sent there is none, which is said below the answer."""
+    """Write the plan; without traffic there is none, which is noted below the answer."""
     if out is None:
         return None
     try:
@@ -88,13 +88,13 @@ def _write_plan(out: str | None, answer: topoopt.ServingAnswer) -> Infeasible | 
 
 
 def _given(context: Context, words: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the words that the command line says: a job's or a preset's stand above the usual values of others."""
+    """Return the options given on the command line: those of a job or preset override other defaults."""
     sources = {word: context.get_parameter_source(word) for word in words}
     return {word: value for word, value in words.items() if getattr(sources[word], "name", "") != "DEFAULT"}
 
 
 def _measured_runs(files: Mapping[str, Any], given: list[str], as_json: bool) -> None:
-    """Answer for a table of measured runs; every row of it says what flags say of a model."""
+    """Answer for a table of measured runs, whose rows replace the flags about a model."""
     runs, calibrate, out = files.get("runs"), files.get("calibrate"), files.get("out")
     if given:
         raise InvalidInput(f"{given[0]}: with a table of runs, every row says its own; leave it out")

@@ -87,7 +87,7 @@ def sweep(
 
 
 def _preview(file: str, words: SweepWords) -> "topoopt.SweepPreview":
-    """Return what there is to do, and what is done."""
+    """Return the preview of a sweep."""
     preview = topoopt.sweep(file, **(words | {"dry_run": True}))
     assert isinstance(preview, topoopt.SweepPreview)
     return preview

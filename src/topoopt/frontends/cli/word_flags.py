@@ -1,4 +1,4 @@
-"""Let a verb take whole vocabularies: each of their words is a flag, and what was given comes as one mapping."""
+"""Let a verb take whole vocabularies: each of their options is a flag, and given values are passed as one mapping."""
 
 import inspect
 import re
@@ -28,7 +28,7 @@ def refuse_beside_runs(
     Parameters
     ----------
     of_one
-        Flags that no column of the table stands for.
+        Flags without a column in the table.
 
     Raises
     ------

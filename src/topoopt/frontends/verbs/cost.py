@@ -76,8 +76,8 @@ def choose(
     """Choose the network to buy for a mix of jobs: every degree, bandwidth and fabric, cost against time.
 
     Networks are priced first. Those that may be on the front of money and time are planned, each for every job of the
-    mix, until no other can be on it. Of the front the network is taken on which a year of work costs least, or the best
-    within a limit; and what would change that is said.
+    mix, until no other can be on it. Of the front the network is taken on which a year of work costs least, or the
+    best within a limit; and the answer gives the changes that would alter it.
 
     Parameters
     ----------

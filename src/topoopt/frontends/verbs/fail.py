@@ -62,7 +62,7 @@ def fail(
         ``availability=True``. ``at``: when it fails (``"3h"`` or seconds), for the course of the job; ``inventory``:
         the file that says which server, interface, panel, port and cable is which; ``without``: names of repairs to
         leave out; ``rates``: a file of failure rates; ``repaired_by`` and ``spares`` without one; ``days``, ``runs``
-        and ``seed`` of drawn failures; ``optics``: what panels are; ``simulator``.
+        and ``seed`` of drawn failures; ``optics``: kind of panels; ``simulator``.
 
     Returns
     -------
@@ -218,7 +218,7 @@ def failed_part(words: Mapping[str, Any], plan: Plan, given: GivenInventory) -> 
 
 
 def _number(word: str, value: int | str) -> int | None:
-    """Return the number that is meant, if one is; longer ones than any are names of nothing."""
+    """Return the number in the text, if it is one; too long numbers match no part."""
     if isinstance(value, str):
         return int(value) if re.fullmatch(r"[+-]?[0-9]{1,15}", value) else None
     if abs(value) > MOST["servers"]:

@@ -90,7 +90,7 @@ def with_rings(wiring: DirectWiring) -> DirectWiring:
 
 
 def plan_and_name(source: PlanSource) -> tuple[Plan, str]:
-    """Return the plan and what it is called: its file, or ``plan``.
+    """Return the plan and its name: its file, or ``plan``.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def interleave(
     ------
     InvalidInput
         For a file that is no job, a capacity or a step that cannot be, jobs whose circle would be too long, a solver
-        that is not for so many jobs.
+        that cannot handle this many jobs.
 
     Examples
     --------

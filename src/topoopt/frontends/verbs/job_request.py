@@ -174,7 +174,7 @@ def origin_of(request: JobRequest, job: Job) -> Origin:
 
 
 def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[SearchOptions, JobRequest]:
-    """Return the options, and the request with what the preset says about costs.
+    """Return the options, and the request with the preset's cost model.
 
     A preset is the lowest layer, a job file's ``search`` goes above it, words above both.
 
@@ -224,7 +224,7 @@ def wiring_digest(options: SearchOptions, cluster: ClusterSpec) -> dict[str, str
     Raises
     ------
     Infeasible
-        If the family that is asked for has none of so many servers and ports.
+        If the requested family has none with these servers and ports.
     InvalidInput
         If the file is none, or joins other servers.
     """

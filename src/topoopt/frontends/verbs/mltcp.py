@@ -37,8 +37,8 @@ def simulate(
     Parameters
     ----------
     jobs
-        Profiles, job files, or what else :func:`topoopt.interleave` takes; none where ``communication`` says what equal
-        jobs send.
+        Profiles, job files, or other sources as in :func:`topoopt.interleave`; none where ``communication`` describes
+        equal jobs send.
     on_progress
         Progress callback: stage, items done, and total.
     **words

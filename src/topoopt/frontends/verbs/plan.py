@@ -178,7 +178,7 @@ def plan(
     model
         A model's name (see :func:`topoopt.models`), or a file: the ``config.json`` of a transformer, a program of
         ``torch.export``, a model in ONNX, a job (of training, or one that serves a model), operators, a traffic
-        matrix, what a run has sent, a profile. Or a model that is described in Python: an ``OperatorGraph``, the
+        matrix, a recording, a profile. Or a model that is described in Python: an ``OperatorGraph``, the
         ``Traffic`` of a matrix, a ``TransformerModel``.
     fabrics
         Names of baselines; the five of the paper, and rails, where not given.

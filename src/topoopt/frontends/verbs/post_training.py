@@ -212,7 +212,7 @@ def finetune(
 ) -> FineTuning:
     """Estimate fine-tuning with LoRA, QLoRA or all weights: parallelism, memory, hours, cost.
 
-    LoRA, QLoRA and full fine-tuning stand beside each other; the one that is asked for comes first.
+    LoRA, QLoRA and full fine-tuning are compared; the requested one comes first.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def finetune(
     InvalidInput
         For an unknown word or name, or degrees that do not go together.
     Infeasible
-        If the way that is asked for does not fit into memory.
+        If the requested method does not fit into memory.
 
     Examples
     --------

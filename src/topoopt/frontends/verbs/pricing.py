@@ -21,7 +21,7 @@ _RUNNING = {
     "staff": "staff_usd_per_year",
     "storage": "storage_usd",
 }
-"""Words of how a cluster is run, and what the fields of the noun are called."""
+"""Options of running costs, and the names of the fields."""
 _RUN = {"samples": "samples", "tokens": "tokens", "run_hours": "hours"}
 _SERVER = ("server_price", "server_power")
 _CALLED = {"fiber_length": "fiber_length_m"}

@@ -30,7 +30,7 @@ def report(
     """Write an interactive HTML page that works offline.
 
     Topology, traffic, timeline, other fabrics, bounds, search and strategy of a plan; times and prices of a
-    comparison; occupancy, iteration times and waiting of a cluster; what any other answer says.
+    comparison; occupancy, iteration times and waiting of a cluster; the page of any other answer.
 
     Parameters
     ----------

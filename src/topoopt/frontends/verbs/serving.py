@@ -45,9 +45,9 @@ def serving(
 ) -> ServingAnswer:
     """Say which deployment of a transformer on which network answers users in time, for the least money.
 
-    Every split of a replica, mode and share of prefill is looked at in closed form; what cannot hold the model or meet
-    the objectives is left out. The most promising ones of each mode are simulated request by request, at the rate that
-    is asked for, and at others to find the largest at which enough requests meet both objectives.
+    Every split of a replica, mode and share of prefill is looked at in closed form; those that cannot hold the model
+    or meet the objectives is left out. The most promising ones of each mode are simulated request by request, at the
+    rate that is asked for, and at others to find the largest at which enough requests meet both objectives.
 
     Where accelerators are in several servers, that is what could be on a network that takes no time. Then every fabric
     gets the deployment that is best on it, simulated there: on topoopt wiring, routes and who sends keys and values to
@@ -89,7 +89,7 @@ def serving(
 
 @checked_arguments
 def serving_runs(runs: Path, *, calibration: Path | None = None) -> PredictedServing:
-    """Predict every run of a table, and compare with what was measured.
+    """Predict every run of a table, and compare with the measurements.
 
     Parameters
     ----------

@@ -46,10 +46,10 @@ from topoopt.transformers import System, usual_system
 from topoopt.workloads.transformer import TransformerModel
 
 FEWEST = 100
-"""Requests of which a share of nine tenths says something."""
+"""Least requests for a meaningful share of nine tenths."""
 
 UNASKED = 4000
-"""Requests by which it is found how many are answered in time, where no rate is asked for."""
+"""Requests simulated to find the goodput, without a requested rate."""
 
 MOST_ACCELERATORS = 2048
 
@@ -77,7 +77,7 @@ def served_question(source: Transformer, given: Mapping[str, Any]) -> Question:
     Raises
     ------
     InvalidInput
-        For an unknown word or model, or a value that is not allowed, with what is.
+        For an unknown option or model, or an invalid value, with the valid ones.
     """
     if isinstance(source, str | os.PathLike) and is_serving_job(os.fspath(source)):
         path = os.fspath(source)
@@ -342,7 +342,7 @@ def _server_failures(text: str | None, servers: int) -> tuple[ServerFailure, ...
 
 
 def _down(text: str | None, word: str, noun: str) -> list[tuple[int, float, float]]:
-    """Return the failures in a text: what is down, and from when to when."""
+    """Return the failures in a text: part, begin and end."""
     found = []
     for part in (text or "").split(",") if text else []:
         pieces = part.strip().split(":")

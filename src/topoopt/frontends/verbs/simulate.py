@@ -45,7 +45,7 @@ from topoopt.simulation import (
 
 STEADY_ITERATIONS = 4
 MOST_LOGGED = 300_000
-"""Connections up to which each one is kept for percentiles where nothing is said; more would take memory for little."""
+"""Connections up to which each one is kept for percentiles by default; more would take much memory."""
 
 Simulated = Plan | str | os.PathLike[str]
 

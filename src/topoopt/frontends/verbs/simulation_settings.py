@@ -130,7 +130,7 @@ def begins_s(begin: str | Sequence[Amount]) -> tuple[float, ...]:
     Raises
     ------
     InvalidInput
-        For what is no time.
+        For an invalid time.
     """
     times = begin.split(",") if isinstance(begin, str) else begin
     return tuple(amount(_MOMENT, time, "begin") for time in times)

@@ -1,4 +1,4 @@
-"""``topoopt.sweep`` and ``topoopt.results``: many plans from one file, and what is stored of them."""
+"""``topoopt.sweep`` and ``topoopt.results``: many plans from one file, and their results."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -70,7 +70,7 @@ def sweep(
     ray
         Compute on a Ray cluster: ``auto``, ``local``, ``ray://host:port``.
     dry_run
-        Only say what would be computed; no file is written.
+        Only preview the sweep; no file is written.
     mix_versions
         Go on in a file of another version of topoopt.
     on_progress
@@ -143,7 +143,7 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
     file
         Results file of :func:`topoopt.sweep`.
     **words
-        ``columns``: names, also with commas; what differs and the main figures where not given; ``where``: a
+        ``columns``: names, also with commas; by default varying settings and the main figures; ``where``: a
         condition, such as ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for
         all; ``best``: ``fastest``, ``cheapest`` or SQL, the fabric that has least of it for each job, or for each of
         ``per``, or ``front``, all fabrics that none beats in both price and time; ``sql``: any question to the tables

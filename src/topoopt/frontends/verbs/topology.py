@@ -60,8 +60,8 @@ def topology(
 ) -> RingNetwork | WiringAnswer:
     """Choose the best wiring for the given ports, or the AllReduce rings of all servers, and return the network.
 
-    All wirings are looked at where nothing else is said; a rule of strides, a list of them, or ``wirings="strides"``
-    asks for rings along strides, as the paper has them, and as there are where ports reach all other servers.
+    All wirings are considered by default; a rule of strides, a list of them, or ``wirings="strides"`` asks for rings
+    along strides, as the paper has them, and as there are where ports reach all other servers.
 
     Parameters
     ----------
@@ -76,19 +76,19 @@ def topology(
         A wiring file, a list of links or a plan, to be read in place of all else; ``links`` and ``degree`` (of which
         some ports are idle) are for a list of links.
     on_progress
-        Called with what is going on, how much of it is done, and how much there is.
+        Progress callback: stage, work done, and total.
 
     Returns
     -------
     RingNetwork or WiringAnswer
-        The first where strides are asked for.
+        The first where strides are requested.
 
     Raises
     ------
     InvalidInput
-        For an unknown rule, or what cannot be wired; for a file with a wrong degree, a missing cable end or two parts.
+        For an unknown rule, or impossible ports; for a file with a wrong degree, a missing cable end or two parts.
     Infeasible
-        For a family that does not exist for so many servers and ports, with the nearest at which it does.
+        For a family that does not exist for these servers and ports, with the nearest at which it does.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def topology(
 
 
 def _few_choices(servers: int, degree: int | None, links: str) -> bool:
-    """Return whether only strides say what can be wired: ports reach every other server, or too few of them."""
+    """Return whether strides alone determine the wiring: ports reach every other server, or too few of them."""
     return degree is not None and (degree >= servers - 1 or degree < ring_interfaces(servers, links))
 
 
@@ -171,7 +171,7 @@ def collective(
 ) -> CollectiveAnswer | CollectiveTimes:
     """Time a collective on a wiring or on accelerators, by every algorithm, and find the fastest.
 
-    With ``accelerators``: how long it takes among so many behind switches, as step times have it, also for other sizes.
+    With ``accelerators``: its time among these behind switches, as step times have it, also for other sizes.
     With ``runs``: the same beside every measured row of a table.
 
     Parameters

@@ -32,7 +32,7 @@ def verify(
     Parameters
     ----------
     plan
-        A plan or its file; or a wiring file, of which only the wiring can be looked at.
+        A plan or its file; or a wiring file, of which only the wiring can be checked.
     degree
         Ports of a server, of a graph that does not say it and leaves some idle.
     on_progress

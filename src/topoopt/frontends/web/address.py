@@ -66,5 +66,5 @@ def check_installed() -> None:
 
 
 def _is_there(name: str) -> bool:
-    """Return whether it can be imported; Python keeps None for what must not be."""
+    """Return whether a module can be imported; None in ``sys.modules`` blocks it."""
     return sys.modules[name] is not None if name in sys.modules else find_spec(name) is not None

@@ -58,7 +58,7 @@ from topoopt.transformers import (
 FREE_BPS = 1e18
 """Bandwidth of an ideal network."""
 SLOW = 64.0
-"""A network so many times slower than the one that is asked for is the slowest that counts."""
+"""Slowdown of the slowest network that counts, relative to the requested one."""
 USUAL_BPS = 400e9
 """Bandwidth per accelerator around which configurations are ranked."""
 PARTS = ("compute_s", "bubble_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s")

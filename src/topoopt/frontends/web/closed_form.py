@@ -127,7 +127,7 @@ class EstimatedJob:
 
 
 def estimated_job(question: Question) -> EstimatedJob:
-    """Return the job of a question with its strategies; what prices and years change is not in it.
+    """Return the job of a question with its strategies, independent of prices and years.
 
     Raises
     ------

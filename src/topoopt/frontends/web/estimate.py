@@ -37,7 +37,7 @@ class FabricEstimate(NetworkRow):
     configuration : str
         Short description of the split.
     owned_usd : float or None
-        Network, servers and what running them takes over the years; None where a price is not known.
+        Cost of ownership over the years; None where a price is unknown.
     usd_per_hour, usd_per_unit : float or None
         Total cost of ownership, per hour and per token or sample.
     network_usd_per_hour : float or None
@@ -66,7 +66,7 @@ class Sketch:
     strides : tuple of int
         Server i is joined with i + p.
     average_hops : float
-        Between two servers, of the best graph of so many ports (Moore's bound).
+        Mean hops between two servers on the best graph with these ports (Moore's bound).
     """
 
     servers: int
@@ -82,7 +82,7 @@ class StudioAnswer:
     Attributes
     ----------
     job : str
-        The model, and on what.
+        The model and the hardware.
     unit : str
         Unit of training: ``token`` or ``sample``.
     units : float
@@ -149,7 +149,7 @@ class StudioAnswer:
 
 
 SAME = 0.005
-"""Times that differ by less than this share are told as equal."""
+"""Relative difference below which times are reported as equal."""
 TIE = 0.0005
 """Costs of a unit likewise."""
 UNTOLD = 0.02

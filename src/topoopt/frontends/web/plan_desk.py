@@ -33,7 +33,7 @@ FILES: Mapping[str, str] = {"plan.json": "application/json", "report.html": "tex
 
 
 class UnknownPlan(LookupError):
-    """A key of which there is no plan, or none with files."""
+    """A key without a plan, or without its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class PlanState:
 MOST_KEPT = 24
 """Plans that are kept with their files; the oldest go first."""
 LOOK_S, ABANDONED_S = 0.5, 60.0
-"""Between two looks at who looks; after which a plan that nobody looks at makes room for others."""
+"""Interval of checks for watchers; time after which an unwatched plan makes room for others."""
 MOST_WAITING = 20
 """Plans that may wait."""
 
@@ -182,7 +182,7 @@ class PlanDesk:
 
     @contextmanager
     def watched(self, key: str) -> Iterator[None]:
-        """Count somebody who watches a plan."""
+        """Count a watcher of a plan."""
         with self._lock:
             self._watchers[key] = self._watchers.get(key, 0) + 1
         try:
@@ -205,7 +205,7 @@ class PlanDesk:
         return self._folder / key / name
 
     def close(self) -> None:
-        """End what is going on."""
+        """End the running plan."""
         with self._lock:
             self._is_open = False
             self._queue.clear()
@@ -231,7 +231,7 @@ class PlanDesk:
             return self._queue.popleft() if self._queue and self._is_open else None
 
     def _make(self, key: str) -> None:
-        """Make one plan in a process, and note what it says until it ends."""
+        """Make one plan in a process, and record its messages until it ends."""
         folder = self._folder / key
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()

@@ -29,7 +29,7 @@ RUNNING: Mapping[str, str] = {
     "staff": "staff_usd_per_year",
     "storage": "storage_usd",
 }
-"""Words of how a cluster is run, and what the fields of the noun are called."""
+"""Options of running costs, and the names of the fields."""
 _LEAST = {"servers": 2, "seq": 1, "degree": 1}
 
 

@@ -8,9 +8,9 @@ Pages of text as PDF, in the Courier that every reader has.
 Written here and not drawn with a plotting library: the 1,024 labels of 128 servers took matplotlib 1.8 s of CPU, and
 equal labels are equal bytes.
 
-The neutral patch list: which ports of which panel are joined, what is joined now, and in which order to change it.
+The neutral patch list: joined ports of each panel, now and then, and the order of changes.
 
-In a step every row that disconnects comes before those that connect, so that no port is asked for twice.
+In a step every row that disconnects comes before those that connect, so that no port is needed twice.
 """
 
 import re

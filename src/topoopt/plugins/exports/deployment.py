@@ -112,7 +112,7 @@ class Deployment:
     present : Wiring, optional
         Present wiring; None: nothing is wired.
     order : MoveOrder, optional
-        The steps from what is wired now.
+        Steps from the present wiring.
     paths : ``hashed`` or ``pinned``
         Assignment of a pair's bytes to its paths, see :func:`topoopt.routing.forwarding.forwarding_tables`.
     prefixes : pair of str
@@ -227,8 +227,8 @@ def deployment(
     Raises
     ------
     InvalidInput
-        If the servers of the plan hang on switches, or its circuits change; if ``present`` has other links; if the
-        inventory lacks something, or something stands there twice, with file and line.
+        If the servers of the plan are connected to switches, or its circuits change; if ``present`` has other links;
+        if the inventory lacks something or has something twice, with file and line.
     Infeasible
         If the plan joins interfaces that the inventory leads to different panels.
     """

@@ -52,7 +52,7 @@ def export(
     present
         Present wiring: a plan, its file or a wiring file; the patch list gives the difference.
     keep_running
-        A job runs on what is wired now: never cut it.
+        Whether a job runs on the present wiring and must never be cut.
     panels
         Kind of panels, where the inventory does not give it: ``manual`` (default), ``polatis``, ``calient`` or
         ``sonic-ocs``.
@@ -118,7 +118,7 @@ def export(
 
 
 def export_formats() -> ExportFormats:
-    """List the formats in which a plan can be exported: what each is, its files, and who reads them.
+    """List the export formats of a plan: description, files, and their readers.
 
     Returns
     -------

@@ -182,7 +182,7 @@ def _graph(machine: _Machine, degree: int) -> str:
 
 
 def _environment(machine: _Machine, nics: tuple[Interface, ...]) -> str:
-    """Return the variables of every rank; a name behind = is the whole name, not what names begin with."""
+    """Return the variables of every rank; a name after = is exact, not a prefix."""
     rows = [
         "NCCL_TOPO_FILE=topology.xml",
         "NCCL_GRAPH_FILE=graph.xml",
@@ -304,7 +304,7 @@ def rdma_rules(deployment: Deployment) -> Contents:
 
 
 def _ip(deployment: Deployment, server: int, network: ServerNetwork) -> Iterator[str]:
-    """Yield addresses, neighbors and routes of what the server itself sends.
+    """Yield addresses, neighbors and routes for the server's own traffic.
 
     A neighbor has two addresses and two MACs: that of the cable's end, with RDMA, and its identity, for transit.
     """

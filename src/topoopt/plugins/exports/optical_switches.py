@@ -1,4 +1,4 @@
-"""SONiC on an optical switch: its configuration database, and JSON patches from what is joined now.
+"""SONiC on an optical switch: its configuration database, and JSON patches from the present circuits.
 
 A port has two sides, kA into the switch and kB out of it, and a cross-connect leads one way, so that a duplex circuit
 is two of them (sonic-mgmt, L1 switch configuration; the high-level design of SONiC for OCS has the same tables).
@@ -34,7 +34,7 @@ class PanelStep:
 
 @dataclass(frozen=True, slots=True)
 class PanelSteps:
-    """The circuits of a plan on one panel, and the way there from what is joined now."""
+    """The circuits of a plan on one panel, and the changes from the present ones."""
 
     panel: Panel
     circuits: tuple[Circuit, ...]

@@ -47,7 +47,7 @@ from topoopt.workloads import load_model
 
 LINK_BPS = 50e9
 COSTS = JobSettings(compute="roofline", precision="fp32", bucket_bytes=DDP_BUCKET_BYTES, memory_check="off")
-"""Single precision and gradients in buckets, as PyTorch has them if nothing else is said."""
+"""Single precision and gradients in buckets, as in PyTorch by default."""
 ACCELERATOR, LATENCY_S = "a100", 1e-6
 MACHINE = Machine(LINK_BPS, LATENCY_S, ACCELERATOR, COSTS, "flow")
 ITERATIONS = 100
@@ -62,7 +62,7 @@ WORKERS = (2, 3)
 TIMES = ("own", "one")
 """Jobs with their own iteration times, or all with the longest."""
 SHOWN = 3, "one"
-"""The case of which times are compared."""
+"""Case whose times are compared."""
 SCHEDULES: Mapping[str, tuple[str, bool, str]] = {
     "themis": ("themis", False, "fair"),
     "themis+cassini": ("themis", True, "fair"),
@@ -76,7 +76,7 @@ SCHEDULES: Mapping[str, tuple[str, bool, str]] = {
 """Scheduler, whether with CASSINI, and how links are shared."""
 SHARDS = "topoopt"
 SHARD_DEGREE = 4
-"""Ports of a server in a shard, which together have what its link has elsewhere."""
+"""Ports of a server in a shard, which together have the bandwidth of its link elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,7 +29,7 @@ TABLES = ("csv", "parquet")
 
 
 class FigureWords(TypedDict, total=False):
-    """How exactly, and what is written."""
+    """Accuracy, and output files."""
 
     quick: Switch
     """Use fewer points and smaller searches: minutes for all figures."""
@@ -114,7 +114,7 @@ def check_files(folder: str, names: Sequence[str], suffix: str, page: str | None
     Raises
     ------
     InvalidInput
-        If the folder cannot be made or written, or is a file, or Parquet is asked for without pyarrow.
+        If the folder cannot be made or written, or is a file, or Parquet is requested without pyarrow.
     """
     check_writable(page, "--page")
     check_folder_name(folder, "--out")

@@ -267,7 +267,7 @@ def all_drawn(grid: Fig16Grid, seed: int, on_progress: Progress) -> Iterator[Dra
 def even_jobs(count: int) -> list[TraceJob]:
     """Return jobs such that any first few match the released mix as closely as possible.
 
-    So a mean over more of them differs for what the network does, not for other models among them.
+    So a mean over more of them differs by the network's effect, not by other models.
     """
     mix = MIXES["released"]
     counts = dict.fromkeys(mix, 0)

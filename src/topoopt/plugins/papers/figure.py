@@ -179,7 +179,7 @@ class Description:
     def chart(
         self, name: str, rows: Iterable[Row] = (), /, *series: Series, **words: Any
     ) -> LineChart | BarChart:
-        """Return a chart: curves of the rows, further series, and what is published."""
+        """Return a chart: curves of the rows, further series, and published values."""
         entry = dict(self.charts[name])
         kind = BarChart if entry.pop("bars", False) else LineChart
         drawn = Curves(**entry.pop("curves")).series(rows) if "curves" in entry else ()

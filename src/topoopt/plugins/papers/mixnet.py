@@ -107,7 +107,7 @@ AT_400G = 400e9
 REFERENCE = "rail", 800e9
 """Network to which Mixtral 8×22B's published times are normalized: 1.000."""
 Variant = tuple[str, str, FabricShape, bool]
-"""Fabric, what is special about its circuits, its settings, and whether passes are cut at every all-to-all."""
+"""Fabric, description of its circuits, settings, and whether passes are cut at every all-to-all."""
 VARIANTS: tuple[Variant, ...] = (
     ("mixnet", "changes hidden but for what computing leaves", FabricShape(hiding="overlapped"), True),
     ("mixnet", "changes in 0 s", FabricShape(delay_s=0.0), False),
@@ -128,7 +128,7 @@ class MixnetGrid:
     iterations : tuple of int
         Training iterations, for loads that change.
     every : int
-        Every so many-th layer of those is taken.
+        Interval of the layers evaluated for these.
     variants_at_bps : tuple of float
         Bandwidths at which :data:`VARIANTS` are simulated, too.
     """
@@ -149,7 +149,7 @@ FULL = MixnetGrid(
 
 
 def mixnet(settings: StudySettings, on_progress: Progress) -> Figure:
-    """Return iteration times on the four fabrics, and what circuits are worth when loads change."""
+    """Return iteration times on the four fabrics, and the gain of circuits when loads change."""
     return mixnet_on(QUICK if settings.quick else FULL, settings, on_progress)
 
 

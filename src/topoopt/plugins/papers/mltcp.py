@@ -1,4 +1,4 @@
-"""MLTCP's figures: two jobs slide apart as the recursion says, and what that is worth to many."""
+"""MLTCP's figures: two jobs slide apart as in the recursion, and the gain for many."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

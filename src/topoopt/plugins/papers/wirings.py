@@ -1,4 +1,4 @@
-"""Beyond strides: what other wirings of the same ports give, in hops, in an all-to-all, in iterations of jobs."""
+"""Beyond strides: other wirings of the same ports, by hops, all-to-all, and iterations of jobs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -200,7 +200,7 @@ def _job_rows(model: str, size: Size, grid: WiringsGrid, seed: int) -> Iterator[
 
 
 def wiring_row(name: str, fabric: Fabric, size: Size) -> Row:
-    """Return what a wiring without switches is like; its all-to-all as in
+    """Return the figures of a wiring without switches; its all-to-all as in
     :class:`topoopt.topologies.wirings.JudgedWiring`."""
     known = reach(fabric)
     return {

@@ -1,4 +1,4 @@
-"""The Protocol Device: what measures operators, and the table of devices."""
+"""Protocol of devices that measure operators, and the table of devices."""
 
 import importlib
 import platform
@@ -24,7 +24,7 @@ class CudaDevice:
     Raises
     ------
     InvalidInput
-        If there is no GPU, PyTorch is a build without CUDA, or threads are asked for.
+        If there is no GPU, PyTorch is a build without CUDA, or threads are requested.
     """
 
     def __init__(self, torch: Any, precision: str, threads: int = 0) -> None:
@@ -127,7 +127,7 @@ class CpuDevice:
         return sum(_bytes_of(tensor) for tensor in tensors)
 
     def free_bytes(self) -> float:
-        """Return the safe part of what the system, or the group of processes, has left."""
+        """Return the safe part of the memory left to the system, or to the group of processes."""
         return SAFE_PART * available_bytes()
 
     def forget(self) -> None:

@@ -1,4 +1,4 @@
-"""A profile as a page: on what, how many sizes, how fast each operator is, what failed; and what would be measured."""
+"""A profile as a page: device, sizes, speed of each operator, failures; and a preview of measurements."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from topoopt.transformers import find_calibration, profiled_calibration
 from topoopt.workloads import DeviceProfile, MeasuredOperator, PartSize, PartTime
 
 LARGEST_SHARE = 0.2
-"""A spread above it is worth a word."""
+"""Spread above which there is a caveat."""
 
 
 def profile_page(run: ProfileRun) -> Page:

@@ -49,9 +49,9 @@ def profile(
     source
         A model's name, operators, a job, a transformer or its ``config.json``.
     out
-        A file for the profile, written while it is measured; what is in it is not measured again.
+        A file for the profile, written during the measurement; sizes in it are not measured again.
     on_progress
-        Called with the size, what is done and what there is.
+        Progress callback: size, sizes done, and total.
     **words
         The flags of ``topoopt profile`` with underscores: ``device``, ``precision``, ``repetitions`` …
 

@@ -1,4 +1,4 @@
-"""Measure all sizes of a subject, small ones first, and stop in time; what is known is not measured again."""
+"""Measure all sizes of a subject, small ones first, and stop in time; known sizes are not measured again."""
 
 import json
 import time
@@ -203,7 +203,7 @@ def check_same(known: DeviceProfile, subject: Subject, device: Device) -> None:
     Raises
     ------
     InvalidInput
-        With what differs.
+        With the difference.
     """
 
     def facts(of: DeviceProfile | Subject, device: DeviceFacts) -> dict[str, str]:
@@ -300,7 +300,7 @@ def _in_order(subject: Subject, before: Mapping[_Key, PartTime]) -> list[tuple[S
 
 
 def work_of(op: SubjectOperator, size: PartSize) -> float:
-    """Return the work of one forward pass, in bytes or what takes as long; for comparisons only."""
+    """Return the work of one forward pass, in bytes or their equivalent; for comparisons only."""
     o, degree = op.operator, size.channel_degree
     flops = size.samples * o.forward_flops_per_sample / degree
     return flops / FLOPS_PER_BYTE + _moved_bytes(op, size)

@@ -1,4 +1,4 @@
-"""A transformer as what is to be measured: the operators of one layer, and of both ends, at tensor splits."""
+"""A transformer as a subject of measurement: operators of one layer, and of both ends, at tensor splits."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -154,7 +154,7 @@ def subject_of_transformer(
 
 
 def _layer(model: TransformerModel) -> Iterator[tuple[str, str, Shape, str]]:
-    """Yield name, kind, shape and the dimension that tensor parallelism cuts; ``none`` for what it leaves whole."""
+    """Yield name, kind, shape and the dimension that tensor parallelism cuts; ``none`` for unsplit operators."""
     tokens = model.sequence
     yield "norm", "norm", NormShape(model.hidden, tokens, model.norm), "none"
     yield from _attention(model)
@@ -209,7 +209,7 @@ def _sizes(dim: str, degrees: Sequence[int], micro_batches: Sequence[int]) -> tu
 
 
 def _operator(name: str, kind: str, shape: Shape, model: TransformerModel, dim: str) -> Operator:
-    """Return the operator that stands for a shape; its bytes and operations are those of one sequence."""
+    """Return the operator that represents a shape; its bytes and operations are those of one sequence."""
     weights, outputs, inputs, flops = _amounts(shape)
     return Operator(
         name=name,

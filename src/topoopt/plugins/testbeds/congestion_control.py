@@ -89,7 +89,7 @@ class MltcpIteration:
     sent_bytes : int
         Acknowledged in it.
     total_bytes : int
-        Learned: what the middle one of the first three whole iterations had; 0 until they are seen.
+        Learned: median of the first three whole iterations; 0 until then.
     compute_time_s : float
         Learned: the shortest gap between two.
     learned_iterations : int
@@ -126,7 +126,7 @@ def unrestricted() -> tuple[str, ...]:
 
 
 def register(name: str) -> None:
-    """Compile MLTCP and let the kernel have it under a name; who calls has noted the name before.
+    """Compile MLTCP and load it into the kernel under a name, which the caller has recorded before.
 
     No socket takes it unless it asks for it by that name.
 
@@ -195,7 +195,7 @@ def iterations(algorithm: str) -> Mapping[int, MltcpIteration]:
 
 
 def forget(algorithm: str, key: int) -> None:
-    """Let the kernel forget what it has found out about a job, if it has."""
+    """Clear the kernel's estimates for a job, if there are any."""
     if key in iterations(algorithm):
         run_tool("bpftool", "map", "delete", "name", f"{algorithm}_i", "key", *_bytes(_KEY.pack(key)))
 
@@ -210,7 +210,7 @@ def check_toolchain() -> None:
     Raises
     ------
     InvalidInput
-        In one line that says what is missing, and what works without it.
+        In one line: the missing tool, and the features that work without it.
     """
     if not KERNEL_TYPES.exists():
         raise InvalidInput(

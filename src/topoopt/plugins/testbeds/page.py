@@ -28,7 +28,7 @@ _SAID = {"up": "put up", "down": "removed", "status": "on this machine"}
 
 
 def testbed_run_page(run: TestbedRun) -> Page:
-    """Return a row for each fabric, and what a cut did."""
+    """Return a row for each fabric, and the effect of a cut."""
     first, scale = run.fabrics[0], run.scale
     simulators = [_simulated(name) for name in first.prediction.iteration_times_s]
     link_bps = run.link_bandwidth_bps / scale.bandwidth

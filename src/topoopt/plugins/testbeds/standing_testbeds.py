@@ -1,4 +1,4 @@
-"""Testbeds that stand: put up to stay, listed, and taken down."""
+"""Persistent testbeds: created, listed, and removed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from topoopt.plugins.testbeds.network import (
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class TestbedsAnswer:
-    """Testbeds of this machine, and what was done with them.
+    """Testbeds of this host, and the actions on them.
 
     Attributes
     ----------

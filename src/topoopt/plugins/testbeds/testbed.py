@@ -260,7 +260,7 @@ def _cut(text: str, iterations: int) -> tuple[int, int, int]:
 
 
 def _repaired(src: int, dst: int, iteration: int, plan: Plan) -> PlannedCut:
-    """Return a cut with what the plan does about it."""
+    """Return a cut with the plan's repair."""
     chosen = predict(plan, FailedLink(src, dst), simulator=REFERENCE, without_ways=NEED_SEVERAL_PATHS).chosen
     assert chosen.repair is not None, "a chosen repair is possible"
     repaired = plan_on_links(chosen.repair.job.cluster, chosen.repair.fabric, chosen.repair.wiring)
@@ -336,7 +336,7 @@ def down(name: str | None = None, *, every: bool = False) -> TestbedsAnswer:
     name
         Name of a testbed, or of a run with all its testbeds, whoever uses them.
     every
-        All of them, but for those that a run goes on in.
+        All of them, except those in use by a run.
 
     Returns
     -------

@@ -91,7 +91,7 @@ def _take(share: RingShare, now: int, number: int, landing: Tensor, work: Any) -
 
 _CHANNELS, _CALLS = 1 << 13, 1 << 12  # with 64 rings they fill the 31 bits of a tag
 SMALLEST_PIECE_BYTES = 32 << 10
-"""Smaller messages are not worth cutting: a message costs as much as some 10 kB on a fast link."""
+"""Least size of a piece: a message costs as much as some 10 kB on a fast link."""
 _ON_A_STREAM = "nccl"
 """A backend whose calls wait on the device, in order, and not in the caller's thread."""
 
@@ -283,7 +283,7 @@ def all_to_all(
     Parameters
     ----------
     outputs, inputs : sequences of Tensor, one for each rank
-        Contiguous, of any shape and kind of numbers; what one rank sends another expects. Empty ones are not sent.
+        Contiguous, of any shape and number type; sizes must match between ranks. Empty ones are not sent.
     ranks : sequence of int, optional
         Global ranks that take part, this one included; all if not given.
     tag : int

@@ -215,7 +215,7 @@ def claim(state: TestbedState) -> None:
 
 
 def write_state(state: TestbedState) -> None:
-    """Note anew what has become of a testbed, whole or not at all."""
+    """Update the state file of a testbed atomically."""
     _write(state_folder() / state.name, state)
 
 
@@ -272,7 +272,7 @@ def _write(folder: Path, state: TestbedState) -> None:
 
 @contextmanager
 def later() -> Iterator[None]:
-    """Let signals come when the context is left; what was made in it is known by then, and can be removed."""
+    """Delay signals until the context is left; objects made in it are recorded by then, and can be removed."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python hears signals in its main thread only
         return

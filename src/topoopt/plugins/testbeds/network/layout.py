@@ -140,7 +140,7 @@ class ServerRoute:
 
 @dataclass(frozen=True)
 class Layout:
-    """All that a testbed consists of; what a number of the plan is in it is stated in ``scale`` of the testbed.
+    """Contents of a testbed in the plan's numbers; the testbed's ``scale`` converts them.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Layout:
     switch : bool
         Whether the last node is a switch, on which all servers hang; there are no routes then.
     forwarding : str
-        ``destination``, ``source`` or ``switch``: by what nodes decide.
+        Basis of forwarding: ``destination``, ``source`` or ``switch``.
     why : str
         Reason for that choice.
     shaping : Shaping

@@ -1,4 +1,4 @@
-"""Requests to the kernel's network, through pyroute2: what one namespace holds, from the nouns of a layout."""
+"""Requests to the kernel's network, through pyroute2: the contents of a namespace, from a layout."""
 
 import importlib
 from collections.abc import Callable, Iterable, Mapping
@@ -100,7 +100,7 @@ def set_up_ports(kernel: Any, ports: Iterable[tuple[Port, Port]], scale: float, 
 
 
 def hang_on_switch(kernel: Any, layout: Layout, server: int) -> None:
-    """Let a server reach all others through its one port; who has which identity is known beforehand."""
+    """Let a server reach all others through its one port, with static neighbors."""
     index = port_indices(kernel)["nic0"]
     for cable in layout.cables:
         other = cable.a.node
@@ -117,7 +117,7 @@ def hang_on_switch(kernel: Any, layout: Layout, server: int) -> None:
 
 
 def make_switch(kernel: Any, ports: Iterable[tuple[Port, Port]], mtu_bytes: int) -> None:
-    """Join all ports of a namespace by a bridge that knows who is behind each, and says nothing itself."""
+    """Join all ports of a namespace by a bridge with static entries and no own traffic."""
     kernel.link("add", ifname="bridge", kind="bridge", mtu=mtu_bytes, br_mcast_snooping=0)
     indices = port_indices(kernel)
     kernel.link("set", index=indices["bridge"], state="up")

@@ -344,7 +344,7 @@ def read_counters(kernel: Any) -> Mapping[str, tuple[int, int, int]]:
 
 
 def take_down(kernel: Any, name: str) -> None:
-    """Break the cable of an interface; what it has counted stays."""
+    """Break the cable of an interface; its counters stay."""
     kernel.link("set", index=port_indices(kernel)[name], state="down")
 
 

@@ -88,7 +88,7 @@ class SharingJob:
 
     @property
     def compute_time_s(self) -> float:
-        """The longest time for which it sends nothing; what comes after it is a new iteration."""
+        """The longest time without sends, after which a new iteration begins."""
         gaps_s = [one.gap_s for one in self.transfers]
         gaps_s[0] += self.last_gap_s  # around the end of an iteration
         return max(gaps_s)

@@ -82,7 +82,7 @@ class ShareSettings:
         CASSINI's time shift of each job, not stretched: every congestion control is run with them, too; empty for
         none.
     runs, iterations : int
-        Each way is run so often, and in each run the longest job has so many iterations.
+        Runs per policy, and iterations of the longest job in each run.
     connections : int
         Connections per job.
     queue_bytes : int
@@ -210,7 +210,7 @@ def _sending(bench: _Bench, congestion: str, shifted: bool, job: int) -> Sending
 
 
 def _tell(bench: _Bench, number: int) -> None:
-    """Tell the kernel of a job, and let it forget what it has learned of it."""
+    """Set a job's parameters in the kernel, and clear its estimates."""
     settings, job = bench.settings, bench.jobs[number]
     key = key_of_mark(number + 1)
     if settings.by_namespace:

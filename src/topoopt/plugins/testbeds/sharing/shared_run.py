@@ -139,7 +139,7 @@ class TestbedShare:
     ways : tuple of Sharing
         The first is the one to compare with.
     time_shifts_s : tuple of float
-        CASSINI's, in seconds of the testbed; empty where they were not asked for.
+        CASSINI's, in seconds of the testbed; empty where not requested.
     """
 
     __test__ = False

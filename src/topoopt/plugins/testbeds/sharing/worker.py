@@ -138,7 +138,7 @@ def _transfer(connections: list[socket.socket], size_bytes: int, rate_bytes_s: f
 
 
 def _take(connection: Any, state: list[Any]) -> bool:
-    """Take what has come over a connection; return whether more may. The state: a part of a size, bytes to come."""
+    """Receive from a connection; return whether it is open. The state: a partial size, bytes to come."""
     try:
         data = connection.recv(1 << 16)
     except ConnectionError:

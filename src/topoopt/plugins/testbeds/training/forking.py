@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def _be_member(order: RanksOrder, rank: int, parent: int) -> None:
-    """Do what the commander says until the pipe closes; never return."""
+    """Execute commands until the pipe closes; never return."""
     code = 1
     try:
         _end_with(parent)

@@ -66,7 +66,7 @@ _REAL: Mapping[str, str] = MappingProxyType(
 )
 """Small models trained alongside, by the first letters of a model's name; a perceptron for all others."""
 BUCKETS = 4
-"""Into so many AllReduces the gradients of the paper's jobs are joined; each takes processor time of its own."""
+"""AllReduces into which the gradients of the paper's jobs are joined; each takes processor time."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Can this machine train at all, and so many processes? Asked before anything takes time."""
+"""Run ranks; checks whether this host can train with this many processes come first."""
 
 import os
 import pickle
@@ -98,7 +98,7 @@ class Ranks:
         Raises
         ------
         Infeasible
-            If a member fails, or time is over; with what it said.
+            If a member fails, or times out; with its output.
         """
         self.command(program, each, **words)
         return self.gather(limit_s)
@@ -169,7 +169,7 @@ AHEAD_S = 0.05
 """Lead time with which an iteration is announced, so that all servers begin at the same moment."""
 LOAD_LIMIT_S = 60.0
 PATIENCE = 20.0
-"""An iteration that takes so many times what is expected, and this many seconds, is given up."""
+"""Factor on the expected time, and seconds in addition, after which an iteration is aborted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,7 +194,7 @@ def _backward(model: Any, inputs: Tensor, targets: Tensor) -> float:
 def _train_dlrm(
     worker: Worker, rings: Rings, steps: int, placement: tuple[int, ...]
 ) -> tuple[list[float], list[float]]:
-    """Train with every table on its server: rows go to who needs them, and their gradients back."""
+    """Train with every table on its server: rows are sent where needed, and their gradients back."""
     tables, samples = len(placement), SAMPLES * worker.size
     alone, copy = Dlrm(tables).double(), Dlrm(tables).double()
     whole = [torch.randn(ROWS, COLUMNS, dtype=torch.float64, requires_grad=True) for _ in range(tables)]

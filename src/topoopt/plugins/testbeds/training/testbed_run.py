@@ -53,7 +53,7 @@ class TrainingSettings:
     iterations, warm_up : int
         Measured iterations, and those before them.
     simulators : tuple of str
-        Whose times stand beside the measured.
+        Simulators whose times are compared with the measured ones.
     counted : bool
         Whether counters of all links are read over time.
     """
@@ -67,7 +67,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True, eq=False)
 class PlannedCut:
-    """A link to cut in an iteration, and what the plan does about it.
+    """A link to cut in an iteration, and the plan's repair.
 
     Attributes
     ----------
