@@ -1,11 +1,11 @@
-"""Others that compute for us: processes, which end with the one that started them, and threads for compiled code.
+"""Worker processes, which end with the process that started them, and threads for compiled code.
 
 A second process that compiles kernels while this one imports, reads and plans; and functions that wait for its results.
 
-Kernels are compiled at their first use and kept on disk. A first plan spends most of its time on that, one kernel after
-the other, on one core. So where the disk holds none yet, a second process begins at once with those that are needed
-last. It says when a part is on disk; who needs the part waits for that, since compiling it here, too, would take as
-long. It ends by itself: when all is done, or when nobody listens any more.
+Kernels are compiled at their first use and kept on disk. A first plan spends most of its time on that, one kernel
+after the other, on one core. So where the disk holds none yet, a second process begins at once with those that are
+needed last. It signals when a part is on disk; code that needs the part waits, since compiling it here would take as
+long. It ends when everything is done, or when the pipe to it is closed.
 """
 
 import ctypes

@@ -91,7 +91,7 @@ class Planes:
     Attributes
     ----------
     together : int
-        Servers that share panels, the first so many, the next ...: the servers of a job are of one such part.
+        Servers that share panels, in consecutive groups; the servers of a job are in one group.
     """
 
     def __init__(

@@ -2,8 +2,8 @@
 
 A send and its receive happen together, as if nothing were buffered between two accelerators; so what runs here does
 not depend on the room that a real one has. Only MSCCL's fused steps, which receive a chunk and send it on, need some:
-their connections have room for two. With less room the steps of a ring would wait for each other: everyone has sent,
-and nobody has room to go on. NCCL's Simple protocol has room for two: of its ``NCCL_STEPS`` slots a chunk takes half
+their connections have room for two. With less room the steps of a ring would wait for each other: every rank has sent,
+and none has room to go on. NCCL's Simple protocol has room for two: of its ``NCCL_STEPS`` slots a chunk takes half
 (``MSCCL_CHUNKSTEPS``).
 """
 

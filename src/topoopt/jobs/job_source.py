@@ -85,7 +85,7 @@ else:
     ServingPart = create_model(
         "ServingPart",
         __base__=Strict,
-        __doc__="A served model: its name, and the words of the vocabulary; what is not said is searched or usual.",
+        __doc__="A served model: its name and options; missing ones are searched or have defaults.",
         model=(str | None, None),
         **{word.name: (_KINDS.get(word.name, word.kind) | None, None) for word in described(ServingWords)},
     )

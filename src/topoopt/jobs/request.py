@@ -155,7 +155,7 @@ else:
     TrainingPart = create_model(
         "TrainingPart",
         __base__=_TrainingNumbers,
-        __doc__="How a transformer is trained, by the words of the vocabulary: what is not said is searched.",
+        __doc__="Training options of a transformer; missing ones are searched.",
         **{
             word.name: (word.kind | None, None)
             for word in described(TrainingWords)

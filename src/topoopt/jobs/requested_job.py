@@ -196,7 +196,7 @@ def given_traffic_job(request: JobRequest) -> Job:
     Raises
     ------
     InvalidInput
-        If the traffic cannot be read, is not of the servers that are said, or an option is for operators.
+        If the traffic cannot be read, is for another number of servers, or an option is for operators.
     """
     what = request.traffic or "the traffic"
     allowed = ("iterations",) if is_recording(request) else ()

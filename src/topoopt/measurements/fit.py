@@ -50,7 +50,7 @@ EVERYTHING = "all"
 LawT = TypeVar("LawT")
 CalibrationT = TypeVar("CalibrationT")
 ROBUST_FROM = 1.5
-"""Misses beyond so many times their spread count linearly: published tables have misprints and odd days."""
+"""Multiple of the spread beyond which misses count linearly: published tables have misprints and outliers."""
 NOTHING = 1e-9
 """Smaller values are none: where a share ends at its lower bound, the search stops just above."""
 BEGINNINGS = 4

@@ -1,7 +1,7 @@
-"""Prices and watts of parts: the noun PartTable, dated lists of the package, and files laid over them.
+"""PartTable: prices and watts of parts, from dated lists of the package overlaid with files.
 
-The papers behind the price lists give no watts; those are makers' figures. Where nobody's figure is known a bill says
-which part it lacks.
+The papers behind the price lists give no watts; those are makers' figures. Where no figure is known, the bill names
+the part.
 """
 
 from collections.abc import Iterable, Mapping

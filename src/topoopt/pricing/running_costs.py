@@ -30,7 +30,7 @@ class Running:
         Share of the hours in which it trains. The others are paid for, too, electricity included: what stands
         idle draws less, by how much no source says of a whole cluster.
     interest_rate : float or None
-        Cost of capital, a share a year. None, here and below: it is left out, and whoever shows a sum says so.
+        Cost of capital, a share per year. None, here and below: it is excluded, and sums are marked so.
     colocation_usd_per_kw_month : float or None
         Building and cooling, without electricity, per kilowatt that the parts draw while training.
     maintenance_rate : float or None

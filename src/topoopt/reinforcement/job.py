@@ -18,7 +18,7 @@ from topoopt.transformers import System
 from topoopt.workloads.transformer import TransformerModel, count_parameters
 
 USUAL_SPREAD = 0.9
-"""Standard deviation of the logarithm of lengths where nobody says; chosen on measured steps, see ``constants.csv``."""
+"""Default standard deviation of the logarithm of lengths, fitted to measured steps, see ``constants.csv``."""
 ALWAYS_LONGEST = 0.999
 """A mean above this share of the limit: nearly every answer is cut off."""
 MOST_ANSWERS = 2**20
@@ -83,7 +83,7 @@ class Constants:
     step_overhead_s : float
         Overhead per step: data handled between phases, engines put to sleep and woken.
     length_spread : float
-        Standard deviation of the logarithm of lengths of answers, where nobody says.
+        Default standard deviation of the logarithm of answer lengths.
     colocated_memory_share : float
         Share of an accelerator's memory for the engine where training keeps data that cannot be offloaded.
     """

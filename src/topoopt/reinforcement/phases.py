@@ -65,7 +65,7 @@ class TrainingPhase:
 _CALLED = {"tp": "train_tensor", "pp": "train_pipeline", "cp": "train_context", "ep": "train_expert"}
 _PARTS = ("compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s")
 MAX_BATCH = 1024
-"""Answers of a replica at once, where nobody says."""
+"""Default number of concurrent answers of a replica."""
 MOST_SERVERS = 8
 """Most servers of a replica whose split is not given."""
 
@@ -212,7 +212,7 @@ def best_rollout(
     Raises
     ------
     InvalidInput, Infeasible
-        Of the last that was tried, if none is possible.
+        If no configuration is possible: the error of the last one tried.
     """
     found: list[RolloutPhase] = []
     failure: InvalidInput | Infeasible | None = None

@@ -150,7 +150,7 @@ class RlStep:
     fabrics : tuple of FabricRow
         The step on each network that was asked about; the first is the ideal switch.
     skipped : tuple of (fabric, reason)
-        Networks that cannot be built for so many servers and ports.
+        Networks that cannot be built for these servers and ports.
     rewiring : Rewiring or None
         One wiring for all phases against one each.
     """

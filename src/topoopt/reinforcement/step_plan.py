@@ -1,4 +1,4 @@
-"""A step of reinforcement learning, planned: how pools are split where nobody says, and what comes of it."""
+"""Planning of a reinforcement learning step: default splits of pools, and the resulting step."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

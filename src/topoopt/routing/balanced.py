@@ -104,9 +104,9 @@ def balanced_routes(
     background_bytes : float64 array, shape (links,), optional
         Bytes that cross each link anyway, e.g. those of AllReduce rings.
     step : int, optional
-        Servers further at which links and demand are the same again (:func:`topoopt.topologies.turn_of`). Then the
-        pairs of so many servers are looked at, and the others' routes are these, turned: as the highest load is convex
-        in the weights, the best of all routes are among them.
+        Rotation in servers under which links and demand are the same (:func:`topoopt.topologies.turn_of`). Then only
+        the pairs of the first ``step`` servers are considered, and the others' routes are rotated copies: the highest
+        load is convex in the weights, so that the best of all routes are among them.
 
     Raises
     ------

@@ -51,8 +51,7 @@ def starting_strategy(job: Job) -> ParallelStrategy:
 def tensor_parallel_starts(job: Job) -> tuple[ParallelStrategy, ...]:
     """Return uniform tensor-parallel strategies, which single moves from data parallelism do not reach.
 
-    Each needs a topology of its own to be worth anything: AllReduce groups of every k-th server, and
-    activations between neighbors.
+    Each needs a topology of its own to pay: AllReduce groups of every k-th server, and activations between neighbors.
     """
     servers = job.cluster.servers
     start = data_parallel(operators_of(job).graph, servers)

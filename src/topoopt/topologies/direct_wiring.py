@@ -23,7 +23,7 @@ class LinkOrbits:
     orbits : int
         Links out of the first ``step`` servers: no turn leads one of them to another.
     code : int32 array, shape (links,)
-        ``turn · orbits + orbit`` of each link; so many turns lead there from the link of the orbit that comes first.
+        ``turn · orbits + orbit`` of each link; the turn leads there from the first link of the orbit.
     link : int32 array, shape (links,)
         The link of each code.
     """

@@ -138,7 +138,7 @@ def usual_system(
 def accelerators_of_a_server(part: Accelerator, accelerators: int | None = None) -> int:
     """Return the smallest number of accelerators that scale-up links join; the catalogue may say ``4-32``.
 
-    A job of so many ``accelerators`` has equal parts of racks and pods: of 256 in racks of 72, which it does not fill,
+    A job of ``accelerators`` has equal parts of racks and pods: of 256 in racks of 72, which it does not fill,
     64 of each of four, so that no group of ranks that fits into a rack lies in two of them.
 
     Raises

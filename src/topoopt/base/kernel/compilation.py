@@ -87,9 +87,9 @@ def stamp(files: Iterable[Path]) -> int:
 
 
 def stamped(number: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function close over a number that it does not use: what it closes over is part of its key on disk.
+    """Let a function close over an unused number: closure variables are part of its key in the disk cache.
 
-    The default of an argument would be, too. But Numba tells the values of arguments that nobody gives apart only for
+    A default argument would be, too. But Numba distinguishes the values of omitted arguments quickly only for
     the first one that a process meets, and looks for the right version in Python, 0.3 ms a call, for all others.
     """
 

@@ -126,7 +126,7 @@ COARSER = (1, 2, 5, 10, 20, 50, 100)
 MOST_STRETCH = 0.05
 """Jobs are rounded to times that are longer by at most this part."""
 MOST_ANGLES = 10_000
-"""Most angles of a circle; with more, every job has so many copies that rotation does nothing."""
+"""Most angles of a circle; with more, every job has too many copies for rotation to matter."""
 MANY_JOBS = 5
 """Jobs from which a grid takes a second, and descent a twentieth of one."""
 LEFT = 2 / 3

@@ -187,7 +187,7 @@ def job_slots_s(placement: JudgedPlacement) -> dict[str, float]:
 
     Jobs that share links have iteration times rounded so that they have a common multiple. Slots have the same
     proportions, and no job's is shorter than its iteration. Jobs for which that takes much longer slots
-    (:data:`MOST_STRETCH`) are not held to any, nor are those that meet nobody, nor any where the graph has a loop.
+    (:data:`MOST_STRETCH`) have none, nor do those that share no link, nor any if the graph has a loop.
 
     A job that is off by more than 5 % of its iteration has its shift applied anew. Where it is
     early it waits for its slot. Where it is late the jobs that it meets begin as much later instead, for all that
@@ -196,7 +196,7 @@ def job_slots_s(placement: JudgedPlacement) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Of all jobs; 0 for those that are not held to any.
+        Slot of each job; 0 for those without one.
 
     References
     ----------

@@ -345,7 +345,7 @@ def joined_by(wiring: DirectWiring, ports: PortedLinks | None) -> Joined:
 def wired_in_room(old: Joined, new: Joined, interfaces_per_panel: int | None) -> tuple[Wiring, Topology, int]:
     """Return the wiring of the old topology, the new one in the same room, and the room's servers.
 
-    Ports that the old links are known to have stay theirs, where so many interfaces share a panel or whole panels do.
+    Known ports of the old links are kept if as many interfaces share a panel, or whole panels do.
 
     Raises
     ------

@@ -122,7 +122,7 @@ def plan(
 ) -> None:
     """Optimize parallelization strategy, topology and routing together, and compare with other networks.
 
-    Of a transformer the best configurations (tensor, pipeline, data, context and expert parallel degrees,
+    For a transformer, the best configurations (tensor, pipeline, data, context and expert parallel degrees,
     micro-batch, recomputation …) are each wired and simulated.
     """
     out = files.get("out")

@@ -66,8 +66,8 @@ def sweep(
 ) -> None:
     """Plan every combination of models, clusters, networks and seeds in a file, and store the results.
 
-    What is in the results file already is not computed again: after Ctrl-C, a crash, or with more values in the
-    sweep, the same command goes on. Read them with topoopt results.
+    Points in the results file are not computed again: after Ctrl-C, a crash, or with more values in the sweep, the
+    same command continues. Read the results with topoopt results.
     """
     preview = _preview(file, words)
     place = preview.out

@@ -98,7 +98,7 @@ MOST_NEAR_PORTS = 2
 """Ports that are kept for the parts of a layer, as the two degree splits for them do."""
 SWITCH = "ideal-switch"
 MANY, FEW = 256, 2
-"""Servers above which only so many strategies are weighed on each fabric: those that are the fastest on one switch."""
+"""Servers above which only a few strategies are estimated on each fabric: the fastest on one switch."""
 LAYER_DIMS = ("in", "out")
 
 

@@ -286,7 +286,7 @@ def server_copies(
 
     Examples
     --------
-    Of DeepSeek-V3's 8 experts a token, on 8 servers of 8 ranks, 3.63 servers have some.
+    A token's 8 experts in DeepSeek-V3 are on 3.63 of 8 servers with 8 ranks, on average.
 
     >>> from topoopt.workloads.transformer import find_transformer
     >>> experts, ranks = find_transformer("deepseek-v3").experts, np.repeat(np.arange(8), 8)

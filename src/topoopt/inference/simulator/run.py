@@ -152,8 +152,8 @@ def simulate_serving(fleet: Fleet, requests: Requests, log_rows: int = 0) -> Ser
     youngest request loses its pages and is read anew. Prompts are read before anything is answered (prefill-first),
     in pieces beside the answers (chunked), or by replicas of their own (disaggregated), whose caches are sent to
     those that answer, where they wait outside of the pages: over the links of a fabric, which they share max-min
-    fairly, or one after the other at either end. Steps in which only answers are made go by together until somebody
-    comes or goes. In pipelines as many groups of requests are under way as there are stages.
+    fairly, or one after the other at either end. Consecutive decode-only steps are merged until a request
+    arrives or leaves. A pipeline has as many groups of requests in flight as stages.
 
     Parameters
     ----------

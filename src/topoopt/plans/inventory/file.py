@@ -274,7 +274,7 @@ def fitting(given: GivenInventory, degree: int, make: Callable[[int | None], Mad
 
     Parameters
     ----------
-    make : function of so many interfaces, None being the fewest with which the links can be divided
+    make : function of the interfaces per panel, None being the fewest with which the links can be divided
         Raises Infeasible where the inventory leads to different panels what is to be joined.
 
     Raises

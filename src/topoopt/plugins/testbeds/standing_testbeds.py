@@ -109,7 +109,7 @@ def check_paths(testbed: Testbed, fabric: Emulated) -> int:
 
 
 def take_down(name: str | None) -> TestbedsAnswer:
-    """Remove all testbeds with a name, whoever uses them, or all that no run needs.
+    """Remove all testbeds with a name, even if in use, or all that no run needs.
 
     Raises
     ------

@@ -334,7 +334,7 @@ def down(name: str | None = None, *, every: bool = False) -> TestbedsAnswer:
     Parameters
     ----------
     name
-        Name of a testbed, or of a run with all its testbeds, whoever uses them.
+        Name of a testbed, or of a run with all its testbeds, even if in use.
     every
         All of them, except those in use by a run.
 

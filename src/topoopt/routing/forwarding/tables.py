@@ -250,7 +250,7 @@ def next_hops(tables: ForwardingTables, addressing: Addressing, largest: int = L
     Parameters
     ----------
     largest : int
-        The largest weight that whoever reads them takes.
+        Largest weight that the consumer of the tables accepts.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Wirings worth simulating for a strategy, and transfers balanced over the links of a wiring.
+"""Wirings to simulate for a strategy, and transfers balanced over the links of a wiring.
 
 The load is a proxy, cheap and blind to when bytes are sent: what the fullest link carries of the AllReduces, and what
 all carry on the average of the rest. The choice among the few that are left is the simulation's.

@@ -1,9 +1,9 @@
 """An iteration of many micro-batches, simulated with few: once a pipeline is in step, each round takes as long.
 
-A pipeline that has filled is a machine without memory beyond the micro-batches under way, and analytic links draw
-nothing by chance: it falls into a beat. So the step is simulated with more and more micro-batches, a round at a time,
-until the iteration has grown by equal times twice (to rounding) and nothing late in it grows faster; then the rounds
-that are left are added. Steps of 128 to 512 accelerators that were simulated in full as well agree to 12 digits
+A filled pipeline has no memory beyond the micro-batches in flight, and analytic links are deterministic: it reaches a
+periodic state. So the step is simulated with more and more micro-batches, a round at a time, until the iteration has
+grown by equal times twice (to rounding) and nothing late in it grows faster; then the rounds that are left are added.
+Steps of 128 to 512 accelerators that were simulated in full as well agree to 12 digits
 (``tests/simulation/pipeline/test_steady.py`` has some of them).
 """
 

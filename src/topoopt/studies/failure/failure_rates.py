@@ -58,7 +58,7 @@ class FailureRates:
     moves_begin_s : float
         Time from a failure to the first moved fiber.
     repaired_by : str
-        Repairer to whom the times belong, if any.
+        Repairer whose times these are, if any.
     """
 
     parts: Mapping[str, Rate]

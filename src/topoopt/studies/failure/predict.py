@@ -21,7 +21,7 @@ AS_GOOD = 0.01
 
 @dataclass(frozen=True, eq=False)
 class RepairRow:
-    """A repair and what it is worth.
+    """A repair and its evaluation.
 
     Attributes
     ----------

@@ -123,7 +123,7 @@ _Natural = Annotated[int, Field(ge=0)]
 
 
 class _OfEveryJob(Strict):
-    """Values by key. Of a sweep: what is combined. Under ``exclude``: the combinations to leave out."""
+    """Values by key. In a sweep: the values to combine. Under ``exclude``: the combinations to exclude."""
 
     models: Axis[str] | None = Field(default=None, description=MODELS)
     servers: Axis[Annotated[int, Field(ge=2)]] | None = None

@@ -18,7 +18,7 @@ from topoopt.topologies import DirectWiring, Topology, trees_to
 from topoopt.topologies.wirings import PortedLinks
 
 MOST_NAMED = 20
-"""Failures of a check that are said with their place; of more it is said how many there are."""
+"""Most failures of a check that are listed with their place; beyond, their number is given."""
 
 
 @dataclass(frozen=True, slots=True)

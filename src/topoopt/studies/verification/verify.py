@@ -41,7 +41,7 @@ def check_numbers(subject: Subject) -> Check:
 
 
 _Row = tuple[str, Any, str, bool]
-"""Name, what is said, what comes out in words, and whether that is good."""
+"""Name, stated value, computed value as text, and whether they agree."""
 
 
 def _times(subject: Subject) -> Iterator[_Row]:
@@ -245,7 +245,7 @@ def unread(name: str, reason: str) -> VerificationAnswer:
 
 
 def _same(name: str, said: Any, found: Any) -> _Row:
-    """Return whether what is said is what comes out; numbers but for rounding."""
+    """Return whether stated and computed value agree; numbers up to rounding."""
     if isinstance(said, int | float) and isinstance(found, int | float):
         return name, said, f"it is {found}", bool(np.isclose(said, found, rtol=_SAME, atol=0.0))
     return name, said, f"it is {found}", bool(said == found)

@@ -53,7 +53,7 @@ def rail(
     Raises
     ------
     InvalidInput
-        If ``oversubscription`` is below 1, or leaves of so many ports cannot join the servers.
+        If ``oversubscription`` is below 1, or leaves with these ports cannot join the servers.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def torus(
     Raises
     ------
     InvalidInput
-        If ``dimensions`` is not 1, 2 or 3, or no grid of so many servers can be twisted.
+        If ``dimensions`` is not 1, 2 or 3, or no grid of these servers can be twisted.
 
     References
     ----------
@@ -128,7 +128,7 @@ def _grids(servers: int, dimensions: int, shortest: int = 2) -> Iterator[tuple[i
 
 
 def tori_exist(servers: int, degree: int, links: str) -> bool:
-    """Return whether there is a grid of so many axes, none of them shorter than three servers."""
+    """Return whether there is a grid with this many axes, none of them shorter than three servers."""
     return links == "duplex" and degree % 2 == 0 and degree >= 4 and bool(_sides(servers, degree // 2))
 
 

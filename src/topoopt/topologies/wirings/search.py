@@ -1,6 +1,6 @@
 """The search for the best wiring: all families that exist, judged, beside lifted unions of cycles.
 
-Wirings that long searches found, for usual numbers of servers and interfaces: recipes, and how good each one is.
+Wirings found by long searches, for common numbers of servers and interfaces: recipes and figures.
 
 The rows are made by ``python -m benchmarks.known_wirings``. Cycles are divided by ``|``; a cycle ``in order`` visits
 0, 1, 2, …, and one voltage stands for all of a cycle.
@@ -182,7 +182,7 @@ def _known(request: WiringRequest, names: tuple[str, ...]) -> tuple[JudgedWiring
 
 
 def _is_enough(request: WiringRequest, known: tuple[JudgedWiring, ...]) -> bool:
-    """Return whether a search would be in vain: what is known took longer than the usual budget, or is the best."""
+    """Return whether a search is pointless: the known wiring took longer than the default budget, or is optimal."""
     if not known or not request.budget_s:
         return bool(known)
     least = moore_average_hops(request.servers, request.degree, request.links)
@@ -280,7 +280,7 @@ def _groups(request: WiringRequest) -> list[int]:
 def known_wirings(servers: int, degree: int, links: str = "duplex") -> tuple[DirectWiring, ...]:
     """Return known good wirings: by hops, then by how evenly a uniform all-to-all loads the links.
 
-    Empty for numbers that are not usual. The last may have more hops than the first: no one is best in everything.
+    Empty for uncommon numbers. The last may have more hops than the first: no one is best in everything.
 
     Examples
     --------
@@ -332,7 +332,7 @@ def _figure(cell: str) -> float | None:
 def quick_search_s(servers: int, degree: int) -> float:
     """Return seconds of search after which a lifted wiring has about 1 % more hops than after 10 s.
 
-    Measured at 17 sizes of 20 to 3,000 servers with 3, 4, 6 and 8 interfaces, none of them usual: at most 0.9 % more
+    Measured at 17 sizes of 20 to 3,000 servers with 3, 4, 6 and 8 interfaces, none of them common: at most 0.9 % more
     (2,003 servers of 4: 0.85 %; 998 of 3: 0.77 %; 331 of 4: 0.81 %), 0.4 % in the mean.
     """
     return _LONGER_QUICK_S if degree % 2 or servers > _FEW else _QUICK_S

@@ -71,7 +71,7 @@ class SearchRequest:
         Sequences of an iteration, and tokens of one.
     fixed : mapping
         Fields of :class:`~topoopt.transformers.Configuration` that are not searched, such as ``tp`` or ``recompute``;
-        those that no search varies, such as ``context``, are as usual where they are not here.
+        those that no search varies, such as ``context``, have their defaults if missing.
     limits : Limits
     attention, framework : str
         Attention and framework, for memory; see :func:`~topoopt.transformers.memory`.

@@ -179,7 +179,7 @@ def _row(model: TransformerModel) -> tuple[float, ...]:
 def _recurrent(model: TransformerModel) -> tuple[float, ...]:
     """Return the six columns of a recurrence.
 
-    The usual implementation (the ``ssd_combined`` kernels of state-spaces/mamba) takes a chunk of tokens at once: in
+    The common implementation (the ``ssd_combined`` kernels of state-spaces/mamba) takes a chunk of tokens at once: in
     it every token sees those before it, as in attention, and each chunk changes and reads the state once (Dao and Gu
     2024, section 6). Bytes forward: the convolution reads and writes what it works on; chunks read the values to make
     states, then values, gate and states to make outputs, of which there are two, with and without the gate; the norm

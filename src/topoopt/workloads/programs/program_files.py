@@ -99,7 +99,7 @@ class _Reader:
 
 
 MOST_PASSES = 64
-"""Rounds of inferring and computing; a model of so many layers that each wait for the one before has few of them."""
+"""Most rounds of inference and computing; deep models need only a few."""
 MOST_ELEMENTS = 1_000_000
 _DRAWN = (
     *("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"),

@@ -7,7 +7,7 @@ From a tensor program to an operator graph, by these rules.
 - A weight belongs to the operator that reads it first; gradients of one that several read are AllReduced once.
 - Rows of a weight are a table. One row a sample, or a sum of rows, is an embedding, which is placed on servers; a row
   for each of several positions is a lookup, replicated as any weight.
-- What is pointwise joins the operator whose output it reads, where nobody else reads that and nothing else goes in;
+- A pointwise call joins the operator whose output it reads, if that output has no other reader and no other input;
   softmax, normalizations and reductions do where that one is split by samples only.
 - Bytes of weights and activations are those of the file's types. Memory traffic counts four bytes a number, which a
   roofline scales by its precision.

@@ -163,8 +163,8 @@ def _lay(
 def group_bytes(recording: Recording) -> dict[GroupCall, int]:
     """Return the bytes of the collectives of every group of the run.
 
-    All members report the same; where a part of a log is missing the most that one reports counts. A group of which
-    nobody reports does what the groups do that are placed like it: its ranks lie as far apart.
+    All members report the same; if a part of a log is missing, the largest report counts. A group that no rank reports
+    is assumed to send as much as groups of the same layout: size and stride of ranks.
 
     Raises
     ------

@@ -228,7 +228,7 @@ def _of_language_model(config: Mapping[str, Any], place: str) -> TransformerMode
     Raises
     ------
     InvalidInput
-        As :func:`read_config`; of a key that is missing with the remedy, for such files leave out what is usual.
+        As :func:`read_config`; for a missing key with the remedy, since such files omit defaults.
     """
     try:
         return config_to_model(config, place)

@@ -145,8 +145,8 @@ class Experts:
     shared_gate : bool
         Whether a gate of the hidden size scales the shared experts' output (Qwen).
     route_groups, groups_per_token : int
-        Experts are in so many groups of equal size, of which those of a token lie in at most so many (group-limited,
-        or node-limited routing: DeepSeek-V2, section 2.2.2); 0 for no limit.
+        Equal groups of experts, and most groups that a token's experts are in (group-limited, or node-limited routing:
+        DeepSeek-V2, section 2.2.2); 0 for no limit.
     width : int
         Size to which tokens are projected before they go to routed experts, and from which back behind them
         (Nemotron 3 Super); 0 for the hidden size.

@@ -171,7 +171,7 @@ def _cases(problem: RotationProblem, order: Sequence[int]) -> Iterator[tuple[NDA
 MOST_ENTRIES = 5_000_000
 """Numbers in the matrix of the largest program."""
 SCALE = 1e4
-"""HiGHS stops within 1e-6 of the optimum; of an objective so many times larger that is 1e-10."""
+"""HiGHS stops within 1e-6 of the optimum; for an objective scaled by this, that is 1e-10."""
 
 
 def milp(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:

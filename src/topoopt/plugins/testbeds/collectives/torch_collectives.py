@@ -246,7 +246,7 @@ def multi_ring_hook(state: MultiRing, bucket: dist.GradBucket) -> torch.futures.
     Returns
     -------
     torch.futures.Future
-        Of the bucket's buffer.
+        Future of the bucket's buffer.
 
     Examples
     --------

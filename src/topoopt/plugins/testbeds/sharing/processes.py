@@ -187,7 +187,7 @@ class Processes:
         Returns
         -------
         list of lists
-            Of each job that runs, the iterations that count.
+            Measured iterations of each job that runs.
 
         Raises
         ------
