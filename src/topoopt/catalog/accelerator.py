@@ -113,8 +113,6 @@ class AcceleratorServer:
     ----------
     accelerator : str
         Name in the catalogue of accelerators.
-    accelerators : int
-        Accelerators per server.
     low_usd, typical_usd, high_usd : float or None
         Price without the network between servers; None where no public figure is known.
     rated_w : float or None

@@ -34,8 +34,6 @@ class CourseFabric(NetworkRow):
 
     Attributes
     ----------
-    plan : function of JobShape to JobPlan
-        Plans a job for this fabric.
     pace : Pace
         Returns iteration times of jobs that run side by side.
     switching : tuple of Switching

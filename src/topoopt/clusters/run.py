@@ -142,7 +142,6 @@ def _plans(
 def _prepared(
     trace: Trace, plans: dict[JobShape, JobPlan], settings: ClusterSettings
 ) -> tuple[Prepared, ...]:
-    """Return the jobs with their plans, and their work in iterations."""
     times_s: dict[JobShape, float] = {}
     jobs = []
     for job in trace.jobs:

@@ -172,7 +172,6 @@ def sharing_serving(shape: JobShape, fabric: str, server_bandwidth_bps: float, p
 
 
 def _service(served: ServedModel, fabric: Fabric, cluster: ClusterSpec) -> Service:
-    """Return the service that gives the latencies."""
     words = served.words
     return service_on(
         fabric,

@@ -231,8 +231,6 @@ def cycle_graph(
     ----------
     steady
         Traffic per second inside replicas, without keys and values.
-    servers
-        Servers of the job.
     """
     cycle_s = load.cycle_s
     rows = [TaskRows(COMPUTE, 1, server=0, duration_s=cycle_s)]

@@ -303,7 +303,6 @@ class Shards:
         return 0 if self._planes is None else server // self._planes.together
 
     def _parts(self, servers: Sequence[int]) -> list[Sequence[int]]:
-        """Return servers in order as parts that share panels."""
         if self._planes is None:
             return [servers]
         return [tuple(part) for _, part in groupby(servers, key=self._part)]

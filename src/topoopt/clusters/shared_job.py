@@ -168,8 +168,6 @@ def shared_job(
     ----------
     graph : TaskGraph
         An iteration, on servers of the fabric.
-    same : Lockstep
-        Steps of the job.
     fabric : Fabric
         Fabric with the connections of the job, see :func:`topoopt.clusters.shared_fabric.connect`.
     options : SharingOptions

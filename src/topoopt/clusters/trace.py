@@ -22,15 +22,11 @@ class TraceJob:
 
     Attributes
     ----------
-    job : str
-        Id of the job.
     model : str
         A model of the zoo or one of its variants, of which a plain name means the variant for its number of servers;
         or a transformer.
     servers : int
         Servers that it asks for, at least 2.
-    arrival_s : float
-        Arrival time.
     iterations : float
         Training steps to do on ``servers`` servers; 0 where ``duration_s`` says it.
     duration_s : float

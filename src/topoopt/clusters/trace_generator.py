@@ -234,8 +234,6 @@ class JobKind:
         Powers of two from one to the other are drawn, each as often.
     mean_duration_s : float
         Mean duration with an ideal switch to itself; the distribution has a long tail.
-    source : str
-        Source of these figures.
     """
 
     kind: str

@@ -242,7 +242,6 @@ def _of_mapping(content: Mapping[str, Any]) -> str | None:
 
 
 def _of_rows(rows: Sequence[Any]) -> str | None:
-    """Return the kind of a list in YAML or JSON."""
     if rows and all(isinstance(row, Mapping) and "item" in row for row in rows):
         return "prices" if all("usd" in row for row in rows) else "watts"
     return None

@@ -123,8 +123,6 @@ class RunTable:
 
     Attributes
     ----------
-    headings : tuple of str
-        Headings as written.
     unknown_columns : tuple of str
         Headings that nothing is read from.
     """

@@ -291,7 +291,6 @@ def served_blocks(result: ClusterResult) -> tuple[Block, ...]:
 
 
 def _answers(rows: Sequence[_Row]) -> tuple[Block, ...]:
-    """Return the latencies, where known."""
     known = [row for row in rows if row.served.answers is not None]
     if not known:
         return ()

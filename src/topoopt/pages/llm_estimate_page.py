@@ -125,7 +125,6 @@ def _documents(estimate: Estimate) -> str:
 
 
 def _memory(estimate: Estimate) -> tuple[Block, ...]:
-    """Return memory by cause, and caveats."""
     sizes = {**estimate.memory_bytes, "capacity": estimate.memory.capacity_bytes}
     held = {cause: size for cause, size in sizes.items() if size > 0}
     memory = table(

@@ -39,7 +39,6 @@ def sharing_page(answer: SharingComparison) -> Page:
 
 
 def _what(answer: SharingComparison, way: str) -> str:
-    """Return a description of a policy."""
     if answer.simulator == FLUID:
         return SHARING_WAYS[way].text
     if way == "cassini":

@@ -97,7 +97,6 @@ def _note(step: PipelinedStep, result: SimResult, drawn: int) -> str:
 
 
 def _computed(step: PipelinedStep, result: SimResult, stage: int, replica: int) -> Ints:
-    """Return the tasks that a worker computes."""
     graph = result.graph
     server, device = step.part_servers[stage, replica, 0], step.worker_accelerator[stage, replica]
     return np.flatnonzero((graph.kind == COMPUTE) & (graph.server == server) & (graph.accelerator == device))

@@ -48,8 +48,6 @@ class EquivalentFatTree:
 
     Attributes
     ----------
-    interfaces : int
-        Interfaces of a server.
     interface_bandwidth_bps : float
         Bandwidth of each; between two listed speeds it is interpolated.
     cost_per_server_usd : float

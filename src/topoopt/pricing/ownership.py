@@ -95,8 +95,6 @@ class Ownership:
         are in neither.
     usd_per_run, usd_per_sample, usd_per_token : float or None
         None also where no run is given, or the model has no tokens.
-    run_hours : float or None
-        Duration of the run.
     network_saved_usd, servers_lost_usd, net_usd : float or None
         Against the reference fabric, over all years: savings of the network, the cost of slower iterations
         lose of servers and network, and the first less the second; see :func:`beside`.
@@ -155,8 +153,6 @@ def ownership(
 
     Parameters
     ----------
-    servers
-        Number of servers.
     iteration
         Training iteration on this network; without one, an hour is priced but no run.
 

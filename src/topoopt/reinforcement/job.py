@@ -116,14 +116,10 @@ class RlJob:
     ----------
     accelerators : int
         Accelerators of all pools.
-    system : System
-        The machines.
     algorithm, policy, reward : str
         Names in :data:`ALGORITHMS`, :data:`POLICIES` and :data:`REWARDS`.
     prompts, samples : int
         Prompts of a step, and answers to each.
-    prompt_tokens : int
-        Tokens per prompt.
     lengths : ResponseLengths
         Lengths of all answers of a step.
     max_tokens : int

@@ -94,8 +94,6 @@ def play_rollout(replica: Replica, lengths: ResponseLengths, prompt_tokens: int,
     ----------
     lengths
         Lengths of the answers of this replica.
-    prompt_tokens
-        Tokens per prompt.
     group
         Answers to the same prompt, which share its keys and values.
 

@@ -16,8 +16,6 @@ class Shards:
 
     Attributes
     ----------
-    stage, slice : arrays (accelerators,) of int
-        Stage and slice of each accelerator, from 0.
     stages, slices : int
     """
 

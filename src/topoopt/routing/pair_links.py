@@ -91,8 +91,6 @@ class LinkRows:
         Rows with codes in place of links.
     row, turn : int32 arrays, shape (pairs,)
         The row of each pair, and what its turn adds to codes.
-    link_of : int32 array, shape (links,)
-        The link of each code.
     """
 
     rows: PairLinks

@@ -259,7 +259,6 @@ def _raced(
 
 
 def _ready(job: Job, fabric: Fabric, layouts: Sequence[ParallelStrategy], seed: int) -> list[Fabric]:
-    """Return the fabric with rings for each layout that is tried on it."""
     changes = fabric.reconfiguration is not None and job.cluster.servers > LARGEST_TO_TRY_ALL
     return [ringed(job, layout, fabric, seed) for layout in layouts[: 1 if changes else None]]
 

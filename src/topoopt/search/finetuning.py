@@ -238,8 +238,6 @@ class FineTuning:
         Sequences of a step, and tokens of each.
     tokens : float
         Tokens of the data set, all epochs.
-    rank : int
-        Rank of adapters.
     adapters : str
         Matrices that have an adapter.
     cluster : OwnedCluster or None

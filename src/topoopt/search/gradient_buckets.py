@@ -119,7 +119,6 @@ def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fideli
 
 
 def _weighed_s(time_s: float, size_bytes: int, usual_bytes: int) -> float:
-    """Return the time by which sizes of buckets are compared."""
     return time_s if size_bytes == usual_bytes else time_s * (1 + WORTH_ANOTHER_BUCKET)
 
 

@@ -42,8 +42,6 @@ class TrainingRequest:
         ``fused`` or ``eager``; by default the calibration's.
     framework : str
         One of :data:`~topoopt.transformers.FRAMEWORKS`.
-    limits : Limits
-        Limits of the search.
     no_overlap : str or sequence of str
         Communication without overlap, as read by :func:`~topoopt.transformers.without_overlap`.
     """

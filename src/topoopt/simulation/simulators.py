@@ -35,8 +35,6 @@ class ExpectedError:
         The kind of traffic that was measured.
     median, p90, largest : float
         Over ``runs`` runs. Flow is nearly always the faster one: it knows no queues.
-    source : str
-        Source of the figures.
     caution : str
         Differences between this run and the measured ones; empty if there are none.
     """

@@ -24,8 +24,6 @@ class LinkOrbits:
         Links out of the first ``step`` servers: no turn leads one of them to another.
     code : int32 array, shape (links,)
         ``turn · orbits + orbit`` of each link; the turn leads there from the first link of the orbit.
-    link : int32 array, shape (links,)
-        The link of each code.
     """
 
     step: int

@@ -64,8 +64,6 @@ class Configuration:
         Virtual pipeline stages (model chunks) of a rank; above 1 the schedule is interleaved 1F1B.
     micro_batch, global_batch : int
         Sequences in a micro-batch of one replica; sequences of an iteration over all replicas.
-    sequence : int
-        Tokens of a sequence.
     recompute : str
         One of :data:`~topoopt.transformers.RECOMPUTATIONS`, or some of
         :data:`~topoopt.transformers.RECOMPUTED_PARTS` joined by ``+``.

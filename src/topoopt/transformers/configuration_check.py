@@ -78,7 +78,6 @@ def nearest(value: int, allowed: Iterable[int]) -> str:
 
 
 def _nearest_multiples(value: int, step: int) -> str:
-    """Return the nearest nonzero multiples below and above a value."""
     below = value // step * step
     return ", ".join(str(one) for one in (below, below + step) if one)
 

@@ -412,7 +412,6 @@ def layers_of_chunks(model: TransformerModel, configuration: Configuration) -> F
 
 
 def _waiting(one: MicroBatch, tp: float, cp: float, ep: float) -> MicroBatch:
-    """Return the micro-batch with these shares of its waits."""
     return replace(
         one, tp_s=one.tp_s * tp, logits_tp_s=one.logits_tp_s * tp, cp_s=one.cp_s * cp, ep_s=one.ep_s * ep
     )

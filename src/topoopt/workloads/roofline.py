@@ -29,8 +29,6 @@ class Roofline:
         The least time of a pass: the launch of an operator.
     bytes_per_element : float
         4 for FP32; operator graphs count float32 bytes, which are scaled by it.
-    source : str
-        Source of the figures.
     """
 
     peak_flops: float

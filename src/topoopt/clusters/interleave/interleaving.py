@@ -36,8 +36,6 @@ class Interleaving:
     ----------
     circle : UnifiedCircle
         The jobs, as they were given.
-    capacity_bps : float
-        Capacity of the link.
     solver : str
         Solver that found the rotations.
     shifts : tuple of int
@@ -153,8 +151,6 @@ def interleave(
 
     Parameters
     ----------
-    capacity_bps
-        Capacity of the link.
     step_deg
         Between two angles, at most.
     solver

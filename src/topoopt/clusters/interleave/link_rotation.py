@@ -34,8 +34,6 @@ class SharedLink:
 
     Attributes
     ----------
-    link : str
-        Name of the link.
     capacity_bps : float
     profiles : tuple of CommunicationProfile
         Profile of each job on this link over an iteration.
@@ -172,8 +170,6 @@ class LinkRotation:
         Delay of each job's start.
     quanta : tuple of int
         Their iteration times have these proportions.
-    quantum_s : float
-        Quantum of the circle.
     stretch : float
         Largest part of its iteration by which a job is delayed so that the iteration times match ``quanta``.
     score, unaligned_score : float

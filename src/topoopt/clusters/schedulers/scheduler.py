@@ -17,8 +17,6 @@ class Claim:
     ----------
     job : str
     arrival_s : float
-    workers : int
-        Workers requested.
     least, most : int
         Bounds on the workers it can run with.
     held : int

@@ -226,8 +226,6 @@ def serving_workers(jobs: Sequence[RunningJob], workers: int, renewed: bool, lea
     ----------
     jobs
         All that have come and not gone, in order of arrival.
-    workers
-        Workers of the cluster.
     renewed
         Whether no training has workers that it keeps.
     leases

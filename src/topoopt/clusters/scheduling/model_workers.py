@@ -100,8 +100,6 @@ class Interleaver(Protocol):
         ----------
         candidates : sequence of Placement
             One to ten, the scheduler's own first; all have the same jobs in the same order.
-        capacities_bps : float64 array, shape (links,)
-            Capacities of the links of the network.
         """
         ...
 

@@ -100,7 +100,6 @@ class _Course:
         return ScheduledCourse(tuple(ended), tuple(self.changes), tuple(self.scores))
 
     def _next_epoch_s(self) -> float:
-        """Return the time at which all leases end next."""
         return (self.now_s // self.settings.epoch_s + 1) * self.settings.epoch_s
 
     def _go_on(self, until_s: float) -> None:

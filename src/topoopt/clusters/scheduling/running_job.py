@@ -187,5 +187,4 @@ class RunningJob(CountedJob):
 
 
 def _drawn(seed: int, job: str) -> float:
-    """Return a number in [0, 1) that depends on nothing but the seed and the job."""
     return float(np.random.default_rng([seed, zlib.crc32(job.encode())]).random())

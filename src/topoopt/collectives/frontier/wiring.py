@@ -30,8 +30,6 @@ class Wiring:
 
     Attributes
     ----------
-    name : str
-        Name of the wiring.
     ports : int
         Ports per server and direction; some of them may be idle.
     links : str

@@ -251,7 +251,6 @@ class _Coloring:
         return any((vertex, panel) in self._problem.dead for vertex in vertices for panel in (one, other))
 
     def _shift(self, moves: list[tuple[int, int]], vertex: int, panel: int) -> int:
-        """Return the change of a vertex's links on a panel by the moves."""
         change = 0
         for link, to in moves:
             if vertex in self._ends[link]:

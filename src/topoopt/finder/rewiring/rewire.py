@@ -160,7 +160,6 @@ def _by_rank(wiring: Wiring, here: Sequence[int], panels: bool = True) -> Wiring
 
 
 def _renamed(patch: Patch, name: Mapping[int, int], wiring: Wiring) -> Patch:
-    """Return a patch between other servers."""
     one, other = ((name[server], interface) for server, interface in patch.ends)
     return wiring.joined(one, other)
 

@@ -87,7 +87,6 @@ def sweep(
 
 
 def _preview(file: str, words: SweepWords) -> "topoopt.SweepPreview":
-    """Return the preview of a sweep."""
     preview = topoopt.sweep(file, **(words | {"dry_run": True}))
     assert isinstance(preview, topoopt.SweepPreview)
     return preview

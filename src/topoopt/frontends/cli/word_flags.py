@@ -106,7 +106,6 @@ def _flags(described_word: DescribedWord) -> Sequence[str]:
 
 
 def _value(described_word: DescribedWord, value: Any) -> Any:
-    """Return the option's value for a flag's value."""
     if _is(described_word, Mapping):
         return changed(described_word.name, value)
     if _is(described_word, Sequence) and not described_word.word.repeated:

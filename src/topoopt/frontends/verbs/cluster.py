@@ -179,7 +179,6 @@ def _reference_machine(words: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _trace(trace: TraceSource | None, words: Mapping[str, Any], settings: ClusterSettings) -> Trace:
-    """Return the trace that is given, or draw one."""
     drawn = [word for word, value in pick(words, GeneratorWords).items() if value is not False]
     if trace is None:
         if "trace_preset" in words:

@@ -287,7 +287,6 @@ def finetune(
 
 
 def _first(words: Mapping[str, Any]) -> str:
-    """Return the requested method."""
     if words["full"] and words["qlora"]:
         raise InvalidInput(
             "qlora: full trains all weights, which 4 bits are too few for; leave one of them out"

@@ -196,7 +196,6 @@ def _machines(words: Mapping[str, Any], given: DeploymentPart | None) -> tuple[S
 
 
 def _network(words: Mapping[str, Any], system: System, servers: int) -> NetworkQuestion:
-    """Return the networks that join the servers."""
     if "transfer_bandwidth" in words:
         raise InvalidInput(
             "transfer_bandwidth: is of one server; between several caches go over ports, whose word is bandwidth"

@@ -300,7 +300,6 @@ def on_servers(ranks: Ints, servers: int) -> Floats:
 
 
 def _laid(pool: Pool | None, per_server: int, first: int) -> Ints | None:
-    """Return the accelerators of each replica, from ``first`` on."""
     if pool is None:
         return None
     size = pool.parallelism.accelerators

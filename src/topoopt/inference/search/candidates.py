@@ -36,8 +36,6 @@ class Limits:
     ----------
     accelerators : int
         Accelerators of both pools, at most.
-    modes : tuple of str
-        Modes to try.
     max_batch, token_budget : int
         Limits per attention copy: concurrent requests, and tokens of a step.
     prefill_accelerators : int or None

@@ -28,8 +28,6 @@ class NetworkQuestion:
         Servers and their ports.
     fabrics : tuple of str
         Names of ``topoopt.catalog.networks_of("serving")``.
-    priced : Priced
-        Pricing of networks and servers.
     pairings : tuple of str
         Names in :data:`topoopt.inference.PAIRINGS` that the router knows.
     sent : SentBy

@@ -60,8 +60,6 @@ class ServingCalibration:
     Attributes
     ----------
     name : str
-    factors : mapping
-        Factors by constant.
     engines, accelerators : tuple of str
         Engines and accelerators of the runs it was fitted to; for others, shipped constants are used unchanged.
     """
@@ -216,7 +214,6 @@ def predict_served_runs(path: str, own: ServingCalibration | None = None) -> Pre
 
 
 def _named(run: ServedRun, values: Mapping[str, float]) -> dict[str, float]:
-    """Return quantities by the names under which they are scored."""
     offline = {"throughput": "offline_throughput"} if run.mode == "offline" else {}
     return {offline.get(name, name): value for name, value in values.items()}
 

@@ -131,7 +131,6 @@ def pair_errors(runs: Sequence[Run], predicted_s: Sequence[float]) -> dict[str, 
 
 
 def _accelerator_s_per_token(run: Run) -> float:
-    """Return the accelerator-seconds of a token per second of an iteration."""
     job = run.configuration
     return job.accelerators / (job.global_batch * job.sequence)
 

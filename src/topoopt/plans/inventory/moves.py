@@ -37,8 +37,6 @@ class Move:
     action : str
         ``move``: the connection of ``cable`` goes from port ``old`` to port ``new``. ``unplug``: the one between
         ``cable`` and ``old`` goes. ``plug``: one between ``cable`` and ``new`` comes.
-    kind : str
-        Kind of the panel.
     cable : Cable
         The one whose port stays in use, or is the first of the two.
     old, new : Cable, optional

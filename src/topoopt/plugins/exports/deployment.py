@@ -69,8 +69,6 @@ class SourceTable:
 
     Attributes
     ----------
-    number : int
-        Number of the table.
     source : str
         The prefix of the source's addresses.
     """

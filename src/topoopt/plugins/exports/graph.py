@@ -63,7 +63,6 @@ def _listed(says: Mapping[str, Any]) -> str:
 
 
 def _quoted(value: Any) -> str:
-    """Return a value in quotes, in which only quotes need a backslash."""
     text = str(value).replace('"', '\\"')
     return f'"{text}"'
 

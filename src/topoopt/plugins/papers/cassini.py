@@ -108,8 +108,6 @@ class TraceGrid:
 
     Attributes
     ----------
-    horizon_s : float
-        Horizon of the Poisson trace.
     load : float
     shards : bool
         Whether TopoOpt's shards are planned, too.

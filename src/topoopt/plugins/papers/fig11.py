@@ -272,7 +272,6 @@ def _job(point: Point) -> Job:
 
 
 def _row(point: Point, fabric: str, strategy: str, server_bandwidth_bps: float, result: Outcome) -> Row:
-    """Return one iteration of a point's job on one fabric."""
     return {
         **asdict(point),
         "fabric": fabric,

@@ -132,7 +132,6 @@ def _subject(source: NamedSource, words: Mapping[str, Any]) -> Subject:
 
 
 def _changes(request: JobRequest, variant: str) -> dict[str, int | tuple[int, ...]]:
-    """Return the changed hyper-parameters as numbers."""
     model, published = resolve_variant(variant)
     parameters = with_overrides(model, published.parameters, request.hyperparameters)
     return {name: getattr(parameters, name) for name in sorted(request.hyperparameters)}

@@ -52,8 +52,6 @@ class ProfileRun:
         Sizes that were left because they would not have ended before the time limit.
     stopped_because : str
         ``finished``, ``time limit`` or ``interrupted``.
-    file : str or None
-        File of the profile.
     """
 
     profile: DeviceProfile

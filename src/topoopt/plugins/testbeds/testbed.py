@@ -260,7 +260,6 @@ def _cut(text: str, iterations: int) -> tuple[int, int, int]:
 
 
 def _repaired(src: int, dst: int, iteration: int, plan: Plan) -> PlannedCut:
-    """Return a cut with the plan's repair."""
     chosen = predict(plan, FailedLink(src, dst), simulator=REFERENCE, without_ways=NEED_SEVERAL_PATHS).chosen
     assert chosen.repair is not None, "a chosen repair is possible"
     repaired = plan_on_links(chosen.repair.job.cluster, chosen.repair.fabric, chosen.repair.wiring)

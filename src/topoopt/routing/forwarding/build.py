@@ -258,11 +258,6 @@ def without_circles(topology: Topology, flows: PairLinks, dst: Ints) -> tuple[Pa
 
     Two paths of a pair may cross a cable in opposite directions, or go round a square. What goes in a circle does not
     come nearer, so that its share is taken off all links of the circle: no link has more than before.
-
-    Parameters
-    ----------
-    dst : int64 array, shape (rows,)
-        Destination of each row.
     """
     pair = np.repeat(np.arange(len(flows)), np.diff(flows.pair_first))
     link, share = flows.link.astype(np.int64), flows.share.copy()

@@ -92,8 +92,6 @@ class ChakraTrace:
     ----------
     place : str
         The file, for messages.
-    attributes : mapping
-        Attributes of the file.
     """
 
     place: str

@@ -347,7 +347,6 @@ def _check_steps(graph: FlexNetGraph, path: NDArray[np.int64]) -> None:
 
 
 def _repeated(values: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Return which values occurred earlier in the list."""
     again = np.ones(len(values), bool)
     again[np.unique(values, return_index=True)[1]] = False
     return again

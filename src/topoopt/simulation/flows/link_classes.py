@@ -40,8 +40,6 @@ class PairClasses:
 
     Attributes
     ----------
-    pair_first : int64 array, shape (pairs+1,)
-        Classes of each pair.
     part : float64 array, shape (classes,)
         Share of the pair's bytes; 1 where a pair has one class.
     rows : LinkRows

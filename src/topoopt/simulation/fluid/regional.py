@@ -300,7 +300,6 @@ def make_ways(fabric: Fabric, rule: RegionalReconfiguration, connections: Connec
 
 
 def _chosen(demand_bytes: Floats, rule: RegionalReconfiguration) -> Ints:
-    """Return the circuits of one region by the rule."""
     if rule.circuits == "improved":
         return improved_circuits(demand_bytes, rule.degree, rule.bandwidth_bps, rule.electrical_bps)
     return regional_circuits(demand_bytes, rule.degree, rule.circuits)

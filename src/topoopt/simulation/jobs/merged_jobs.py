@@ -52,8 +52,6 @@ class MergedJobs:
     graph : TaskGraph
         Job by job, repetition by repetition, in the order of the job's own tasks. Between two repetitions stands a
         barrier: a transfer of nothing from a server to itself. ``iteration`` counts through the repetitions of a job.
-    first_task : tuple of int
-        First task of each job.
     job_tasks, repetitions : tuple of int
         Tasks of one repetition of each job, and how many of them there are.
     """
@@ -241,7 +239,6 @@ def _delayed(part: TaskGraph, begin_s: float) -> TaskGraph:
 
 
 def _side_by_side(parts: Sequence[TaskGraph], servers: int) -> TaskGraph:
-    """Return independent graphs as one."""
     first = pointer([len(part) for part in parts])
     names = pointer([len(part.operator_names) for part in parts])
     columns = {
@@ -267,7 +264,6 @@ def _side_by_side(parts: Sequence[TaskGraph], servers: int) -> TaskGraph:
 
 
 def _joined_pointers(pointers: Sequence[Ints]) -> Ints:
-    """Return CSR pointers one behind the other."""
     return pointer(np.concatenate([np.diff(first) for first in pointers]))
 
 

@@ -127,7 +127,6 @@ _PLAIN: Mapping[str, Transport] = {
 
 
 def _weighed(name: str, what: str) -> Transport:
-    """Return a transport that grows with F."""
     plain = _PLAIN[name]
     source = f"S. Rajasekaran et al., MLTCP, HotNets 2024: {what}. The rest as {name}: {plain.source}"
     return replace(plain, source=source, aggressiveness=Aggressiveness())

@@ -33,8 +33,6 @@ class JobShare:
         Share of the server-hours of a year; the shares of a mix sum to 1.
     servers : int
         Servers that the job runs on; 0 for all servers.
-    folder : str
-        Folder of the job file.
     """
 
     job: str
@@ -82,8 +80,6 @@ class Machines:
 
     Attributes
     ----------
-    servers : int
-        Number of servers.
     accelerator : str
     accelerators_per_server : int
     intra_server_bandwidth_bps : float
@@ -122,7 +118,6 @@ class Machines:
         return servers
 
     def _servers_of_traffic(self, job: JobShare) -> int:
-        """Return the servers of a matrix or a recording; 0 of all other jobs."""
         request = request_of(job.job, job.folder)
         if not request.traffic:
             return 0

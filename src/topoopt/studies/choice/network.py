@@ -36,8 +36,6 @@ class Network:
         Ports of a server.
     bandwidth_bps : float
         Bandwidth per port.
-    links : str
-        Link technology.
     """
 
     fabric: str
@@ -93,8 +91,6 @@ class Money:
         Over which it is owned.
     unknown : tuple of str
         Items without a known price; then there is no total.
-    network_power_w : float or None
-        Power of the network.
     capital_factor : float
         Total cost over the years per dollar of price, including interest and maintenance.
     ranges_usd : mapping

@@ -29,8 +29,6 @@ class SwitchTier:
 
     Attributes
     ----------
-    count : int
-        Switches of this tier.
     servers : int
         Servers that lose bandwidth with one of these switches.
     lost : float

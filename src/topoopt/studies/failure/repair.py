@@ -40,8 +40,6 @@ class Repair:
     ----------
     job, strategy, fabric
         Job and fabric after the repair; the job may have fewer servers.
-    wiring : Wiring
-        Wiring after the repair.
     removed, made : tuple of Patch
         The moves from what the failure has left. A broken fiber that hangs dead in its ports is none of them.
     restart : bool

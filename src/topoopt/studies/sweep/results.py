@@ -69,8 +69,6 @@ class Summary:
         Names of the sweep files that have been run, each once.
     runs : int
         Number of runs of a sweep.
-    versions : tuple of str
-        Versions of topoopt.
     errors : tuple of (message, points)
         Reasons why points have no result, the most frequent first.
     """

@@ -108,8 +108,6 @@ class SweepRun:
 
     Attributes
     ----------
-    points : int
-        Points of the sweep.
     found : int
         Points that were in the file already.
     computed : int

@@ -33,12 +33,8 @@ class Check:
         Number and kind of items checked: ``1,728 cables``.
     failures : tuple of str
         The first of what is wrong, each with its place.
-    failed : int
-        Number of failures.
     skipped : str
         Reason why it was not checked; empty if it was.
-    note : str
-        Remark.
     """
 
     name: str
@@ -64,8 +60,6 @@ class Routed:
 
     Attributes
     ----------
-    method : str
-        Routing method.
     src, dst : int64 arrays, shape (pairs,)
         In this order.
     listed : PathArrays

@@ -249,7 +249,6 @@ def _bases(servers: int, degree: int) -> Iterator[tuple[str, tuple[Ints, Ints]]]
 
 
 def _line_graph(arcs: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-    """Return the arcs from every arc to those that go on from its end."""
     src, dst = arcs
     order = np.argsort(src, kind="stable")
     src, dst = src[order], dst[order]

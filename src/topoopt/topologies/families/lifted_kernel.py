@@ -199,7 +199,6 @@ def _total_hops(near: Ints, shift: Ints, old: Words, new: Words, group: int, mos
 
 @compiled
 def _start(reach: Words, orbits: int, group: int) -> None:
-    """Let every source have reached itself."""
     for i in range(len(reach)):
         reach[i] = np.uint64(0)
     words = len(reach) // (orbits * group)

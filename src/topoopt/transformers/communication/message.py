@@ -53,11 +53,6 @@ class Routing:
         """Return the same for servers, shape (servers, servers).
 
         The diagonal is forwarding inside: to each rank except the one at which a token enters the server.
-
-        Parameters
-        ----------
-        index : int64 array, shape (ranks,)
-            Server of each rank.
         """
         there = weights.T if self.back else weights
         inside = np.zeros((len(index), int(index.max()) + 1))

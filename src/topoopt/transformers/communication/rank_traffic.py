@@ -34,8 +34,6 @@ class RankRow:
         for a ``send`` it includes received messages.
     sent_bytes : float
         Bytes that leave the rank.
-    parts : tuple of str
-        Parts of the model.
     """
 
     kind: str

@@ -54,8 +54,6 @@ class LayerKeeps:
         Bytes kept by a layer that recomputes the parts in ``recompute``.
     again : float array
         Additional bytes while such a layer is recomputed.
-    entry : float array
-        Input of the layer.
     """
 
     everything: Floats

@@ -21,8 +21,6 @@ class Stage:
 
     Attributes
     ----------
-    index : int64 array
-        Index of the pipeline stage.
     layers, moe_layers : float array
         Layers on it, and those of them with experts.
     in_flight : float array
@@ -169,7 +167,6 @@ def _distinct(keys: Ints) -> tuple[Ints, Ints]:
 
 @lru_cache
 def _experts_before(model: TransformerModel) -> tuple[int, ...]:
-    """Return the number of layers with experts before each layer, and in all."""
     return tuple(accumulate((int(model.is_moe(layer)) for layer in range(model.layers)), initial=0))
 
 

@@ -72,8 +72,6 @@ class ConfigurationSearch:
     Attributes
     ----------
     request : SearchRequest
-    calibration : Calibration
-        Calibration of the times.
     table : ConfigurationTable
     times : StepTimes
     memory : MemoryColumns
@@ -87,8 +85,6 @@ class ConfigurationSearch:
         Configurations that were enumerated, and those that fit.
     too_large : mapping of str to int
         Number of configurations that do not fit, by cause.
-    cpu_s : float
-        CPU time of the search.
     top : int
         Number of rows shown.
     variants : bool

@@ -162,8 +162,6 @@ class Stage:
         Layers of the stage, and whether it has the logits.
     busy_s, others_s : array
         Time of one micro-batch in it, and in all other stages together.
-    other_stages : array
-        Number of the other stages.
     """
 
     layers: Floats

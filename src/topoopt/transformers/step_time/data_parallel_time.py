@@ -70,11 +70,6 @@ def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
     (:mod:`topoopt.transformers.step_time.data_parallel_time`). ZeRO 0 and 1 reduce gradients once (an AllReduce is a
     reduce-scatter and an all-gather); the share that can hide leaves while the last backward pass, that of the first
     chunk, goes on.
-
-    Parameters
-    ----------
-    layers : array
-        Layers of the stage.
     """
     often = case.table.zero >= 2
     if np.all(often):
@@ -164,13 +159,7 @@ def _pair_s(case: Case, size: Floats, stride: Floats, both_bytes: Floats) -> Flo
 
 
 def sharded_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
-    """Return the exposed exchanges of a stage in an iteration with ZeRO 2 or 3.
-
-    Parameters
-    ----------
-    layers : array
-        Layers of the stage.
-    """
+    """Return the exposed exchanges of a stage in an iteration with ZeRO 2 or 3."""
     layer, ends = _of_a_layer(case), _of_the_ends(case)
     overlap, turns = _overlap(case), _turns(case)
     forward_s, backward_s = passes = _passes(case, layers, one)

@@ -202,7 +202,6 @@ class _Log:
         return sorted(self.processes, key=lambda one: (_natural(one.host), one.device, one.process))
 
     def _members(self, name: str, ranks: int, order: list[Process]) -> list[Process]:
-        """Return the members of a communicator, by rank."""
         if name:
             of_rank = self.ranks[name]
             missing = sorted(set(range(ranks)) - set(of_rank))

@@ -84,8 +84,6 @@ class Call(NamedTuple):
 
     Attributes
     ----------
-    rank : int
-        Rank that calls.
     kind : str
         ``allreduce``, ``broadcast``, ``reduce``: the bytes are those of the buffer. ``all-gather``, ``reduce-scatter``:
         of all shards together. ``gather``, ``scatter``: of one member's part. ``all-to-all``: what a member has for one

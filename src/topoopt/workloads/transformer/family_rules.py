@@ -37,7 +37,6 @@ def _trained_length(config: ConfigFields, shape: Shape) -> int:
 
 
 def _with_window(config: ConfigFields, layers: int) -> int:
-    """Return the number of layers with a window: ``layers``, if there is a window at all."""
     return layers if config.integer_or("sliding_window", 0, least=0) else 0
 
 

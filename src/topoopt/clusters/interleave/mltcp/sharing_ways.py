@@ -32,8 +32,6 @@ class SharingQuestion:
     Attributes
     ----------
     profiles : tuple of CommunicationProfile
-    capacity_bps : float
-        Capacity of the link.
     iterations : int
         Iterations of the longest job.
     offset : float

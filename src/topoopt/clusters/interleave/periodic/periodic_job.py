@@ -92,8 +92,6 @@ class JobIterations:
     Attributes
     ----------
     job : str
-    alone_s : float
-        Iteration time of the job alone.
     start_s, end_s : array
         Start and end of each iteration; the next one starts when it ends, or in the job's next slot.
     send_s : array
@@ -168,8 +166,6 @@ class PeriodicRun:
     ----------
     jobs : tuple of JobIterations
     links : tuple of LinkUse
-    end_s : float
-        End of the run.
     """
 
     jobs: tuple[JobIterations, ...]

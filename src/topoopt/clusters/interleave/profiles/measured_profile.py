@@ -85,8 +85,6 @@ class MeasuredProfile:
 
     Attributes
     ----------
-    iterations : int
-        Number of iterations averaged.
     spread_s : float
         Standard deviation of the times from the begin of an iteration to that of the next; 0 of fewer than three.
     background_bps : float
@@ -118,8 +116,6 @@ def measured_profile(
 
     Parameters
     ----------
-    job : str
-        Name of the job.
     iteration_time_s : float, optional
         About how long an iteration takes; looked for where not given.
     tolerance : float

@@ -37,8 +37,6 @@ class ToldShare:
         Share of the variance that it does not tell.
     numbers : int
         Number of values in the mean.
-    samples : int
-        Number of samples in the series.
     """
 
     left: float
@@ -249,8 +247,6 @@ def profiles_of_links(
 
     Parameters
     ----------
-    job : str
-        Name of the job.
     result : SimResult
         Result of any simulator on this fabric.
     tolerance : float

@@ -63,8 +63,6 @@ class CommunicationProfile:
 
     Attributes
     ----------
-    job : str
-        Name of the job.
     iteration_time_s : float
         Duration of one iteration of the job alone.
     phases : tuple of Phase

@@ -33,8 +33,6 @@ class RingShare:
     ----------
     before, after : int
         Ranks that it receives from and sends to.
-    place : int
-        Place of this rank in the ring.
     chunks : tuple of tuple of Tensor
         Views of the buffer: as many chunks as ranks, in pieces, of which some may be empty.
     tag : int

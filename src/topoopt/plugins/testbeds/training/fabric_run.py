@@ -82,8 +82,6 @@ class CutLink:
     src, dst : int
     iteration : int
         Iteration in which it was cut, counted from 0 at the first measured one.
-    repair : str
-        Repair by the plan.
     before_s : float
         Median of the iterations before.
     during_s : float

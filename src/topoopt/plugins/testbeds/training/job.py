@@ -160,8 +160,6 @@ def scale_for(
 
     Parameters
     ----------
-    iteration_time_s, link_bandwidth_bps : float
-        Iteration time and link bandwidth of the plan.
     scaled_bandwidth_bps, wanted_s : float
         Values on the testbed. The longer an iteration, the smaller the share of Linux's and Python's time per
         message.

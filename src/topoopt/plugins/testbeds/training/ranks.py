@@ -151,7 +151,6 @@ class Ranks:
         return float(sum(self.run("cpu", END_LIMIT_S)))
 
     def _reply(self, number: int) -> tuple[Any, str]:
-        """Return the reply of a member, or its error."""
         try:
             reply: Reply = self._pipes[number].recv()
         except (EOFError, OSError):

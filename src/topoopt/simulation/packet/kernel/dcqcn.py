@@ -91,7 +91,6 @@ def _catch_up(s: State, flow: int, now: float) -> None:
 
 @inlined
 def _pass(s: State, flow: int, until: float) -> None:
-    """Let time pass at the rate of now."""
     w = s.window
     w[flow, LEFT] -= w[flow, RATE] * (until - w[flow, SEEN_AT])
     w[flow, SEEN_AT] = until
