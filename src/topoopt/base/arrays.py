@@ -1,4 +1,4 @@
-"""Types of arrays by what their entries are, and lists of varying length in one array."""
+"""Array types by their entries, and lists of varying length in one array."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -76,8 +76,8 @@ def start_compiling_ahead() -> None:
 def wait_for(part: str, meanwhile: Callable[[], None] = lambda: None) -> None:
     """Wait for a part that the second process compiles now, until it is on disk or that process has ended.
 
-    Where there is no such process, or it has not come to the part yet, do not wait. ``meanwhile`` is what to do first
-    if there is something to wait for.
+    Return at once where there is no such process, or it has not reached the part yet. ``meanwhile`` runs first if
+    there is something to wait for.
     """
     if not _second_process.cache_info().currsize:
         return

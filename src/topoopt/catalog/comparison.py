@@ -95,7 +95,7 @@ def compare(
     required : bool or function of a network to bool
         Whether its error is one of the whole comparison.
     stage : str
-        Progress is reported under this name; ``{}`` stands for the label.
+        Name under which progress is reported; ``{}`` is replaced by the label.
     """
     cases = tuple(networks)
     rows: list[Row] = []

@@ -22,8 +22,8 @@ class PlacedJob:
     servers : tuple of int
         Servers of the cluster, in the order of the job's own.
     spread : bool
-        Whether what it sends goes over all weighted paths of the fabric, and not over one a connection: a served model
-        opens connections request by request and accelerator by accelerator.
+        Whether its traffic uses all weighted paths of the fabric, rather than one per connection: a served model
+        opens connections per request and accelerator.
     """
 
     job: str

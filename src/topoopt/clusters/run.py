@@ -4,9 +4,8 @@ A discrete-event loop. Between two events every running job makes progress at it
 the set of running jobs changes, the fabric gives new iteration times. At an event jobs end, arrive, get servers, begin,
 and grow into idle servers.
 
-The queue is backfilled (EASY): a job may start before those ahead of it if it delays none of them. A model to be
-served stands before all training in the queue, and takes the servers that are wired ahead for training if it finds no
-others.
+The queue is backfilled (EASY): a job may start before those ahead of it if it delays none of them. Served models
+precede all training in the queue, and take the servers that are wired ahead for training if they find no others.
 
 References
 ----------

@@ -1,9 +1,9 @@
 """Jobs that share the links of one fabric: how long their iterations take beside each other.
 
 Each job runs its iterations back to back, and its traffic competes for links under max-min fairness, as in
-:func:`topoopt.simulation.simulate_together` at flow level. Three things make it fast enough to be asked at every
-change of a day's trace: servers in lockstep are one, jobs that meet on no link which can be short are looked at
-apart, and what was found for a set of jobs is kept.
+:func:`topoopt.simulation.simulate_together` at flow level. Three things make it fast enough to run at every change
+of a day's trace: servers in lockstep are merged, jobs that share no link that can be saturated are simulated
+separately, and results for a set of jobs are cached.
 """
 
 import zlib

@@ -2,10 +2,10 @@
 
 Fewer tasks for the same iteration: servers that do the same at the same time are one.
 
-In a data-parallel job sixteen servers run the same layers side by side, and what they send each other begins
-together. Such tasks form a *step*. Steps are the coarsest partition of the tasks in which all tasks of a step do the
-same, wait for the same steps, are waited for by the same steps, and stand alike in the queues of their devices (color
-refinement). As long as transfers of a step end together, which is when the slowest does, nothing is lost.
+In a data-parallel job sixteen servers run the same layers side by side, and their transfers begin together. Such
+tasks form a *step*. Steps are the coarsest partition of the tasks in which all tasks of a step do the same, wait
+for the same steps, are waited for by the same steps, and have equal positions in the queues of their devices
+(color refinement). As long as transfers of a step end together, with the slowest, the result is exact.
 """
 
 from collections.abc import Iterable

@@ -1,13 +1,15 @@
 """A schedule as MSCCL's XML: the sends, receives, reductions and dependencies of every accelerator's thread blocks.
 
-Here an accelerator sends to each neighbor from a thread block of its own, and receives from each in another. A thread
-block does its steps in order; across thread blocks a step waits for the last one that wrote what it reads or adds to.
+An accelerator sends to each neighbor from a separate thread block, and receives from each in another. A thread
+block does its steps in order; across thread blocks, a step waits for the last writer of the chunk that it reads or
+adds to.
 
 Rings side by side as MSCCL's XML: an AllReduce whose message is cut into an equal part for each ring.
 
-Every ring has a channel of its own, and on it an accelerator has one thread block, which sends to the next and hears
-the one before. A step receives a chunk, adds to it and sends it on at once. Of more than 128 accelerators the steps do
-not fit into a thread block: what is left goes on in another one, on a channel further on, and waits for the first.
+Every ring has its own channel, and on it an accelerator has one thread block, which sends to the next and receives
+from the previous one. A step receives a chunk, adds to it and forwards it at once. With more than 128 accelerators
+the steps do not fit into a thread block: the rest continues in another one, on a later channel, and waits for the
+first.
 
 References
 ----------

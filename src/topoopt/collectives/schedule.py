@@ -321,7 +321,7 @@ def merged(moves: Moves) -> Moves:
 def pipelined(moves: Moves, parts: int) -> Moves:
     """Return the transfers with the message in equal parts, each one step behind the previous one.
 
-    In every step a link carries what different parts have to send in different steps of the schedule.
+    In every step, each link carries different parts in different steps of the schedule.
     """
     if parts == 1:
         return moves

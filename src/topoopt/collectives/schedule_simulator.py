@@ -1,10 +1,10 @@
 """Simulators of schedules on real buffers: step by step, and of MSCCL's XML by its thread blocks.
 
-A send and its receive happen together, as if nothing were buffered between two accelerators; so what runs here does
-not depend on the room that a real one has. Only MSCCL's fused steps, which receive a chunk and send it on, need some:
-their connections have room for two. With less room the steps of a ring would wait for each other: every rank has sent,
-and none has room to go on. NCCL's Simple protocol has room for two: of its ``NCCL_STEPS`` slots a chunk takes half
-(``MSCCL_CHUNKSTEPS``).
+A send and its receive happen together, without buffers between two accelerators, so that a schedule that runs here
+does not depend on the real buffer size. Only MSCCL's fused steps, which receive a chunk and forward it, need
+buffers: their connections have room for two chunks. With less, the steps of a ring would deadlock: every rank has
+sent, and none has room to go on. NCCL's Simple protocol has room for two: of its ``NCCL_STEPS`` slots a chunk
+takes half (``MSCCL_CHUNKSTEPS``).
 """
 
 from collections import Counter, defaultdict, deque
@@ -35,7 +35,7 @@ class Buffers:
         Raises
         ------
         AssertionError
-            If a rank sends what it does not have, or two store over the same chunk.
+            If a rank sends a chunk that it does not have, or two store over the same chunk.
         """
         assert self.held[src, chunk].all(), "a rank sends a chunk that it does not have"
         carried = self.value[src, chunk]
@@ -354,7 +354,7 @@ def play(transfers: Transfers) -> PlayedSchedule:
     Raises
     ------
     AssertionError
-        If a rank sends what it does not have.
+        If a rank sends a chunk that it does not have.
     """
     ranks = transfers.ranks
     before = buffers_before(transfers.collective, ranks, transfers.chunks)

@@ -102,11 +102,12 @@ def _room(size: int, cables: int, sets: int) -> Room:
 def one_way_rings(topology: Topology, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
     """Return up to ``limit`` one-way rings over direct links that share no port.
 
-    Where every member sends to d others and receives from d, its links are d permutations (König). Two of these
-    exchange what they do with some members wherever both stay permutations and no more cycles come of it, until each
-    is one cycle. In a line graph, as Kautz and de Bruijn graphs are, that joins the Euler circuits of the graph below.
-    Not always are there d: an exchange leaves the product of the signs as it is, so that d cycles of 2 or 4 links each
-    may be impossible [1]_; then one fewer is looked for, and the last permutation may have as many as it likes.
+    If every member sends to d others and receives from d, its links are d permutations (König). Two of these
+    exchange their values at some members wherever both remain permutations and have no more cycles than before,
+    until each is one cycle. In a line graph, such as Kautz and de Bruijn graphs, that joins the Euler circuits of
+    the graph below. There are not always d such cycles: an exchange preserves the product of the signs, so that d
+    cycles of 2 or 4 links each may be impossible [1]_; then one fewer is searched, and the last permutation may
+    have any number of cycles.
 
     References
     ----------

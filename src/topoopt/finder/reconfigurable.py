@@ -126,9 +126,10 @@ def first_circuits(servers: int, rule: Reconfiguration) -> Circuits:
 def demand_circuits(demand_bytes: Demand, rule: Reconfiguration) -> Circuits:
     """Return the circuits for waiting bytes, directed or duplex by the rule.
 
-    Again and again the pair with the most unsatisfied demand gets a circuit, which halves its demand, until ports or
-    demand run out; of equal pairs the first. With duplex circuits the demand of a pair is that of both directions.
-    Duplex circuits then join what they leave apart, see :func:`join_components`; without forwarding only by free ports.
+    The pair with the most unsatisfied demand repeatedly gets a circuit, which halves its demand, until ports or
+    demand run out; ties go to the first pair. With duplex circuits the demand of a pair is that of both
+    directions; they then join separate components, see :func:`join_components`, or, without forwarding, use free
+    ports only.
 
     The pair of most demand always gets a circuit of its own, so something is served after every change.
 

@@ -87,9 +87,9 @@ def exchange_time_s(
 ) -> float:
     """Return the time of an all-to-all on circuits and, for pairs without one, on the electrical fabric.
 
-    A pair with circuits sends over them alone, at the rate of all its circuits. Those without share what their
-    servers have on the electrical fabric, whose inside has room for all: it takes as long as the server needs that
-    sends or receives most. The all-to-all is done when the last pair is; latency is left out.
+    A pair with circuits uses them alone, at the rate of all its circuits. The other pairs share their servers'
+    ports on the electrical fabric, which is non-blocking inside: their time is that of the server that sends or
+    receives most. The all-to-all is done with its last pair; latency is ignored.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def checked_demand(demand_bytes: Demand, ports: int) -> Demand:
     Raises
     ------
     InvalidInput
-        Saying what is wrong.
+        With the reason.
     """
     servers = len(demand_bytes)
     square = demand_bytes.shape == (servers, servers)

@@ -38,12 +38,12 @@ def lay_rings(
 ) -> tuple[Ring, ...]:
     """Return at least one and at most ``rings`` rings, over which the group's AllReduce is split equally.
 
-    Rings of all servers that the topology knows are taken as they are, all of them. On a fabric with switches it is a
-    ring in member order for each link of a server. On what TopologyFinder wired it is the stride rings over direct
-    links, as in the paper; a regular sub-group of a circulant gets rings over shortest coin sequences. Everywhere else
-    the busiest link carries as small a part as one of these can reach: stride rings over direct links, both ways around
-    edge-disjoint Hamiltonian cycles (where fibers have none back, one way), short tours, one ring in member order. A
-    sub-group that has stride rings gets no others with relays, for these load its neighbors' links.
+    Known rings of all servers are all used as they are. A fabric with switches gets a ring in member order per
+    link of a server. A topology by TopologyFinder gets the stride rings over direct links, as in the paper; a
+    regular sub-group of a circulant gets rings over shortest coin sequences. Elsewhere the method with the
+    smallest load of the busiest link is used: stride rings over direct links, both ways around edge-disjoint
+    Hamiltonian cycles (one way where fibers have no reverse), short tours, or one ring in member order. A
+    sub-group with stride rings gets no others with relays, since these load its neighbors' links.
 
     Parameters
     ----------

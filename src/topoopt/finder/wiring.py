@@ -191,7 +191,7 @@ _SEARCH_S = 0.05
 def wire_groups(wiring: Wiring, shares: Shares, seed: int) -> dict[tuple[int, ...], tuple[Ring, ...]]:
     """Plug in the groups and return their rings, by members.
 
-    Groups of one size are wired alike, so that what joins them (pairs, say) makes rings of all servers, too.
+    Groups of equal size are wired alike, so that the links between them (pairs, say) make rings of all servers, too.
 
     Raises
     ------

@@ -1,10 +1,10 @@
 """Queueing in closed form: waits for prefill (M/D/c) and for a batch (Erlang's C), and closed loops of clients.
 
-By Little's law ``c = X * (TTFT + (o - 1) * TPOT)`` holds exactly for ``c`` clients that ask again as soon as they are
-answered, at a throughput of ``X`` requests per second. The time per token is that of a step with all of them, and what
-prompts add to steps meanwhile: each request sees ``(B - 1) / o`` of them a token. vLLM, SGLang and TensorRT-LLM read
-prompts in the steps of the requests that decode (chunked prefill, Agrawal et al., Sarathi-Serve, OSDI 2024), which
-read the weights once for both: a prompt adds its arithmetic and its pairs, not a step of its own.
+By Little's law ``c = X * (TTFT + (o - 1) * TPOT)`` holds exactly for ``c`` clients that send their next request at
+once, at a throughput of ``X`` requests per second. The time per token is that of a step with all of them, plus the
+prompts added to steps meanwhile: each request sees ``(B - 1) / o`` of them per token. vLLM, SGLang and
+TensorRT-LLM prefill prompts in the decode steps of others (chunked prefill, Agrawal et al., Sarathi-Serve, OSDI
+2024), which read the weights once for both: a prompt adds its arithmetic and its pairs, not a step of its own.
 """
 
 import math
@@ -174,8 +174,8 @@ def prompt_each_s(one: Replica, law: Constants, batch: Number, prompt: Number) -
 def mixed_prompt_s(one: Replica, law: Constants, batch: Number, prompt: Number) -> Floats:
     """Return the delay of decode steps by one prompt, at a decode batch.
 
-    Tokens of the prompt are read with those of the requests; what an engine takes by itself where it reads a prompt
-    (``prompt_step_s``, ``prompt_layer_s``) is in the first token's time only.
+    Tokens of the prompt are processed with those of the requests; the engine's overhead of a prefill
+    (``prompt_step_s``, ``prompt_layer_s``) is in the time to first token only.
     """
     beside = np.minimum(one.attention_data, batch)
     alone, mixed = (token_s(one, law, tokens, decoding=False) for tokens in (batch, batch + beside * prompt))

@@ -277,7 +277,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _of_archive(path: str) -> str | None:
-    """Return the kind of a zip file: a program of ``torch.export``, what ``torch.save`` wrote, or arrays of NumPy."""
+    """Return the kind of a zip file: a program of ``torch.export``, output of ``torch.save``, or arrays of NumPy."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()

@@ -2,8 +2,8 @@
 
 The protocol Work: an iteration of a job, and the properties that every kind of work has.
 
-The work of operators and of transformers is in ``work.py``. Higher packages keep what they add to a kind of work (its
-task graph, its search, its part of a plan file, its words on a page) in tables of their own, keyed by ``kind``.
+The work of operators and of transformers is in ``work.py``. Higher packages keep their additions per kind of work
+(task graph, search, part of a plan file, page) in tables of their own, keyed by ``kind``.
 """
 
 from dataclasses import dataclass
@@ -256,7 +256,8 @@ _last_traffic = lru_cache(maxsize=1)(_traffic)
 
 
 def job_mfu(job: Job, iteration_time_s: float) -> float:
-    """Return the model FLOPs utilization of a transformer's job: FLOPs of the model over what the accelerators could.
+    """Return the model FLOPs utilization of a transformer's job: FLOPs of the model over the peak of the
+    accelerators.
 
     Recomputed FLOPs do not count; the peak is that of the job's precision.
     """

@@ -286,8 +286,7 @@ def training_of_text(text: str, place: str) -> dict[str, Any]:
     Raises
     ------
     InvalidInput
-        For an unknown word, one that stands twice, a value that it cannot have, or the name of a file: a table says
-        everything itself.
+        For an unknown or repeated option, an invalid value, or the name of a file: a table has no files.
 
     Examples
     --------

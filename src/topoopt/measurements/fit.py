@@ -1,7 +1,7 @@
 """Fits of constants to measured runs, and errors of predictions: one search, one cross-validation, one score.
 
-Robust least squares on the misses of a law, with every constant regularized to where it starts: a handful of runs moves
-only what they constrain.
+Robust least squares on the residuals of a model, with every constant regularized to its start: a handful of runs
+changes only the constants that they constrain.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

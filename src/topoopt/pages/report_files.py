@@ -1,7 +1,7 @@
 """Pages and charts as files: a page as one HTML file that fetches nothing, and pictures by matplotlib.
 
-The policy in the head of a page forbids every request and every script but those written here, so that the file stays
-what it is wherever it is opened.
+The policy in the head of a page forbids every request and every script except those written here, so that the file
+is self-contained wherever it is opened.
 
 The files in ``assets/charts/`` are plain modules of JavaScript, which a server may hand out as they are. A page that
 is one file cannot import; here each module becomes a function that is called once, after those that it needs.

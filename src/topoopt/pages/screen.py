@@ -1,7 +1,7 @@
 """Charts for the screen: plain mappings that the modules in ``assets/charts/`` draw, in a report and in any other page.
 
-A figure says what is drawn, from where to where its axes go, and which of the page's colors is whose; how wide it is,
-its ticks and its letters are the page's. Numbers are as in the chart, with ``scale`` to SI units.
+A figure has its data, the ranges of its axes, and the indices of the page's colors; width, ticks and fonts are the
+page's. Numbers are as in the chart, with ``scale`` to SI units.
 """
 
 from collections.abc import Sequence

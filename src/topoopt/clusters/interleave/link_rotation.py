@@ -128,10 +128,10 @@ MOST_ANGLES = 10_000
 MANY_JOBS = 5
 """Jobs from which a grid takes a second, and descent a twentieth of one."""
 LEFT = 2 / 3
-"""A rotation helps if the score then lacks at most this part of what it lacks on average over all rotations. Jobs that
-are held to each other all go at the pace of the slowest, which a small gain does not make up for: in two hours of the
-Poisson trace of cassini-24 iterations took 1.19 times as long as alone without CASSINI, 1.11 times where any gain was
-enough, and 1.08 and 1.09 times with a half and two thirds (means of Themis and Pollux with two seeds each)."""
+"""A rotation helps if the score then lacks at most this part of its mean deficit over all rotations. Jobs aligned
+with each other all run at the pace of the slowest, which a small gain does not make up for: in two hours of the
+Poisson trace of cassini-24, iterations took 1.19 times their time alone without CASSINI, 1.11 times with any gain
+accepted, and 1.08 and 1.09 times with a half and two thirds (means of Themis and Pollux, two seeds each)."""
 REMEMBERED = 4096
 """Rotations that are kept: candidates and epochs have most links in common."""
 

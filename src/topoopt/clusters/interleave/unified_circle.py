@@ -223,8 +223,8 @@ def compatibility_score(demand_bps: NDArray[np.float64], capacity_bps: float) ->
 def unaligned_score(profiles: Sequence[CommunicationProfile], capacity_bps: float) -> float:
     """Return the mean compatibility score over all rotations of all jobs.
 
-    It is what jobs come to whose iteration times have nothing in common, since these drift through all rotations, and
-    what is to be expected of others before anybody shifts them.
+    Jobs with incommensurable iteration times reach this mean, since they drift through all rotations; it is also
+    the expectation for others before any shift.
 
     Examples
     --------

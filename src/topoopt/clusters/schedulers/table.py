@@ -1,11 +1,10 @@
 """The table of schedulers: in order of arrival, Themis (auctions for fairness) and Pollux (goodput).
 
-In Themis the jobs that are treated worst bid for free workers, and pay so that no lie pays off. Finish-time fairness
-of a job is ρ, the time until it ends on the shared cluster over what it would take on the workers that it asks for,
-with links of its own. In each auction the part ``1 - FILTER`` of the jobs with the largest ρ takes part. Workers are
-divided so that the product of valuations 1/ρ is largest; of what a job wins it is given the part by which the others
-do not suffer from it (the partial allocation mechanism), and what is over goes worker by worker to the job with the
-largest ρ.
+In Themis the jobs that are treated worst bid for free workers, with payments that make truthful bids optimal. The
+finish-time fairness of a job is ρ: the time until it ends on the shared cluster over its time on the requested
+workers with dedicated links. In each auction the part ``1 - FILTER`` of the jobs with the largest ρ takes part.
+Workers are divided to maximize the product of valuations 1/ρ; each winner keeps the part by which the others do
+not suffer (partial allocation mechanism), and leftover workers go one by one to the job with the largest ρ.
 
 A bid is for a number of workers; where they are is decided after the auction, among placements that all have these
 numbers. Themis lets jobs bid for sets of workers.

@@ -1,9 +1,9 @@
 """Simulated iteration of a model on a number of workers, and the messages between them.
 
-In a simulated iteration gradients leave layer by layer, with short silences in which the next ones are computed. What
-computes does not wait for what is sent, so such silences are no computing between two phases: a burst that is late is
-followed at once by the next. Read at moments as far apart as a port is read, the bursts are one phase at their mean
-rate, and what is sent at the end, when nothing is computed any more, is another.
+In a simulated iteration gradients leave layer by layer, with short silences in which the next ones are computed.
+Computing does not wait for sends, so such silences are no computing between two phases: a late burst is followed
+at once by the next. Sampled as coarsely as a port's counters, the bursts are one phase at their mean rate, and the
+sends at the end, after all computing, are another.
 """
 
 from collections.abc import Callable, Sequence

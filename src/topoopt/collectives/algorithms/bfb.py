@@ -86,8 +86,8 @@ def allreduce_by_broadcast(topology: Topology) -> Transfers:
 def broadcast_schedule(topology: Topology, chunks: int) -> Transfers:
     """Return the all-gather itself, with every shard cut into chunks.
 
-    Chunk c is of server ``c // chunks``. With :attr:`BroadcastSteps.chunks` of them, the fullest port carries in each
-    step what it must, or where that is no whole chunk, the next whole one.
+    Chunk c belongs to server ``c // chunks``. With :attr:`BroadcastSteps.chunks` of them, the load of the fullest
+    port in each step is minimal, rounded up to whole chunks.
     """
     if all_joined(topology):
         return _direct(topology, chunks)

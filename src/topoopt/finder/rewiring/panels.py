@@ -90,8 +90,8 @@ def improved_division(problem: DivisionProblem, panels: Panels) -> Panels:
 def _divided(problem: DivisionProblem) -> "_Coloring | None":
     """Return a division found along chains; None if none of several orders of the links comes to an end.
 
-    First what is there stays, and the others push their way in. Where that does not work, all links are divided
-    anew, in other orders, and panels are exchanged afterwards so that links stay.
+    First, present links stay, and the others are inserted. If that fails, all links are divided anew, in other
+    orders, and panels are exchanged afterwards so that links stay.
     """
     links = problem.links
     coloring = _Coloring(problem)

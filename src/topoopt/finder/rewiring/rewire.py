@@ -2,9 +2,9 @@
 
 Servers are assigned to the ranks of a new topology such that as many links as possible exist already.
 
-Most common links of two unlabeled graphs is a quadratic assignment problem, hard in general. Up to eight servers all
-assignments are tried. Beyond, these are the maps r -> m·r + t (mod n), under which circulants stay circulants; what
-else there is comes from ``annealing.py``, which looks at the panels, too.
+Most common links of two unlabeled graphs is a quadratic assignment problem, hard in general. Up to eight servers
+all assignments are tried. Beyond, these are the maps r -> m·r + t (mod n), under which circulants stay circulants;
+others come from ``annealing.py``, which considers the panels, too.
 """
 
 import itertools
@@ -204,9 +204,9 @@ def annealed_places(
 ) -> Iterator[Ints]:
     """Yield assignments of ranks to servers in which many patches of ``new`` are patches of ``old``.
 
-    The panels of both stay what they are, where they have several. That is harder than to have many links in common,
-    but links that are in common on other panels must move nevertheless: on 128 servers of 4 ports 138 of 256 cables
-    stay like this, where a division among panels of the most common links that are found, 149, leaves 72.
+    The panels of both are kept, where they have several. That is harder than having many links in common, but
+    links in common on different panels must move nevertheless: on 128 servers with 4 ports, 138 of 256 cables stay
+    like this, while a division among panels of the most common links found, 149, leaves 72.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _print_anything() -> None:
-    """Print what the terminal's encoding lacks as an escape, and no warning of a library beside our own words."""
+    """Escape characters that the terminal's encoding lacks, and suppress warnings of libraries."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -182,7 +182,7 @@ def calibrate(
 ) -> None:
     """Fit a calibration to measured step times, and report its error on held-out runs.
 
-    A handful of runs is enough: what they have no say in stays as it starts.
+    A handful of runs is enough: parameters that they do not constrain stay at their start.
     """
     out = files.get("out")
     check_writable(out, "--out", runs_file)

@@ -1,7 +1,7 @@
 """The groups of verbs: a verb's module is imported when the verb is called; a misspelled one gets the nearest.
 
-A table has what the list of verbs says of each, so that ``topoopt --help`` imports none of
-them. This is the one place where the command line imports late. Plug-ins complete the table.
+A table has the list's entry of each verb, so that ``topoopt --help`` imports none of them. This is the only place
+where the command line imports late. Plug-ins complete the table.
 """
 
 import inspect
@@ -213,8 +213,8 @@ def _command(verb: Any, name: str) -> Any:
 def flagged(message: str, names: Mapping[str, str]) -> str:
     """Return a message of the library with a verb's options written as flags; ``names`` maps options to flags.
 
-    A word is one at the beginning of the message, before ``=`` and a value, or with an underscore in it. Before a
-    colon at the beginning it may be one of several, or have its unit. What stands in a file is no flag.
+    Options are recognized at the beginning of the message, before ``=`` and a value, or by an underscore. Before a
+    colon at the beginning an option may be one of several, or have its unit. Keys in a file are no flags.
 
     Examples
     --------

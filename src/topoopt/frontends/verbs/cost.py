@@ -85,8 +85,8 @@ def choose(
         ``MODEL``, ``MODEL:SHARE`` or ``MODEL@SERVERS:SHARE`` of each job, a model being a name or a job file and a
         share one of the year; or a mix file.
     out
-        A folder for the answer, a table of all networks, and the plans: the next call with it plans only what is not
-        there.
+        A folder for the answer, a table of all networks, and the plans: the next call with it plans only missing
+        networks.
     on_progress
         Progress callback: stage, items done, and total.
     **words

@@ -49,9 +49,9 @@ def serving(
     or meet the objectives is left out. The most promising ones of each mode are simulated request by request, at the
     rate that is asked for, and at others to find the largest at which enough requests meet both objectives.
 
-    Where accelerators are in several servers, that is what could be on a network that takes no time. Then every fabric
-    gets the deployment that is best on it, simulated there: on topoopt wiring, routes and who sends keys and values to
-    whom are chosen together.
+    With accelerators in several servers, that is an upper bound on an ideal network. Then every fabric gets the
+    best deployment on it, simulated there: on topoopt, wiring, routes and the pairing of replicas are chosen
+    together.
 
     Parameters
     ----------
@@ -73,8 +73,7 @@ def serving(
     InvalidInput
         For an unknown word or name, or a value that is not allowed.
     Infeasible
-        If the model fits nowhere, an objective cannot be met, or the rate is more than is stable; with what is
-        possible.
+        If the model fits nowhere, an objective cannot be met, or the rate is not stable; with the possible values.
 
     Examples
     --------

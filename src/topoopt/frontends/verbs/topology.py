@@ -179,8 +179,8 @@ def collective(
     op
         ``allreduce``, ``all-gather``, ``reduce-scatter`` or ``all-to-all``.
     bytes
-        The message, such as ``"1MB"`` or a number: of an all-gather what everyone has afterwards, of the others the
-        buffer of a server.
+        The message, such as ``"1MB"`` or a number: the result of an all-gather, and the buffer of a server
+        otherwise.
     **words
         The flags of ``topoopt collective`` with underscores: ``servers``, ``degree``, ``wiring``, ``strides`` …
 

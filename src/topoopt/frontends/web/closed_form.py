@@ -162,10 +162,11 @@ def _best(found: EstimatedJob, rule: FabricRule, least_s: Sequence[float]) -> Cl
 
 
 def _suited(found: EstimatedJob, rule: FabricRule, order: Sequence[int]) -> Sequence[int]:
-    """Leave out what is slow on one switch, of many servers, and layers in parts where servers are joined at random.
+    """Drop strategies that are slow on one switch with many servers, and split layers where servers are joined at
+    random.
 
-    No ports are kept there for what the parts exchange. Simulated they were never faster there than data parallelism,
-    and up to eight times slower than an even load of all links would be.
+    No ports are reserved there for exchanges between the parts. In simulations they were never faster there than
+    data parallelism, and up to eight times slower than with an even load of all links.
     """
     whole = [index for index in order if found.parts[index] == 1]
     if whole and not rule.wires_rings:

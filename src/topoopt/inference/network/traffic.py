@@ -274,8 +274,8 @@ def server_copies(
 ) -> Floats:
     """Return the copies of a token that reach the experts on each server, shape (servers,).
 
-    Averages over layers. Where tokens are relayed inside servers, one copy goes to a server however many of a token's
-    experts are there; then what counts is how often at least one of them is.
+    Averages over layers. Where tokens are relayed inside servers, one copy goes to a server however many of a
+    token's experts are there; then the probability of at least one of them counts.
 
     Parameters
     ----------

@@ -39,7 +39,8 @@ def serve(question: Question, on_progress: Progress) -> ServingAnswer:
     Raises
     ------
     Infeasible
-        If nothing fits, no deployment meets the objectives, or none keeps up with the rate; with what is possible.
+        If nothing fits, no deployment meets the objectives, or none keeps up with the rate; with the possible
+        values.
     """
     demand, machine, limits = question.demand, question.machine, question.limits
     answerers = splits_of(machine, question.fixed, demand.most_tokens)

@@ -72,10 +72,10 @@ def on_fabrics(
     """Return a row for each fabric.
 
     The estimate of a deployment is its goodput, simulated on an ideal network; if it was not simulated, its
-    closed-form rate, reduced as much as that of the best simulated one of its mode. On each fabric wiring, routes and
-    pairing are chosen in closed form, at the mean lengths of the requests, and say what is left of the promise there.
-    The best is then simulated on that fabric with the requests themselves, and is the answer if no other one promises
-    more than that.
+    closed-form rate, reduced as much as that of the best simulated one of its mode. On each fabric, wiring, routes
+    and pairing are chosen in closed form, at the mean lengths of the requests, and reduce the estimate. The best
+    is then simulated on that fabric with the requests themselves, and is the answer if no other estimate is
+    higher.
 
     Raises
     ------

@@ -166,8 +166,8 @@ def shipped_factors() -> Factors:
 def error_band(stack: ServedStack, quantity: str) -> tuple[str, float, float]:
     """Return the factors from predicted to measured between which 80 % of runs are that no fit has seen.
 
-    They are of ``data/error_bands.csv``, by the model's kind. A model of which there are measured rows has those of
-    stacks that were left out of fits, any other those of models; which of these stands first.
+    They are in ``data/error_bands.csv``, by the model's kind. A model with measured rows has the errors of stacks
+    held out of fits, any other those of held-out models; the latter are listed first.
 
     Parameters
     ----------

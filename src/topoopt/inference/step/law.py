@@ -1,9 +1,9 @@
 """The law of a step: seconds of decoding and of prefill over columns of configurations, and as a table for simulators.
 
-Products of activations with weights take ``(c^3 + m^3)^(1/3)``, where ``c`` is their arithmetic and ``m`` the reading
-of weights; experts are read if any token touches them; caches are read whole; accelerators of a server sum their parts
-twice a layer; the engine adds its own for each layer, step and request. Where two halves of a batch overlap, one
-computes while what the other sends is on its way.
+Products of activations with weights take ``(c^3 + m^3)^(1/3)``, where ``c`` is their arithmetic and ``m`` the
+reading of weights; experts are read if any token uses them; caches are read completely; accelerators of a server
+sum their parts twice per layer; the engine adds its overhead per layer, step and request. Where two halves of a
+batch overlap, one computes while the other communicates.
 """
 
 from functools import lru_cache

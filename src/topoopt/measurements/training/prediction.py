@@ -234,8 +234,8 @@ def _predicted(members: list[Run], calibration: Calibration) -> list[Prediction]
 def run_memory(run: Run) -> MemoryColumns:
     """Return the memory of a run, one row.
 
-    Options that the row leaves open are set so that it fits: the least recomputation and, where adapters are trained
-    in 8 bits, what enters the activation in 8 bits, as NVIDIA's recipes of MLPerf have it only to fit (FP8_ACT).
+    Options that the row leaves open are set so that it fits: the least recomputation and, where adapters are
+    trained in 8 bits, 8-bit activation inputs, as NVIDIA's recipes of MLPerf use them only to fit (FP8_ACT).
     """
     one, (accelerator, attention, framework) = run.configuration, _stack(run)
     said = text(run.row.cells, "recompute")
@@ -261,8 +261,8 @@ def _stack(run: Run) -> tuple[str, str, str]:
 def counted_bytes(needed: MemoryColumns, row: Row) -> float:
     """Return as much of the memory of a run as its measurement counts, by the row's ``mem_def``.
 
-    ``allocated`` is what tensors take; ``reserved`` what the framework's allocator holds, which keeps some of what it
-    once had; and nvidia-smi, which is meant where a row does not say, shows that as far as the accelerator has it.
+    ``allocated`` is the memory of tensors; ``reserved`` includes the allocator's cache; nvidia-smi, the default of
+    a row, shows the latter up to the accelerator's capacity.
     """
     kind = meaning("mem_def", text(row, "mem_def").lower())
     if not kind and run_framework(row).startswith("torchtitan"):

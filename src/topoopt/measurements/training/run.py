@@ -159,7 +159,7 @@ class Run:
         (:data:`~topoopt.transformers.ATTENTIONS_OF_RUNS`); empty where the row does not give it, and the
         calibration decides.
     time_from : str
-        The column that the time comes from: as it stands there, or from tokens, a rate or a share of the peak.
+        The column that the time comes from: as given, or from tokens, a rate or a share of the peak.
     peak_memory_bytes : float
         Measured on an accelerator; 0 where none was published.
     unfused, gathers : str
@@ -190,9 +190,9 @@ def timed(runs: Runs) -> tuple[Run, ...]:
 def read_runs(path: str | Path) -> Runs:
     """Return the runs of a CSV file in the schema of ``benchmarks/data/train_runs.csv``.
 
-    Empty cells: tp, pp, cp, ep, vpp and mbs are 1, dp is what is left of the accelerators, recompute is none (in the
-    memory the least with which the run fits), zero 0, sequence parallelism is on where tp is above 1, the network and
-    the servers are those of the catalogue. Shapes that are missing come from the zoo by the model's name.
+    Empty cells: tp, pp, cp, ep, vpp and mbs are 1, dp is the rest of the accelerators, recompute is none (in the
+    memory, the least with which the run fits), zero 0, sequence parallelism is on where tp is above 1, the network
+    and the servers are those of the catalogue. Missing shapes come from the zoo by the model's name.
 
     Raises
     ------

@@ -275,7 +275,7 @@ def fitting(given: GivenInventory, degree: int, make: Callable[[int | None], Mad
     Parameters
     ----------
     make : function of the interfaces per panel, None being the fewest with which the links can be divided
-        Raises Infeasible where the inventory leads to different panels what is to be joined.
+        Raises Infeasible where ends of a link are on different panels of the inventory.
 
     Raises
     ------

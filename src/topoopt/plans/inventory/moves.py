@@ -206,8 +206,7 @@ class RewiringAnswer:
         return (DIRECTED_WARNING,) if self.rewiring.old.links == "directed" else ()
 
     def moves(self) -> list[tuple[Any, ...]]:
-        """Return what is unplugged and plugged, in order: :data:`~topoopt.finder.rewiring.MOVE_COLUMNS`, then the
-        names."""
+        """Return the moves in order: :data:`~topoopt.finder.rewiring.MOVE_COLUMNS`, then the names."""
         named = (self._circuits(some) for step in self.order.steps for some in (step.unplug, step.plug))
         names = [tuple(circuit_names(one).values()) for some in named for one in some]
         return [

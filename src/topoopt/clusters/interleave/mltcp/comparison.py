@@ -166,8 +166,8 @@ def compare_packet_ways(
 ) -> SharingComparison:
     """Simulate the jobs on the link under several sharing policies, packet by packet.
 
-    All keep their connections over iterations. MLTCP counts the bytes of a job; it learns what an iteration has in the
-    first ones, as many as it needs, where the question asks for that.
+    All connections are kept over iterations. MLTCP counts the bytes of a job; on request, it learns the size of an
+    iteration from as many first iterations as it needs.
 
     Parameters
     ----------

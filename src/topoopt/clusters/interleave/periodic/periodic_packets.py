@@ -94,9 +94,9 @@ def run_periodic_packets(
 ) -> PeriodicRun:
     """Let jobs repeat their profiles on shared links by a transport of the packet simulator.
 
-    A phase is one transfer, over a link of the phase's bandwidth and then the shared ones, in order of their numbers.
-    All of them mark. A job that has no number of iterations of its own repeats as often as fits, alone, into what the
-    longest needs.
+    A phase is one transfer, over a link of the phase's bandwidth and then the shared ones, in order of their
+    numbers. All links mark. A job without a number of iterations repeats as often as fits, alone, into the time of
+    the longest job.
 
     Parameters
     ----------

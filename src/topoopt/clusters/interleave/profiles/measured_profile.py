@@ -292,8 +292,8 @@ def find_period_s(curve: ByteCurve) -> float | None:
 def _score(rates_bps: Floats, period: float) -> float:
     """Return the fit of the mean iteration to all iterations, or to the first few.
 
-    Iterations that differ a little add up over a long series; where they do not, all of it tells more than a part. A
-    part in which next to nothing happens tells nothing: what is sent between iterations may have a period, too.
+    Small differences between iterations add up over a long series; if there are none, the whole series explains
+    more than a part. A nearly silent part explains nothing: the traffic between iterations may be periodic, too.
     """
     told, first = _told(rates_bps, period).bayesian, rates_bps[: FOLDED * int(period)]
     if first.var() < LEAST_LIVELY * rates_bps.var():

@@ -101,9 +101,9 @@ def load_of(s: State, r: int, now: float) -> float:
 def sent_at(s: State, source: int, r: int, q: int, end: float) -> float:
     """Return the arrival time of a cache ready at ``end``; each end does one transfer at a time.
 
-    Layers that were read are sent while others are: the last one is left, and what could not be sent in that time. In
-    a line of two machines that is exact: with ``b`` the seconds of all bytes and ``p`` those of the step, the last of
-    ``l`` layers leaves ``max(b / l, b - p (l - 1) / l)`` after the step.
+    Layers are sent while later ones are prefilled: the last one is left, and the rest that could not be sent in
+    that time. In a line of two stations that is exact: with ``b`` the time of all bytes and ``p`` that of the
+    step, the last of ``l`` layers leaves ``max(b / l, b - p (l - 1) / l)`` after the step.
     """
     size = s.number[Number.CACHE_BYTES] * known_tokens(s, q)
     bytes_s = size / s.bytes_per_s[source, r]
