@@ -20,9 +20,8 @@ from topoopt.pricing.switch_choice import Plane
 class RoomLayout:
     """Positions of racks and cables. The defaults are assumptions; check them for your room.
 
-    Servers fill racks, racks fill rows, one after the other. What servers are joined through (switches, panels)
-    stands in the middle of the room. A cable goes up to a tray, along the row and across the rows, down again, and
-    is a little longer than that.
+    Servers fill racks, racks fill rows, one after the other. Switches and panels are in the middle of the room. A
+    cable goes up to a tray, along the row and across the rows, down again, and is a little longer than that.
 
     Attributes
     ----------
@@ -222,8 +221,8 @@ def bill_of_materials(
     References
     ----------
     .. [1] W. Wang et al., "TopoOpt", NSDI 2023, section on cost: a three-tier k-ary fat-tree of n = k³/4
-           servers has 5n switch ports, 3n links and 6n transceivers. The counts are per server, so they serve
-           any n. That is what the accounting ``paper`` counts.
+           servers has 5n switch ports, 3n links and 6n transceivers. The counts are per server, so they hold for
+           any n. The accounting ``paper`` counts these.
 
     Examples
     --------

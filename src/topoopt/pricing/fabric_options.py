@@ -240,7 +240,7 @@ def counted_tiers(tiers: int) -> str:
 
 
 def changed_accounting(name: str, **choices: Any) -> Accounting:
-    """Return a named accounting with other choices; what is then none of the named ones is called ``custom``.
+    """Return a named accounting with other options; a result that is none of the named ones is called ``custom``.
 
     Examples
     --------

@@ -24,7 +24,7 @@ class FabricPrice:
     count : function of Buying to Counted
         Returns the number of each part.
     realize : function of Site to Realization
-        Returns what the fabric is built of, and why it may not be buildable.
+        Returns the devices of the fabric, and why it may not be buildable.
     note : str or function
         Caveat for the reader of the bill; see :data:`Note`.
     note_by_port : str, optional

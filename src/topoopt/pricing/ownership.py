@@ -210,10 +210,10 @@ def ownership(
 def beside(own: Ownership, own_time_s: float, other: Ownership, other_time_s: float) -> Ownership:
     """Return another fabric's figures with its network savings and its loss in server time, against the reference.
 
-    Over all years the network saves (own network) - (other network), with electricity. At iterations that are ``r``
-    times as long, the training that one's own fabric does in that time takes r - 1 of it more, in which servers, and
-    the network with them, are paid for once again: (r - 1)·(servers + other network) are lost. Saved less lost is
-    exactly what the same training costs less.
+    Over all years the network saves (own network) - (other network), with electricity. If iterations are ``r``
+    times as long, the training done by the reference fabric takes r - 1 of that time more, in which servers and
+    the network are paid for again: (r - 1)·(servers + other network) are lost. Savings less losses are exactly the
+    savings of the same training.
 
     Examples
     --------

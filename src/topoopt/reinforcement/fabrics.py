@@ -102,7 +102,7 @@ class Rewiring:
 
     @property
     def gain_s(self) -> float:
-        """Seconds of a step that changes save, before what they cost."""
+        """Seconds per step that changes save, before their own cost."""
         return self.static_wait_s - self.per_turn_wait_s
 
     def to_json(self) -> dict[str, Any]:
@@ -325,7 +325,7 @@ def _silences(turns: Sequence[Turn]) -> list[float]:
 
 
 def _break_even_s(gain_s: float, quiet: Sequence[float]) -> float:
-    """Return the delay at which what changes wait for eats up the gain."""
+    """Return the delay at which the waits for changes cancel the gain."""
     if gain_s <= 0 or len(quiet) < 2:
         return 0.0
     waited, silences = 0.0, sorted(quiet)

@@ -191,7 +191,7 @@ class RlJob:
 
     @property
     def passes(self) -> dict[str, int]:
-        """Forward passes over all tokens before training, by what for."""
+        """Forward passes over all tokens before training, by purpose."""
         passes = {"old log-probs": 1, "reference": int(self.reference), "reward": int(self.reward == "model")}
         return {**passes, "critic": int(self.algorithm == "ppo")}
 

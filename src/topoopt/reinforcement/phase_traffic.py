@@ -29,7 +29,7 @@ DISPATCH_BYTES = 1 + 4 / 128
 def rollout_traffic(job: RlJob, rollout: RolloutPhase, places: Places) -> Traffic:
     """Return the traffic of replicas that span servers: AllReduces of tensor parallelism, tokens to experts.
 
-    A server adds up what its accelerators have before it sends, and gets a token once for all of its experts.
+    A server sums its accelerators' data before it sends, and gets a token once for all of its experts.
     """
     tokens = job.tokens / rollout.replicas
     parallelism, model = rollout.parallelism, job.model

@@ -247,7 +247,7 @@ def training_phase(
     Raises
     ------
     InvalidInput
-        If what is given does not go with the model, the accelerators or the answers.
+        If given options do not fit the model, the accelerators or the answers.
     Infeasible
         If nothing fits into memory.
     """

@@ -247,7 +247,7 @@ def steady_rate(
 
 
 def _batch_s(table: StepTable, most: int) -> Floats:
-    """Return the seconds of a step by batch, 0 to ``most``, without what caches add.
+    """Return the seconds of a step by batch, 0 to ``most``, without the time for caches.
 
     With several stages, each works on its own part of the batch: a step ends when all parts have gone through all
     stages and each has a token more.

@@ -52,7 +52,7 @@ MEASURED_PHASES = {
     "ref_s": "reference",
     "train_s": "training",
 }
-"""Columns of measured phases, and what they are called here."""
+"""Columns of measured phases, and their names here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Phases:
 
     @property
     def training_s(self) -> float:
-        """Passes before training, training, and what it waits for a network."""
+        """Passes before training, training, and its wait for the network."""
         return self.training.time_s + self.training_wait_s
 
 
@@ -208,7 +208,7 @@ class RlStep:
 
     @property
     def bound_by(self) -> str:
-        """The phase that a step would be shorter without, and what that phase waits for."""
+        """The bottleneck phase, and its own bottleneck."""
         longest = self.turns.rollout_s, self.training.time_s
         if self.sync_s > max(longest):
             return "weights"

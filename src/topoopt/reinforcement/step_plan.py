@@ -92,7 +92,7 @@ def plan_step(request: RlRequest) -> RlStep:
     Raises
     ------
     InvalidInput
-        If what is given does not go together.
+        If given options are inconsistent.
     Infeasible
         If the model does not fit, however pools are split.
     """
@@ -194,7 +194,7 @@ def _weight_traffics(
 def with_fabrics(
     step: RlStep, names: Sequence[str], terms: OwnershipTerms, prices: Pricing, way: str = "", seed: int = 0
 ) -> RlStep:
-    """Return the step with what it takes and costs on each of the named networks, and one wiring against several.
+    """Return the step with its time and cost on each of the named networks, and one wiring against several.
 
     A phase waits for the additional time of its bytes compared with a switch that gives every server all of its
     bandwidth.

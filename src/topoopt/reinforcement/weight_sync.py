@@ -33,7 +33,7 @@ class WeightMove:
     Attributes
     ----------
     parts : tuple of (float, Shards, Shards)
-        Bytes of what is split alike, who holds them and who needs them: all but the experts, and the experts.
+        Bytes of weights with one split, with their present and future shards: all but the experts, and the experts.
     servers_of_held, servers_of_needed : arrays (accelerators,) of int
         Servers of training and of rollout accelerators; the same ones where they take turns.
     servers : int
@@ -92,7 +92,7 @@ class WeightTraffic:
 
 
 def weight_traffic(move: WeightMove, way: str) -> WeightTraffic:
-    """Return the traffic between servers; within one, accelerators share what arrived once.
+    """Return the traffic between servers; within one, accelerators share weights that arrived once.
 
     Raises
     ------

@@ -143,7 +143,7 @@ def balanced_routes(
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """Paths of the pairs that send, and what they share, in units of the largest pair's bytes and the fastest link.
+    """Paths of the sending pairs, and their shares, in units of the largest pair's bytes and the fastest link.
 
     ``before`` crosses each link anyway.
     """
@@ -212,7 +212,7 @@ def _path_lp(
 
 
 def _rounded(first: Ints, weight: Floats) -> Floats:
-    """Round to the digits of a plan file; the heaviest path of a pair takes up what is left over."""
+    """Round to the digits of a plan file; the heaviest path of a pair takes the remainder."""
     rounded = np.asarray(np.round(np.maximum(weight, 0.0), _DIGITS), np.float64)
     pair = np.repeat(np.arange(len(first) - 1), np.diff(first))
     heaviest = np.lexsort((-rounded, pair))[first[:-1]]

@@ -144,7 +144,7 @@ class LaidTraffic:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def links(self) -> list[dict[str, Any]]:
-        """Return every link and what it carries."""
+        """Return every link and its load."""
         return [
             {"src": link.src, "dst": link.dst, "bandwidth_bps": link.bandwidth_bps, "bytes": size}
             for link, size in zip(self.fabric.topology, self.link_bytes.tolist(), strict=True)

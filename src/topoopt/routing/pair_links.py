@@ -90,7 +90,7 @@ class LinkRows:
     rows : PairLinks
         Rows with codes in place of links.
     row, turn : int32 arrays, shape (pairs,)
-        The row of each pair, and what its turn adds to codes.
+        The row of each pair, and the offset of its codes by rotation.
     """
 
     rows: PairLinks
@@ -152,7 +152,7 @@ class TurnedRoutes:
 
     @cached_property
     def orbits(self) -> LinkOrbits:
-        """The links by what a turn does with them."""
+        """The links by the effect of a rotation on them."""
         found = link_orbits(self.topology, self.step)
         if found is None:
             raise InvalidInput(

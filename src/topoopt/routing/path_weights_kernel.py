@@ -83,8 +83,8 @@ def reroute_sources(
 ) -> None:
     """Move each source's flow towards its cheapest tree, by a Newton step, under prices of the load.
 
-    ``flow[s]`` is what source s puts on each link and ``load`` the sum with the background. A link's
-    price is exponential in its utilisation, ``sharp`` being the exponent of the fullest.
+    ``flow[s]`` is the load of source s on each link and ``load`` the sum with the background. A link's price is
+    exponential in its utilization, ``sharp`` being the exponent of the fullest.
     """
     first_link, link_src, link_dst = graph.first_link, graph.link_src, graph.link_dst
     far, via, queue, mark, through = graph.far, graph.via, graph.queue, graph.mark, graph.through
@@ -232,8 +232,8 @@ def shift_weights(
 ) -> float:
     """Sweep over all groups, ever more sharply; return the highest utilization, load and weights at their best.
 
-    ``load`` enters as what the resources carry anyway. ``by_entry`` says what ``amount`` is by; without it the compiler
-    leaves out the other way (Numba drops branches on None), so that neither costs time.
+    ``load`` initially has the background. ``by_entry`` says whether ``amount`` is by entry; without it the
+    compiler drops the other branch (Numba drops branches on None), so that neither costs time.
     """
     option_first, entry_first, resource = o.option_first, o.entry_first, o.resource
     amount, capacity = o.amount, o.capacity

@@ -240,7 +240,7 @@ def search_released(
 ) -> ChainAnswer:
     """Search as the authors' code does: measured degrees only, re-draws and propagation only.
 
-    Starts from data parallelism; accepts what is faster, else with exp(-alpha·Δms); returns to the best
+    Starts from data parallelism; accepts faster strategies, others with exp(-alpha·Δms); returns to the best
     strategy every hundredth part of the budget. All servers are always wired by the options' rules.
     """
     problem_on = partial(make_problem, job, measured_only=True, seed=options.seed)

@@ -83,8 +83,9 @@ def search_baselines(
 
     Rows come with their fabrics, whose routes are balanced where that makes the job faster, as those of a plan are.
 
-    On circuits that change only what the search has found counts for more than :data:`LARGEST_TO_TRY_ALL` servers. Of
-    more than :data:`~topoopt.search.options.LARGEST_FOR_ALL` nothing is searched, and the ``starts`` are tried.
+    On changing circuits with more than :data:`LARGEST_TO_TRY_ALL` servers, only strategies found by the search
+    count. With more than :data:`~topoopt.search.options.LARGEST_FOR_ALL`, nothing is searched, and the ``starts``
+    are tried.
     """
     trials: list[_Trial] = []
     for index, (rule, fabric) in enumerate(built):

@@ -24,9 +24,9 @@ WORTH_ANOTHER_BUCKET = 1e-3
 WORTH_ALGORITHMS = 0.01
 """Fraction of the iteration time that an algorithm per message must save in simulation to be chosen over rings.
 
-Broadcasts and trees of neighboring buckets overlap on links, where what they take depends on how these are shared: the
-other simulators see half a percent less of what ``analytic`` saves, or none of it. DLRM of 16 servers with 4 interfaces
-of 100 Gb/s gains 0.5 % in ``analytic`` and 0.2 % in ``flow``, BERT of 16 gains 0.1 % and loses as much."""
+Broadcasts and trees of neighboring buckets overlap on links, where their time depends on the sharing: the other
+simulators see half a percent less of the savings in ``analytic``, or none. DLRM on 16 servers with 4 interfaces of
+100 Gb/s gains 0.5 % in ``analytic`` and 0.2 % in ``flow``, BERT on 16 gains 0.1 % and loses as much."""
 
 
 def is_small(job: Job) -> bool:

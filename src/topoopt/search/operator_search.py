@@ -1,10 +1,10 @@
 """The search for a job of operators: chains of proposals, strategy and wiring in turn, and drafts of the answer.
 
-A search starts at strategies of many changes at once, each on wirings of its own and simulated. Single moves lead
-from data parallelism to the nearest valley only, and a fabric wired for one strategy makes all others slow. So the
-search begins with tables in columns, layers split in 2, 4 or 8 and parts of the layers, wired by several degree
-splits. What a strategy takes behind one switch of all ports is a cheap estimate of what any wiring could do for it;
-of those that promise something the wirings of least load are simulated.
+A search starts from strategies with many changes at once, each on its own wirings and simulated. Single moves lead
+from data parallelism to the nearest local minimum only, and a fabric wired for one strategy makes all others slow.
+So the search starts with tables in columns, layers split in 2, 4 or 8 and parts of the layers, wired by several
+degree splits. The time of a strategy behind one switch with all ports is a cheap bound for any wiring; for
+promising strategies, the wirings of least load are simulated.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -186,7 +186,7 @@ def _beginnings(job: Job, options: SearchOptions, starts: list[Candidate]) -> li
 def _alive(job: Job, options: SearchOptions, first: ParallelStrategy) -> tuple[FinderRules, ...]:
     """Return the wirings that the chains take by turns, that of the least load first, that of the options last.
 
-    On many servers that of the options alone: what the search's estimate needs to know of others takes long.
+    With many servers, that of the options alone: the estimate's tables for other wirings take too long.
     """
     if not options.any_wiring or job.cluster.servers > MANY:
         return ()
@@ -218,8 +218,8 @@ def _on_wiring(
 def simulated_starts(job: Job, options: SearchOptions) -> list[Candidate]:
     """Return data parallelism first, then the other starts of the search; all of them are valid answers.
 
-    A search without budget and the authors' mode have data parallelism only, their preset what the paper's search had:
-    uniform tensor-parallel strategies on the wiring that was asked for.
+    A search without budget and the authors' mode have data parallelism only, their preset the starts of the
+    paper's search: uniform tensor-parallel strategies on the requested wiring.
     """
     plain = wired_candidate(job, starting_strategy(job), options.rules, options.seed)
     if options.mode != "alternating" or options.budget == 0:

@@ -89,8 +89,8 @@ def wire_layouts(
     """Return the first layout and the one that is to be recommended, both simulated, and how it went.
 
     Each is wired by every rule, and only these two are kept: the result of a large simulation takes much memory.
-    Ctrl-C ends with the candidates tried so far. Of a large job a layout is left out as soon as it shows that it
-    cannot be the fastest; the record then has what it takes at least.
+    Ctrl-C ends with the candidates tried so far. A layout of a large job is dropped as soon as it cannot be the
+    fastest; the record then has its lower bound.
     """
     began = time.process_time()
     first: Candidate | None = None

@@ -40,8 +40,7 @@ class PortNetwork:
     links : int
         Links between two servers that are adjacent on a ring.
     pool_hops : float
-        Links that a byte takes of those that all servers share: how often it is relayed, or what a thin layer of
-        switches makes of it.
+        Shared links used per byte: relaying, or a thin layer of switches.
     ring_hops, group_hops : float
         Hops of a byte between neighbors on a ring of all servers, and on one of a part of them.
     near : int
@@ -145,8 +144,8 @@ def port_estimate(job: Job, strategies: Sequence[ParallelStrategy]) -> PortEstim
 def layout_of(servers: int, divisors: Ints, network: PortNetwork, slowness: float = 1.0) -> dict[str, Any]:
     """Return routes, rings and links of the network; with a slowness of 0 nothing on it takes time.
 
-    A link out stands for every port of its server, and is loaded with the bytes of all of them by their number; the
-    shared link likewise stands for one port of each server.
+    A link out represents every port of its server, and is loaded with the bytes of all of them over their number;
+    the shared link likewise represents one port of each server.
     """
     byte_s, count = slowness * 8.0 / network.bandwidth_bps, 2 * (2 if network.near_ports else 1)
     seconds, every = np.full(count * servers + count // 2, byte_s), np.arange(servers)

@@ -79,8 +79,8 @@ MOST_FLOWS = 1_000_000
 BETTER = 0.999
 """Fraction of the best time below which a layout is added to the chosen ones."""
 TOO_SLOW = 1.6
-"""Times the best, up to which a layout is looked at: of 30 small jobs of which all were simulated, the closed
-form of the best was 1.57 times what it took at most."""
+"""Multiple of the best closed-form time up to which a layout is considered: in 30 small jobs with all layouts
+simulated, the closed form of the best was at most 1.57 times the least."""
 MOST_WIRED = 32
 """Layouts that are wired to look further."""
 OTHER_ORDER = "tp-cp-ep-pp-dp"
@@ -88,7 +88,7 @@ OTHER_ORDER = "tp-cp-ep-pp-dp"
 SLOWER = (4.0, 16.0)
 """Slow-downs of the network at which configurations are ranked, too: some may win where links are shared or relay."""
 DIVERSE = ("tp", "pp", "dp", "cp", "ep")
-"""Configurations that agree in these would be wired alike; the fastest of them stands for all."""
+"""Fields in which configurations agree that would be wired alike; the fastest of them represents all."""
 MOST_SIMULATED = 6_000_000
 """Flows of all layouts together after which no further one is tried, unless their number is given: they are simulated
 on ten networks, in some minutes of CPU time at worst."""
@@ -218,8 +218,8 @@ def diverse(table: ConfigurationTable, times_s: tuple[Floats, ...], most: int) -
 def _fewest_hops(cluster: ClusterSpec) -> float:
     """Return the mean distance of two servers in the best graph of this degree.
 
-    The closed form takes the network for one switch. Between servers without a link of their own there is as much
-    less, since others relay; what needs little of that comes out first when it is taken off.
+    The closed form assumes one switch. Between servers without a direct link the bandwidth is lower, since others
+    relay; layouts with little such traffic rank first after the correction.
     """
     return float(moore_hops(cluster.servers, cluster.degree, cluster.links).mean())
 

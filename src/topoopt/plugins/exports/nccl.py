@@ -6,11 +6,12 @@ the MSCCL file, or a launcher's order of ranks, says more.
 In the MSCCL file an AllReduce has a channel for each ring. The broadcast is written where the plan's AllReduces go by
 it; other algorithms of plans are known to simulators alone.
 
-No kernel's tables see the packets of RDMA, so tc rules forward them between functions of the network cards. Every
-port is in two functions, as the authors of TopoOpt did it: one with RDMA, by the name and MAC of the interface, and
-one without, by the same name and a ``t``. What a MAC of the second kind is on comes to the kernel, where tc gives it
-the MAC of the next stop and sends it on; what has the MAC of the first kind is for the RDMA engine of the server. So
-a packet in transit always bears the MAC of the function without RDMA, and on its last hop that of the one with.
+No kernel's tables see RDMA packets, so tc rules forward them between functions of the network cards. Every port
+has two functions, as in the testbed of TopoOpt's authors: one with RDMA, with the name and MAC of the interface,
+and one without, with the same name and a ``t``. Packets to a MAC of the second kind reach the kernel, where tc
+sets the MAC of the next stop and sends them on; packets to a MAC of the first kind go to the RDMA engine of the
+server. So a packet in transit always has the MAC of the function without RDMA, and on its last hop that of the one
+with.
 
 References
 ----------

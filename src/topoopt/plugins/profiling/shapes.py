@@ -1,9 +1,9 @@
 """Shape inference: the sizes of every operator of a graph, from its bytes, operations and producers.
 
-An operator graph holds what splits and networks need: bytes and floating-point operations. A device needs more:
-widths, kernels, feature maps. For the kinds of the zoo they follow from what is there. A convolution's kernel and
-channels and an attention's heads stand in the operator's profile key, as FlexFlow names it; the number of channels
-of a pool is that of what it reads.
+An operator graph has the data that splits and networks need: bytes and floating-point operations. A device needs
+more: widths, kernels, feature maps. For the kinds in the zoo they are derived. A convolution's kernel and channels
+and an attention's heads are in the operator's profile key, as in FlexFlow; the number of channels of a pool is
+that of its input.
 """
 
 import math

@@ -266,8 +266,8 @@ def compile_algorithm(name: str, folder: Path) -> Path:
 def run_tool(tool: str, *words: str) -> str:
     """Run a program and return its output.
 
-    It does not hear Ctrl-C, so that it is never ended between two steps, and ends with this process: what is killed
-    registers nothing afterwards.
+    It ignores Ctrl-C, so that it never ends between two steps, and ends with this process: a killed one registers
+    nothing afterwards.
 
     Raises
     ------

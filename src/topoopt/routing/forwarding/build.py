@@ -23,11 +23,11 @@ _BYTES_A_PAIR = 4_000  # of what is held meanwhile: measured at 432 servers
 def forwarding_tables(
     topology: Topology, routes: Routes, paths: Split = "hashed", pairs: tuple[Ints, Ints] | None = None
 ) -> ForwardingTables:
-    """Return tables by which hop-by-hop forwarding puts on every link what the routes do.
+    """Return tables for hop-by-hop forwarding with the same link loads as the routes.
 
-    The flow of a pair over all its paths is split at each server that it crosses, by the shares of its links out of
-    there; circles are taken off, so that it ends. Where a server hands on what is for another as it sends its own, the
-    entry is left out: the main table says it.
+    The flow of a pair over all its paths is split at each server that it crosses, by the shares of its links out
+    of there; cycles are removed, so that it ends. If a server relays a pair's traffic as it sends its own, the
+    entry is omitted: the main table covers it.
 
     Parameters
     ----------
@@ -187,10 +187,10 @@ def _alike(splits: _Splits, other: Ints) -> Flags:
 def numbered_paths(topology: Topology, dst: Ints, table: PathTable, turn: Ints) -> tuple[Ints, Ints]:
     """Return the identity of each path, and of parallel cables which it takes, both of shape (paths,).
 
-    Paths that are to have one address must not part once they have met: together they are a tree into the
-    destination. They are put into as few trees as are found, short ones first. Where as many trees do as the block of
-    a server has addresses, and each source has a path in the first of them, for answers go there, the number of a
-    path is that of its tree. Else paths are numbered pair by pair, and what parts has tables by source.
+    Paths that share an address must not diverge once they have met: together they are a tree into the destination.
+    They are packed into as few trees as possible, short ones first. If as many trees as a server's address block
+    suffice, and each source has a path in the first of them (for replies), the number of a path is that of its
+    tree. Otherwise paths are numbered pair by pair, and diverging ones have tables by source.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def without_circles(topology: Topology, flows: PairLinks, dst: Ints) -> tuple[Pa
 
 
 def _circling(topology: Topology, pair: Ints, link: Ints) -> Ints:
-    """Return the rows whose links lead in a circle: what is left when what no other leads to goes, again and again."""
+    """Return the rows whose links are on cycles: the rest after repeatedly removing rows without a predecessor."""
     at = pair * topology.nodes
     known, slot = np.unique(
         np.concatenate((at + topology.src[link], at + topology.dst[link])), return_inverse=True

@@ -109,7 +109,7 @@ class ForwardingTables:
         return len(self.node)
 
     def entries(self, node: Ints, source: Ints, dst: Ints, identity: Ints) -> Ints:
-        """Return the entry by which a server sends what is from a source for an address, -1 where it has none."""
+        """Return a server's entry for packets from a source to an address, -1 where it has none."""
         special = places_of(self.key(node, source, dst, identity), self._keys)
         return np.where(
             special >= 0,
@@ -349,7 +349,7 @@ def follow(tables: ForwardingTables, ways: Ints | None = None) -> Followed:
 
 
 def _links(ways: int, links: int, crossed: list[tuple[Ints, Ints, Floats]]) -> PairLinks:
-    """Sum what crosses a link after one hop and what crosses it after more."""
+    """Sum the shares that cross a link after one hop and those after more."""
     if not crossed:
         return PairLinks(np.zeros(ways + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
     way, link, amount = (np.concatenate(columns) for columns in zip(*crossed, strict=True))

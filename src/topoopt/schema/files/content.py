@@ -329,7 +329,7 @@ def check_name(path: str | Path) -> None:
     Raises
     ------
     InvalidInput
-        If a character of it is NUL, or stands for a byte, or for half a character.
+        If it contains a NUL, an escaped byte, or half of a surrogate pair.
     """
     if "\0" in str(path):
         raise InvalidInput(f"{path}: a file name holds no NUL")

@@ -1,11 +1,11 @@
 """Lower bounds: iteration times that no degree-d topology can beat for a strategy, from its demands in their windows.
 
-Every byte has a *window* (:mod:`topoopt.search.bounds.transfer_windows`): the earliest moment at which it can exist,
-and what must follow it. Whatever is released at a or later and followed by b or more has moved between a and the end
-less b, so a + bytes ÷ bandwidth + b bounds the iteration: for each server's own interfaces and those of each group
-that reduces together (injection bound), and for all links together, where a byte that must travel h hops counts h
-times. No graph of degree d has fewer hops than Moore's tree: d servers at one hop, d(d-1) at two (directed: d²), … The
-windows themselves give a bound, the longest chain (critical path).
+Every byte has a *window* (:mod:`topoopt.search.bounds.transfer_windows`): the earliest moment at which it can
+exist, and the work that must follow it. Bytes released at a or later and followed by b or more move between a and
+the end less b, so a + bytes ÷ bandwidth + b bounds the iteration: for each server's own interfaces and those of
+each group that reduces together (injection bound), and for all links together, where a byte that must travel h
+hops counts h times. No graph of degree d has fewer hops than Moore's tree: d servers at one hop, d(d-1) at two
+(directed: d²), … The windows themselves give a bound, the longest chain (critical path).
 
 The bounds hold for every network of these interfaces, every order of work and exchange, and every collective algorithm
 of a group's own members, with the buckets that the strategy's task graph has. They leave out packet headers.
@@ -17,7 +17,7 @@ of k destinations one is as far as the last of k in that tree, a latency for eac
 
 ``Demands`` are the transfers of a strategy's task graph, each with its window.
 
-A ``WindowGrid`` has bytes sorted by when they can leave and by what must follow them; its bound, over all a and b, is
+A ``WindowGrid`` has bytes sorted by their release and by the work that follows; its bound, over all a and b, is
 that of one machine with heads and tails (Carlier 1982).
 """
 
@@ -36,7 +36,7 @@ from topoopt.simulation import COLLECTIVE, COLLECTIVES, TaskGraph, pair_demands
 HEADS, TAILS = 32, 16
 """Moments, and times after, at which sets are tried: any subset of them gives a valid bound."""
 FINE = 512
-"""Moments where what follows is not told apart."""
+"""Moments where the following work is not distinguished."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +98,10 @@ class WindowGrid:
 
     @property
     def undercut_by_none(self) -> "WindowGrid":
-        """The grid that gives, in place of bounds, what no bound of any set of these bytes is above.
+        """Grid that gives upper limits on the bounds of any set of these bytes.
 
-        A set of what is released at a or later is within that of the head before a, and a is not after its last. What
-        follows must be told apart for that, or not at all.
+        The set released at a or later is within that of the head before a, and a is not after its last. For that,
+        the following work must be distinguished fully, or not at all.
         """
         return replace(self, head_s=self.last_s)
 
@@ -269,7 +269,8 @@ def _groups_s(moved: Demands, table: Floats, of_member: Floats, bytes_per_s: Flo
 
 
 def average_hop_bound_s(cluster: ClusterSpec, moved: Demands) -> float:
-    """Return the bound of all links together, with Moore's hops for transfers and one hop for what a group reduces."""
+    """Return the bound of all links together, with Moore's hops for transfers and one hop for reductions within
+    groups."""
     bytes_per_s = link_ends(cluster) * cluster.link_bandwidth_bps / 8
     tree = moore_hops(cluster.servers, cluster.degree, cluster.links)
     keys, pair = np.unique(moved.src * cluster.servers + moved.dst, return_inverse=True)
@@ -336,8 +337,9 @@ def demands(graph: TaskGraph, cluster: ClusterSpec, found: Windows, fine: bool =
 def _of_member(kind: Ints, members: Ints, buffer: Floats) -> tuple[Floats, Floats]:
     """Return the least bytes sent and received by each member.
 
-    In an AllReduce what it has must reach the others, and theirs must reach it: the buffer once. In a reduce-scatter
-    what it has for the g-1 others leaves it, and its own part comes in added up; an all-gather is the reverse.
+    In an AllReduce a member's data must reach the others, and theirs must reach it: the buffer once. In a
+    reduce-scatter its data for the g-1 others leaves it, and its own part arrives summed; an all-gather is the
+    reverse.
     """
     part = buffer / members
     scatter = np.where(kind == COLLECTIVES.index("reduce-scatter"), buffer - part, part)
@@ -349,7 +351,7 @@ def _of_member(kind: Ints, members: Ints, buffer: Floats) -> tuple[Floats, Float
 def window_grid(
     release_s: Floats, tail_s: Floats, size_bytes: Floats, latency_s: float, fine: bool = False
 ) -> WindowGrid:
-    """Return a grid of the windows of some bytes; a fine one has many moments, and the least of what follows."""
+    """Return a grid of the windows of some bytes; a fine one has many moments, and the least following work."""
     heads, tails = (FINE, 1) if fine else (HEADS, TAILS)
     head_s = _moments(release_s, size_bytes, heads)
     sorted_s = np.append(np.sort(release_s), np.inf)

@@ -1,10 +1,10 @@
 """Time windows of a strategy's bytes: their earliest existence, and the work that must follow them.
 
-Both hold on every network of the cluster's interfaces, in every order of work and by whatever collective algorithm:
-they come of longest chains in which communication takes what the interfaces of those who talk need for it. M bytes
-that are AllReduced among g members leave these at least 2(g-1) times: who is first to know a sum has heard, directly
-or not, something from each of the g-1 others, and after that each of the g-1 hears of it. Half of that is a
-reduce-scatter, or an all-gather.
+Both hold on every network of the cluster's interfaces, in every order of work and with any collective algorithm:
+they are longest chains in which communication takes the time that the interfaces of its servers need. M bytes that
+are AllReduced among g members leave these at least 2(g-1) times: the first member to know a sum has received,
+directly or not, something from each of the g-1 others, and after that each of the g-1 receives it. Half of that is
+a reduce-scatter, or an all-gather.
 
 When each task can start at the earliest, in whatever order the devices take up their work.
 
@@ -13,8 +13,8 @@ late may let a task go first that others wait for: more communication, and an ea
 in every order is that a task waits for the longest chain of tasks before it, and for all the work that is before it
 on its own device, which does one thing after the other.
 
-Communication is free in such a chain, or takes what no network can undercut (:class:`LeastTimes`). Asked of the graph
-:func:`backwards`, the answer is what must follow a task before the iteration can end.
+Communication in such a chain is free, or takes a time that no network can undercut (:class:`LeastTimes`). For the
+graph :func:`backwards`, the result is the work that must follow a task before the iteration can end.
 """
 
 from dataclasses import dataclass, replace

@@ -341,10 +341,10 @@ def outcome(result: SimResult) -> Outcome:
 def iteration_bounds(job: Job, strategy: ParallelStrategy, result: SimResult) -> Bounds:
     """Return the lower bounds of the simulated strategy on the job's cluster.
 
-    Micro-batches that were left out add what the last round of those simulated adds: bounds are sums of what rounds
-    take, or the largest of such sums, which grows no slower. What it adds is not overrated, for the round before is
-    taken at the most that its bounds can be. That of hops is tried for some sets only, and grows by what computing
-    takes at most.
+    Each omitted micro-batch round adds as much as the last simulated one: bounds are sums over rounds, or the
+    largest of such sums, which grows no slower. The addition is not overestimated, since the round before is taken
+    with the highest possible bounds. The bound by hops is tried for some sets only, and grows by at most the
+    computing time.
     """
     cluster, left = job.cluster, result.left_out
     graph = asked_for(job, strategy, result)

@@ -6,9 +6,9 @@ busy from the moment it has something to send (*schedule*), then these routes (*
 (*wiring*), which leaves the bound over all wirings. So the parts add up to the gap. In another order they would
 differ: the gain of better routing under this schedule is not its gain without waiting.
 
-The bounds of an iteration on one wiring, whatever its routes and with those that it has, are those of
-:mod:`topoopt.search.bounds.lower_bound`, with what is known of the wiring in the place of what any could be: hops of
-its shortest paths, interfaces in use, the rings that its groups have, and of each link the bytes that cross it.
+The bounds of an iteration on one wiring, with any routes and with its own, are those of
+:mod:`topoopt.search.bounds.lower_bound`, with the wiring's own figures in place of limits over all wirings: hops
+of its shortest paths, interfaces in use, rings of its groups, and the bytes on each link.
 """
 
 from dataclasses import dataclass, replace
@@ -108,8 +108,8 @@ def _times(
 def _parts(iteration_time_s: float, steps: tuple[float, ...], bound_s: float) -> GapParts:
     """Return the differences of the steps, made monotone and not below the bound.
 
-    First come, first served is no law of nature: without rounds another transfer may come first, and all end later.
-    Then rounds cost nothing, and what waits is counted as waiting.
+    First come, first served is not monotone: without rounds another transfer may come first, and everything end
+    later. Then rounds cost nothing, and the difference counts as waiting.
     """
     levels = [iteration_time_s]
     for seconds in (*steps, bound_s):

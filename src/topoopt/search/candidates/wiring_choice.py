@@ -1,7 +1,7 @@
 """Wirings to simulate for a strategy, and transfers balanced over the links of a wiring.
 
-The load is a proxy, cheap and blind to when bytes are sent: what the fullest link carries of the AllReduces, and what
-all carry on the average of the rest. The choice among the few that are left is the simulation's.
+The load is a cheap proxy that ignores when bytes are sent: AllReduce bytes on the fullest link, plus the mean of
+the rest over all links. The simulation chooses among the few that remain.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,8 +1,8 @@
 """A Markov chain over strategies on a fixed fabric, and the job on that fabric as plain arrays for its kernel.
 
-The chain starts from a given strategy and re-draws, copies, exchanges or spreads operators. It keeps what is
-not slower, and sometimes what is: with probability exp(-alpha·Δms). Every hundredth part of the budget it
-returns to the best strategy seen (TopoOpt section 4.2; spec of the release).
+The chain starts from a given strategy and re-draws, copies, exchanges or spreads operators. It keeps changes that
+are not slower, and others with probability exp(-alpha·Δms). Every hundredth part of the budget it returns to the
+best strategy seen (TopoOpt section 4.2; spec of the release).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +100,7 @@ def search_strategy(
 ) -> ChainAnswer:
     """Return the best strategy that ``budget`` proposals find on the problem's fabric.
 
-    The chain keeps what it has on Ctrl-C, and ends where nothing is left to take time.
+    The chain keeps its best on Ctrl-C, and ends when the iteration takes no time.
     """
     state = problem.state(start)
     times_s = state.times_s

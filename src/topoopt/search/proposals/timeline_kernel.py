@@ -12,8 +12,8 @@ fair sharing 1.5 % and -8 to +14 %. Ranks agree: Spearman's coefficient is 0.88 
 
 Load of a split on the links: seconds of each edge's exchange and of each operator's AllReduces.
 
-``arrays.py`` describes the arrays. An edge and an operator have two slots: what a proposal changes goes into the
-other one, so that what was is still there if the proposal is refused.
+``arrays.py`` describes the arrays. An edge and an operator have two slots: a proposal's changes go into the other
+one, so that the old state is still there if the proposal is rejected.
 
 Load of a byte from a server to every other one, and back, on the links of its single paths, compiled.
 

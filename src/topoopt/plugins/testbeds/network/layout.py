@@ -2,10 +2,10 @@
 
 Bandwidths become token buckets, and kernel settings make rates and counts exact.
 
-Packets are made at their size on the wire: segmentation offload is off on all cables (at most one segment a buffer), so
-that a bucket and a counter see every header, and a packet of 9,000 bytes counts 9,014. A bucket holds two packets, or
-what the link sends in two milliseconds where that is more: timers of a busy machine are late by so much. A queue
-takes more than all windows that meet in it, so that nothing is lost on the way and no byte counted twice.
+Packets have their size on the wire: segmentation offload is off on all cables (at most one segment per buffer), so
+that a bucket and a counter see every header, and a packet of 9,000 bytes counts 9,014. A bucket holds two packets,
+or two milliseconds of the link's rate if that is more: timers of a busy host are late by that much. A queue holds
+more than all windows that meet in it, so that nothing is lost on the way and no byte counted twice.
 """
 
 from collections.abc import Mapping

@@ -49,7 +49,7 @@ def speaking(name: str, function: Callable[..., R], *arguments: Any) -> R:
 def set_up_node(kernel: Any, node: int, layout: Layout) -> None:
     """Give a namespace its settings; a server its identity, too, as the first address of its loopback.
 
-    The first address of ``lo`` is what gloo takes when it is told to use that interface.
+    Gloo takes the first address of ``lo`` for that interface.
     """
     for key, value in layout.shaping.settings.items():
         place = Path("/proc/sys", *key.split("."))

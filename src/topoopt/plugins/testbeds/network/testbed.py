@@ -1,7 +1,7 @@
 """Counters of a running testbed over time: how many bytes every link had carried by when.
 
-Each server's table of interfaces is opened once, from inside its namespace, and read again and again: a reading takes
-microseconds, so that what is measured is hardly disturbed.
+Each server's table of interfaces is opened once, from inside its namespace, and read repeatedly: a reading takes
+microseconds, so that it hardly disturbs the measurement.
 """
 
 import os

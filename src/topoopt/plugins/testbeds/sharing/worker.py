@@ -1,8 +1,8 @@
 """One end of a job's transfers, a process of its own: run by its file, imports nothing of topoopt, starts in no time.
 
-It enters a network namespace and obeys commands, one JSON document a line; it ends when these do, and with who started
-it. A receiver takes a size and so many bytes from every connection, and answers each with one byte. A sender sleeps as
-long as a job computes, and sends what the job sends.
+It enters a network namespace and executes commands, one JSON document per line; it ends at their end, and with its
+parent. A receiver takes a size and that many bytes from every connection, and replies to each with one byte. A
+sender sleeps as long as a job computes, and sends the job's bytes.
 """
 
 import ctypes

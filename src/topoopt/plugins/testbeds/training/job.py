@@ -19,9 +19,9 @@ from topoopt.workloads import ParallelStrategy, data_parallel, load_model
 class Scale:
     """A plan's numbers over those of its testbed.
 
-    All links are slower by one factor and all messages smaller by another, so every message takes ``time`` times as
-    long as in the plan; computing is as many times longer. Whatever the shape of an iteration, it takes ``time``
-    times what the plan says. Latency is no part of it: that is the kernel's, and far below a plan's once it is
+    All links are slower by one factor and all messages smaller by another, so every message takes ``time`` times
+    as long as in the plan; computing is longer by the same factor. Whatever the shape of an iteration, it takes
+    ``time`` times as long as in the plan. Latency is excluded: it is the kernel's, and far below a plan's once
     divided by ``time``.
 
     Attributes

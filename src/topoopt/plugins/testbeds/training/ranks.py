@@ -180,8 +180,8 @@ class Iterations:
     warm_up_s, measured_s : tuple of float
         Iterations that do not count, and those that do.
     cpu_s : float
-        Processor time of all processes in those that count; what the kernel does for them between two processes is
-        in it only in part.
+        Processor time of all processes in those that count; the kernel's time between two processes is only partly
+        included.
     """
 
     warm_up_s: tuple[float, ...]
