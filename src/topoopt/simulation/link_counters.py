@@ -1,7 +1,7 @@
 """Observations of a simulation, whichever simulator ran it: counters of links over time, and a row per flow.
 
-In the analytic simulator a link sends at full bandwidth from when bytes wait for it until none do. Links serve what
-comes in order, each for itself. So when a link is busy follows from when bytes come, and how many.
+In the analytic simulator a link sends at full bandwidth while bytes wait for it. Links serve bytes in order,
+independently. So the busy times of a link follow from the arrivals of bytes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -83,7 +83,7 @@ class LinkCounters:
 def max_min_counters(result: SimResult, fabric: Fabric, links: Ints) -> LinkCounters:
     """Return the counters of some links; see :class:`topoopt.simulation.CounterReader`.
 
-    Classes of flows send whole packets; what they count is their payload, the same part of each byte of a class.
+    Classes of flows send whole packets; their payload is counted, the same part of each byte of a class.
     """
     graph = result.graph
     flows = make_flows(graph, fabric, result.options)

@@ -39,9 +39,9 @@ OTHER = PHASES.index("other")
 class TaskGraph:
     """Tasks and their dependencies, as plain arrays. Make one with :func:`task_graph_from_edges`.
 
-    Compute devices (accelerators) are serial, first come first served (equal ready times in order of task
-    number) and never interrupted; any number of transfers run at the same time. All arrays but the CSR ones have shape
-    (tasks,). Of large graphs memory is what is short, so integers are as wide as they have to be (:data:`STORED`).
+    Compute devices (accelerators) are serial, first come first served (equal ready times in order of task number)
+    and never interrupted; any number of transfers run at the same time. All arrays but the CSR ones have shape
+    (tasks,). Memory limits large graphs, so integers are as narrow as possible (:data:`STORED`).
 
     Attributes
     ----------

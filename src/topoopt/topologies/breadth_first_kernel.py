@@ -64,7 +64,7 @@ class Seen(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """Room: what is on its links."""
+    """Scratch space: loads of links."""
 
     flow: Ints
     load: Ints
@@ -112,7 +112,8 @@ def fullest_by_flow(
 def lay_broadcast(
     wiring: InLinks, begin_root: int, chunks: int, seen: Seen, room: Flow, rows: int, sent: Sent
 ) -> tuple[int, int]:
-    """Append what every server from ``begin_root`` on gets; return the server that finds no room, and the rows.
+    """Append the rows received by every server from ``begin_root`` on; return the server without space, and the
+    rows.
 
     No port of a server carries more than its least fullest one would, rounded up to whole chunks.
     """

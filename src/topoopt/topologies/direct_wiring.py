@@ -14,7 +14,7 @@ from topoopt.topologies.topology import Ring, Topology, topology_from_arrays
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LinkOrbits:
-    """The links of a topology that the turn s → s + ``step`` leads to itself, by what it does with them.
+    """The links of a topology that the rotation s → s + ``step`` maps to itself, by orbit.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class WiredRing:
 
 @dataclass(frozen=True, eq=False)
 class DirectWiring:
-    """Fibers from server to server; what one server of an orbit sees, every one of it sees.
+    """Fibers from server to server; all servers of an orbit have equal views.
 
     Server (o, r), orbit o < m and r in the integers mod g, has number r·m + o. A wiring without symmetry has g = 1
     and an orbit for each server; a circulant has one orbit and g = n.
@@ -179,7 +179,7 @@ def wiring_of_arcs(
 
 
 def both_ways(arcs: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-    """Return the fibers and those back: what cables are."""
+    """Return the fibers and their reverses: cables."""
     src, dst = arcs
     return np.concatenate([src, dst]), np.concatenate([dst, src])
 

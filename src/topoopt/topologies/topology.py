@@ -217,7 +217,7 @@ def check_numbers(place: str, servers: int, degree: int, bandwidth_bps: float, l
     Raises
     ------
     InvalidInput
-        Naming the number, its value and what is allowed.
+        With the number, its value and the allowed range.
     """
     if servers < 2:
         raise InvalidInput(f"{place}: servers must be at least 2, got {servers}")

@@ -89,9 +89,9 @@ class Configuration:
     graphs : bool
         Whether the kernels of an iteration are launched as graphs (CUDA graphs), so that the host has nothing to do.
     dispatch, weights, gradients, moments, activation_inputs : str
-        One of :data:`STORED_PRECISIONS`: of tokens on their way to experts, of the weights that are computed with, of
-        the gradients that are summed up and reduced, of Adam's moments, of what enters the activation between
-        feed-forward matrices while it is kept for the backward pass (DeepSeek-V3, section 3.3.3).
+        Names in :data:`STORED_PRECISIONS`: of tokens sent to experts, of the weights in computations, of the
+        gradients in sums and reductions, of Adam's moments, and of the kept inputs of the activation between
+        feed-forward matrices (DeepSeek-V3, section 3.3.3).
     offload_optimizer, offload_activations : float
         Share of them that the host's memory holds.
     adapter_rank : int

@@ -28,10 +28,9 @@ def usual_configuration(
 ) -> Configuration:
     """Return the configuration of the given fields, checked against the model and the number of accelerators.
 
-    Without ``dp`` the replicas are what the other degrees leave of the accelerators; without ``accelerators`` there
-    are as many as the degrees multiply to. Batch and precision have defaults; the latter depends on the
-    ``accelerator``. ZeRO 1 and, with tensor parallelism, sequence parallelism are on unless they are given, as in
-    Megatron's recipes.
+    Without ``dp`` the replicas are the accelerators over the other degrees; without ``accelerators`` their number
+    is the product of the degrees. Batch and precision have defaults; the latter depends on the ``accelerator``.
+    ZeRO 1 and, with tensor parallelism, sequence parallelism are on unless given, as in Megatron's recipes.
 
     Parameters
     ----------

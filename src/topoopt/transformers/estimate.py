@@ -304,11 +304,11 @@ def cheapest_change(
 ) -> Remedy | None:
     """Return the change that makes a configuration fit and costs the least time; None where none is enough.
 
-    Tried, alone and together: to share out the optimizer's state, or more or less with FSDP, to split the sequence, to
-    compute parts, layers or nothing again, smaller micro-batches, more stages, tensor or context parallel ranks
-    instead of replicas, experts on more ranks, fewer chunks; and where all of that is not enough, to offload what the
-    framework can. The arithmetic, and what is stored in how many bits, stays as it is. The published formula knows no
-    parts, no contexts and no host, so with it none of these is tried.
+    Tried, alone and together: sharding the optimizer's state, or more or less with FSDP, splitting the sequence,
+    recomputing parts, layers or nothing, smaller micro-batches, more stages, tensor or context parallel ranks
+    instead of replicas, experts on more ranks, fewer chunks; and where all of that is not enough, offloading as
+    far as the framework can. The arithmetic and the stored precisions stay as they are. The published formula has
+    no terms for parts, contexts and the host, so with it none of these is tried.
     """
     rules, known = find_framework(framework), calibration is not None
     recomputed = ["none", *recomputed_parts(model, framework)] if known else ["none", "full"]

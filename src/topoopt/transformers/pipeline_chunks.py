@@ -212,11 +212,11 @@ def chunk_times(
 ) -> ChunkTimes:
     """Return forward and backward time of one micro-batch in each chunk, consistent with :func:`estimate`.
 
-    Chunk c runs on stage ``c % pp``. Layers that do not divide evenly go to the first stages, one more each; the last
-    chunk has the logits, which the chunks of the last stage share evenly where it has fewer layers than others, as if
-    layers were moved between them. Left out is what leaves a server: pipeline transfers, data parallel collectives,
-    and tensor, context or expert groups that span servers. With ``loads`` of the experts every chunk takes
-    as long as its hottest ranks do, on average over its layers.
+    Chunk c runs on stage ``c % pp``. Layers that do not divide evenly go to the first stages, one more each; the
+    last chunk has the logits, which the chunks of the last stage share evenly where it has fewer layers than
+    others, as if layers were moved between them. Communication between servers is excluded: pipeline transfers,
+    data parallel collectives, and tensor, context or expert groups that span servers. With ``loads`` of the
+    experts every chunk takes as long as its hottest ranks, on average over its layers.
     """
     case = case_of(model, configuration_table([configuration]), system, calibration, loads)
     layers = layers_of_chunks(model, configuration)
@@ -287,11 +287,11 @@ def hidden_shares(
 ) -> Mapping[str, float]:
     """Return the share by the kind of communication; of kinds that are not named, nothing hides.
 
-    Tensor-parallel collectives hide only with sequence parallelism, by the calibrated share. Keys and values that go
-    round the context-parallel ranks hide behind the attention's core, as far as it is long enough; what they
-    exchange or gather does not. Of what replicas exchange that is hidden which :func:`estimate` hides: ``every`` with
-    every micro-batch (ZeRO 2 and 3), ``gather`` after the step (ZeRO 2), ``reduce`` between shards, ``once`` (ZeRO 0
-    and 1).
+    Tensor-parallel collectives hide only with sequence parallelism, by the calibrated share. Keys and values in
+    the context-parallel ring hide behind the attention's core, as far as it is long enough; other context
+    exchanges and gathers do not. Exchanges of replicas hide as in :func:`estimate`: ``every`` with every
+    micro-batch (ZeRO 2 and 3), ``gather`` after the step (ZeRO 2), ``reduce`` between shards, ``once`` (ZeRO 0 and
+    1).
     """
     case = case_of(model, configuration_table([configuration]), system, calibration)
     fused = configuration.sequence_parallel and not bool(case.runs_apart("sums"))
@@ -333,8 +333,9 @@ def communication_windows(
     Returns
     -------
     tuple of dict
-        With ``communication``, ``alone_s`` and ``exposed_s`` of an iteration, and what it hides ``behind``. Transfers
-        between stages are those while the pipeline is full; the others are part of its bubble.
+        With ``communication``, ``alone_s`` and ``exposed_s`` of an iteration, and the work that it hides
+        ``behind``. Transfers between stages are those while the pipeline is full; the others are part of its
+        bubble.
     """
     case = case_of(model, configuration_table([configuration]), system, calibration)
     one = micro_batch(case)

@@ -86,7 +86,7 @@ class MeasuredOperator:
         Sizes in the words of its kind, such as ``width_in``; for people to read.
     times : mapping of PartSize to PartTime
     failures : mapping of PartSize to str
-        Sizes that could not be measured, and why: ``out of memory`` or what the device lacks.
+        Sizes that could not be measured, with the reason: ``out of memory`` or a missing feature of the device.
     """
 
     name: str

@@ -23,8 +23,7 @@ class Roofline:
         Peak operations per second in the precision used.
     memory_bandwidth_bytes_per_s : float
     compute_efficiency, memory_efficiency : mapping of str to float
-        Reached part of the peak and of the memory bandwidth, by operator kind; ``other`` stands for kinds
-        that are not listed.
+        Attained part of the peak and of the memory bandwidth, by operator kind; ``other`` applies to unlisted kinds.
     launch_floor_s : float
         The least time of a pass: the launch of an operator.
     bytes_per_element : float

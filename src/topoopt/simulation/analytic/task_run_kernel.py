@@ -7,9 +7,9 @@ Replicas of a model do the same at the same moments. So events that are planned 
 with rising codes, stand in the heap as one entry, a chain, with the code of its first: it is served in the same order,
 and the heap is as large as there are different things going on.
 
-When a task of communication ends is known as soon as its last flow is sent, for nothing that comes later moves it. So
-what waits for it hears of its end at once, and only the end that something waits for last of all becomes an event:
-where a task waits for the transfers of a thousand servers, that is one event and not a thousand.
+The end of a communication task is known as soon as its last flow is sent, since nothing later changes it. So its
+successors are notified at once, and only the last end that a task waits for becomes an event: if a task waits for
+the transfers of a thousand servers, that is one event and not a thousand.
 """
 
 from pathlib import Path

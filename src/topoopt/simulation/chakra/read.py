@@ -233,7 +233,7 @@ def _value(field: Field) -> Any:
 def chakra_recording(traces: ChakraTraces) -> Recording:
     """Return the recording of the traces. A node without ``pg_name`` is for all ranks.
 
-    ``comm_size`` is the buffer of a rank: of an all-gather its own shard, of an all-to-all what it has for all.
+    ``comm_size`` is the buffer of a rank: its own shard in an all-gather, its data for all ranks in an all-to-all.
 
     Raises
     ------

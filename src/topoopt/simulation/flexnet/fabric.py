@@ -187,8 +187,8 @@ def _legs(ring: Ring) -> list[tuple[int, ...]]:
 def walk_ring(nnode: int, jumps: tuple[int, ...], group: tuple[int, ...]) -> Ring | None:
     """Return the ring along which jumps lead a group, or nothing where they do not go around its members.
 
-    The same jumps lead from each member to the next, so after each pass over them the walk stands on the next
-    member. They fit groups whose members stand at equal distances; members of others would be left out.
+    The same jumps lead from each member to the next, so after each pass over them the walk is at the next member.
+    They fit groups whose members are evenly spaced; members of others would be skipped.
 
     Examples
     --------

@@ -6,8 +6,8 @@ number types, so that reading and writing lose nothing; bandwidths are bytes per
 
 The tables of a FlexNet ``.fbuf`` file are listed field by field in the order of slots, for reading and writing.
 
-A field is a number (NumPy's word for its type), a text, a list of numbers ``[u8]``, or a table: then a list of such.
-In columns a list has its CSR pointer in front of what it holds, as in the dataclasses of ``graph.py``.
+A field is a number (NumPy's name of its type), a text, a list of numbers ``[u8]``, or a table: then a list of
+such. In columns a list has its CSR pointer before its entries, as in the dataclasses of ``graph.py``.
 """
 
 from collections.abc import Mapping

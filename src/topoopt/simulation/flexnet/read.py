@@ -2,10 +2,10 @@
 
 FlatBuffers tables read by columns: all tables of a vector at once, every access inside the buffer.
 
-A table starts with the distance back to its vtable; the vtable says where in the table each field is, or that
-it has its default. Vectors and nested tables are reached by forward distances. Nothing here follows a
-distance that the caller did not ask for, so a buffer cannot send the reader in circles; and what a buffer
-repeats by pointing at one vector many times is limited, so a small file cannot ask for a large memory.
+A table starts with the distance back to its vtable; the vtable gives the offset of each field, or its absence
+(default). Vectors and nested tables are reached by forward distances. Only distances requested by the caller are
+followed, so a buffer cannot send the reader in circles; repeated references to one vector are limited, so a small
+file cannot demand much memory.
 
 See https://flatbuffers.dev/internals for the layout.
 """

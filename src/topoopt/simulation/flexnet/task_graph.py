@@ -1,9 +1,9 @@
 """Conversion of a TaskGraph and Fabric to a FlexNet task graph, so that FlexNetPacket can replay a plan, and back.
 
-What takes no time here (an empty transfer, one from a server to itself) would take some there: such tasks are
-left out, and what waits for them waits for what they waited for. What the format cannot say is an error and
-never left out in silence: an AllReduce for which something waits, other ring collectives, delayed transfers,
-one-way links, cables of bandwidths that are no whole multiples of one.
+Tasks that take no time here (an empty transfer, one from a server to itself) would take some there: they are
+omitted, and their successors wait for their predecessors. Features that the format lacks raise an error and are
+never dropped silently: an AllReduce with successors, other ring collectives, delayed transfers, one-way links,
+cables with bandwidths that are no whole multiples of one.
 
 From a FlexNet file's tasks to our TaskGraph, task by task in the file's order.
 

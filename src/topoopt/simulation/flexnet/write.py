@@ -2,8 +2,8 @@
 
 FlatBuffers written by columns: places are reserved first, parents before children, and filled afterwards.
 
-All distances but the one from a table back to its vtable lead forward, so whatever points must lie before
-what it points at. All tables of one type have every field and share one vtable.
+All distances except the one from a table back to its vtable lead forward, so a reference must precede its target.
+All tables of one type have every field and share one vtable.
 """
 
 import lzma

@@ -236,7 +236,7 @@ def _slowest(before_s: Floats, after_s: Floats) -> PathOverhead:
 
 
 def links_of_steps(fabric: Fabric, steps: Ints, what: str) -> Ints:
-    """Return the link of each step, rows of two nodes; ``what`` takes them is named if one is missing."""
+    """Return the link of each step, rows of two nodes; an error about a missing one names ``what``."""
     link = fabric.topology.link_ids(steps[:, 0], steps[:, 1])
     if (link < 0).any():
         src, dst = steps[np.flatnonzero(link < 0)[0]]

@@ -15,8 +15,8 @@ the ports of its servers, and circuits for its bytes; those that are wired so al
 
 The all-to-alls of a task graph: their first and last tasks, and their bytes.
 
-An all-to-all is a collective over several servers. One that is not uniform stands in the graph as a collective of one
-server, which does nothing, then a transfer for each pair, then a barrier that waits for all of them.
+An all-to-all is a collective over several servers. A non-uniform one is represented in the graph as a collective
+of one server, which does nothing, then a transfer for each pair, then a barrier that waits for all of them.
 """
 
 import dataclasses

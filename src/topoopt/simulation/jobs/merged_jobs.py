@@ -50,8 +50,9 @@ class MergedJobs:
     Attributes
     ----------
     graph : TaskGraph
-        Job by job, repetition by repetition, in the order of the job's own tasks. Between two repetitions stands a
-        barrier: a transfer of nothing from a server to itself. ``iteration`` counts through the repetitions of a job.
+        Job by job, repetition by repetition, in the order of the job's own tasks. Two repetitions are separated by
+        a barrier: an empty transfer from a server to itself. ``iteration`` counts through the repetitions of a
+        job.
     job_tasks, repetitions : tuple of int
         Tasks of one repetition of each job, and how many of them there are.
     """

@@ -2,8 +2,9 @@
 
 The packet simulator on a reconfigurable fabric: the engine runs from change to change.
 
-At a change every link is held: what is on the wire arrives, and the rest waits in its queue. When the new circuits
-are there, what waits looks its way up anew. Demand is what the open connections have not had acknowledged.
+At a change every link is held: packets on the wire arrive, and the rest wait in their queues. When the new
+circuits are there, waiting packets look up their paths anew. Demand is the unacknowledged bytes of the open
+connections.
 """
 
 import numpy as np

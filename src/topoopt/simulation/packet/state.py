@@ -310,8 +310,8 @@ def _packets_an_iteration(
 def _silence_s(graph: TaskGraph, task: Ints, counter: Ints, counters: int) -> Floats:
     """Return the longest silence of each counter in the last iteration, if its own sends took no time.
 
-    The iteration is a circle: what lies behind the last time at which something is ready to be sent goes on before
-    the first. So it is the computing time of a job that computes and then sends.
+    The iteration is a cycle: the time after the last send is followed by that before the first. So the silence is
+    the computing time of a job that computes and then sends.
     """
     finish_s = compute_finish_s(graph)
     start_s = finish_s - np.where(graph.kind == COMPUTE, graph.duration_s, 0.0)

@@ -9,7 +9,7 @@ different kinds may meet on a link.
 References
 ----------
 .. [1] W. Li et al., "Understanding Communication Characteristics of Distributed Training", APNet 2024: the formula for
-   equal stages, with what a micro-batch sends in each stage's turn.
+   equal stages, including the sends of a micro-batch in each stage's turn.
 .. [2] D. Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC 2021.
 """
 
@@ -134,7 +134,7 @@ def pipelined_time(
 def compute_and_bubble(step: PipelinedStep) -> tuple[float, float]:
     """Return the seconds in which the busiest worker computes, and those in which it waits for other stages.
 
-    Communication is free: what is left is the schedule, and stages that are not equal.
+    With free communication, only the schedule and unequal stages remain.
     """
     compute_s = step.micro_batches * sum(chunk.forward_s + chunk.backward_s for chunk in _busiest(step))
     return compute_s, _passes_s(step, np.zeros(step.pass_s.shape)) - compute_s

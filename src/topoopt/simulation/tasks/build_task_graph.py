@@ -1,8 +1,8 @@
 """Task graphs in the making: a draft that numbers tasks, and the iteration of a model under a strategy.
 
-Per operator and part a forward and a backward compute task. A forward part waits for the producers' parts
-that overlap its index boxes; what lies on another server comes by a transfer. The backward pass mirrors it.
-The replicas of a weight tensor are AllReduced when the backward part of each is done.
+Each operator part has a forward and a backward compute task. A forward part waits for the producers' parts that
+overlap its index boxes; data from another server comes by a transfer. The backward pass mirrors it. The replicas
+of a weight tensor are AllReduced when the backward part of each is done.
 """
 
 from collections.abc import Iterable, Iterator

@@ -50,7 +50,7 @@ from topoopt.studies.choice.network import OTHERS, Network, Owner, priced
 
 @dataclass(frozen=True, slots=True)
 class TrainedJob:
-    """A job, how long its iterations take, and what its servers and their share of the network cost.
+    """A job with its iteration times, and the cost of its servers and their share of the network.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ COLUMNS = (
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice:
-    """Answer: the network to buy, the front, and what would change the decision.
+    """Answer: the network to buy, the front, and changes that would alter the decision.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The decision among networks, from money and times as arrays, and what would have to change to change it.
+"""The decision among networks, from costs and times as arrays, and the changes that would alter it.
 
 Without a limit the *knee* is taken, the network on which the work of a year costs least: money over all years × time.
 Up to it a percent more money buys more than a percent of time, beyond it less. With a budget it is the fastest that the
@@ -38,7 +38,7 @@ class Evaluated:
     reason : str
         Reason for leaving it out, or the network that dominates it; else empty.
     times_s : tuple of float
-        Iteration time of each job of the mix; of what was dropped the least that it can be. Empty where left out.
+        Iteration time of each job of the mix; lower bounds for dropped networks. Empty where left out.
     relative_times : tuple of float
         Times relative to the reference network.
     """
@@ -65,7 +65,7 @@ class Evaluated:
         return {} if self.money is None else self.money.by_part()
 
     def to_json(self, mix: Mix) -> dict[str, Any]:
-        """Return the point as a mapping; what was dropped has no times, but the least that they can be."""
+        """Return the point as a mapping; dropped networks have lower bounds in place of times."""
         network, money = self.network, self.money
         time = self.relative_time(mix)
         planned = self.status == PLANNED
@@ -171,7 +171,7 @@ class Decision:
 
 
 FARTHEST = 4.0
-"""Prices are tried from a quarter to four times what they are."""
+"""Prices are varied from a quarter to four times their value."""
 STEPS = 48
 """Values that are tried on each side, before the one at which the answer changes is looked for between two of them."""
 HALVINGS = 40
@@ -186,7 +186,7 @@ class Turn:
     Attributes
     ----------
     kind : str
-        :data:`PRICE`: ``value`` is a factor of what is paid for ``name``. :data:`SHARE`: it is the share of the job
+        :data:`PRICE`: ``value`` is a factor on the cost of ``name``. :data:`SHARE`: it is the share of the job
         ``name``, the others keeping their proportions.
     was, value : float
         Present value (1, or the share), and the nearest value at which another network wins.

@@ -2,11 +2,11 @@
 
 Which networks are planned: only those that may be on the front of money and time, and all of them.
 
-Every network has its price and a time that it cannot beat before anything is planned. A network is *dropped* when one
-that is planned costs no more and is no slower than that; so the front of the planned ones is the front of all. Planned
-first is what stands on the front of prices and least times: none of these can be dropped by any other network, so every
-search that proves its front has to plan them. Of the networks of equal ports the ideal switch goes first, which is
-planned quickly: how long it takes says at least about how long the others take.
+Every network has its price and a lower bound on its time before anything is planned. A network is *dropped* when a
+planned one costs no more and is no slower than that; so the front of the planned ones is the front of all.
+Networks on the front of prices and least times are planned first: none of these can be dropped by any other
+network, so every search that proves its front has to plan them. Among networks with equal ports the ideal switch
+goes first, which is planned quickly: its time is about a lower bound on those of the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -180,7 +180,7 @@ class Store:
     Attributes
     ----------
     file : str
-        A results file of sweeps; what is in there is not computed again.
+        A results file of sweeps; plans in it are not computed again.
     mix_versions : bool
         Whether plans of another version of topoopt are taken from the file.
     """

@@ -153,7 +153,7 @@ def read_mix(words: Sequence[str], weights: Sequence[str] = ()) -> Mix:
     Raises
     ------
     InvalidInput
-        For no job, a job that stands twice, shares of some jobs only, or a share that is no positive number.
+        For no job, a repeated job, shares of some jobs only, or a share that is no positive number.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class Network:
 
     @property
     def timed(self) -> "Network":
-        """The network whose iteration times it has: neither who switches circuits nor what ends a link changes them."""
+        """Return the network without circuit and link technology, which the iteration time does not need."""
         return Network(NETWORKS[self.fabric].carried_as, self.degree, self.bandwidth_bps)
 
     @property
@@ -134,7 +134,7 @@ class Money:
         return None if self.unknown else sum((*self.network_usd.values(), *self.other_usd.values()))
 
     def by_part(self) -> dict[str, float]:
-        """Return the total by what is paid for: interest and maintenance are with the prices that they are of."""
+        """Return the total by item: interest and maintenance are included in the prices that they belong to."""
         prices = {
             **self.network_usd,
             **{name: self.other_usd[name] for name in PRICES if name in self.other_usd},

@@ -40,7 +40,7 @@ class Exposure:
     counts : mapping from a kind of part to how many there are
     rates : FailureRates
         Rates of these kinds alone.
-    effects : mapping from a kind of part to what its failures do
+    effects : mapping from a kind of part to the effect of its failures
     """
 
     counts: dict[str, int]
@@ -80,7 +80,7 @@ class FabricAvailability:
         return (1 - self.availability.goodput.mean) * owned.usd_per_hour
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fabric with its shares of the time as a mapping; what never gets done takes None seconds."""
+        """Return the fabric with its shares of the time as a mapping; times of work that is never done are None."""
         course, effective_s = asdict(self.availability), self.effective_iteration_time_s
         del course["failures"]  # they are among the parts
         owned = self.row.ownership
@@ -97,7 +97,7 @@ class FabricAvailability:
 
 
 def parts_json(exposure: Exposure, found: Availability) -> list[dict[str, Any]]:
-    """Return each kind of part that can fail: how many, how often, and what that does."""
+    """Return each kind of part that can fail: number, rate, and effect."""
     return [
         {
             "kind": kind,

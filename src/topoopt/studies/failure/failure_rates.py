@@ -211,7 +211,7 @@ def read_rates(path: str | Path) -> FailureRates:
     Raises
     ------
     InvalidInput
-        In one line: place, key, what is allowed, what was there.
+        In one line: place, key, allowed values, given value.
     """
     file = validated(RatesFile, read_yaml(path), str(path))
     find_optical_switch(file.optics)

@@ -36,7 +36,7 @@ _MOST_DETOURS = 256  # of all copies together; after that more copies take longe
 
 @dataclass(frozen=True, eq=False)
 class DetouredRoutes:
-    """Routes after a failure: paths that are whole share what the dead ones carried.
+    """Routes after a failure: intact paths share the bytes of the dead ones.
 
     A pair whose paths are all dead takes the shortest that are left. Nobody else's bytes change their way.
     """
@@ -147,12 +147,12 @@ class Situation:
     Attributes
     ----------
     wiring, left : Wiring
-        All patches before, and those that still work; what has failed is dead there.
+        All patches before, and those that still work; failed ones are dead there.
     broken : tuple of Patch
     topology : Topology
         The links that are left.
     look_ahead : bool
-        Whether a look-ahead panel stands behind every panel.
+        Whether every panel has a look-ahead panel.
     """
 
     plan: Plan

@@ -93,7 +93,7 @@ class Phase:
     end_s : float or None
         None of the last one.
     iteration_time_s : float or None
-        None while the job stands still.
+        None while the job is stopped.
     """
 
     name: str
@@ -121,8 +121,8 @@ def phases(
 ) -> tuple[tuple[Phase, ...], float]:
     """Return the phases around a failure at ``at_s``, and the seconds of work that it undoes.
 
-    Where the repair moves fibers, the job goes on meanwhile as fast as it can without; where it has to start again,
-    it stands still until the moves are made and it has started.
+    Where the repair moves fibers, the job continues meanwhile as fast as it can without; if it has to restart, it
+    stops until the moves are made and it has restarted.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ from topoopt.studies.sweep.point import OPTION_FIELDS, SETTINGS_FIELDS, Point
 from topoopt.workloads import COMPUTE_MODES
 
 FILES = (".yaml", ".yml", ".json", ".csv", ".npy", ".pt2", ".onnx", ".log", ".et")
-"""Endings of files that a model may be; others, and folders, are known by what is in them."""
+"""Suffixes of model files; others, and folders, are recognized by their content."""
 QUICK: Mapping[str, Any] = {"budget": 1000, "chains": 1, "rounds": 2}
 """Search options of a sweep; a single plan tries four times as many strategies."""
 

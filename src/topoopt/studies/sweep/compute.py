@@ -88,8 +88,9 @@ class Made:
 def solve(task: Task, made: Made | None = None) -> Iterator[Answer]:
     """Yield the answers of a task's points, in order.
 
-    A point's answer depends on its own settings alone: it is what ``topoopt plan`` with ``--fabrics expander,torus``
-    and, for another fabric, ``topoopt compare --fabrics`` with that fabric alone say of the same settings.
+    A point's answer depends on its own settings alone: it is that of ``topoopt plan`` with ``--fabrics
+    expander,torus`` and, for another fabric, of ``topoopt compare --fabrics`` with that fabric alone, with the
+    same settings.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ CLUSTER: Final = {
         )
     },
 }
-"""Fields of Point, and of ClusterSpec what they say."""
+"""Fields of Point, and the corresponding ones of ClusterSpec."""
 MOST_POINTS = 100_000
 """More are taken for a mistake: at a tenth of a second each they would take three hours."""
 Box = Mapping[str, list[Any]]
@@ -63,8 +63,7 @@ class Sweep:
 def read_sweep(path: str | Path) -> Sweep:
     """Return the points of a sweep file: every combination of its values, but for those excluded.
 
-    Transformers do not have what is for operators, and the other way round: of values that a model does not have there
-    is one point.
+    Transformers lack the options of operators, and vice versa: an axis that a model lacks gives one point for it.
 
     Raises
     ------

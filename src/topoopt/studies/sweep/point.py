@@ -37,7 +37,7 @@ class Point:
     collective : str
         A name in :data:`topoopt.collectives.COLLECTIVE_NAMES`: rings in rounds or as one flow, or an algorithm.
     prices, accounting : str
-        Price list, and what is counted of it.
+        Price list, and accounting.
     training : str
         Training options of a transformer that the sweep gives (batch, sequence and more), as written by
         :func:`topoopt.jobs.text_of_training`. Options in a job file stay there. Empty for other jobs.
@@ -89,7 +89,7 @@ class Point:
 
     @cached_property
     def plan_digest(self) -> str:
-        """Equal for points that need the same plan: they differ in what is compared with it, and how."""
+        """Equal for points that need the same plan: they differ in the comparison only."""
         return _digest({name: getattr(self, name) for name in POINT_FIELDS if name not in AFTER_THE_PLAN})
 
     def cluster(self) -> ClusterSpec:

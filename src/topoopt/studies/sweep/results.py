@@ -26,7 +26,7 @@ from topoopt.studies.sweep.run import (
 TRIES = 5
 """Copies of a file that is being written; one in a million is torn by a checkpoint."""
 BEST: Mapping[str, str] = {"fastest": "iteration_time_s", "cheapest": "cost_usd"}
-"""Words for what the best has least of."""
+"""Quantities by which the best is the least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class ResultsAnswer:
     limit : int
         Most rows that were asked for; 0 for all.
     whole : bool
-        Whether no question was asked: then the summary is what one wants to see, too.
+        Whether there was no query: then the summary is shown, too.
     """
 
     file: str
@@ -108,7 +108,7 @@ class ResultsAnswer:
         return frame(self._records())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the rows with what is in the file."""
+        """Return the rows with the summary of the file."""
         return {
             **fields_of(self, "file", "live"),
             **asdict(self.summary),
@@ -122,7 +122,7 @@ class ResultsAnswer:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON knows it; what SQL can make and JSON not, as text."""
+    """Return a value in JSON's types; other values of SQL as text."""
     if isinstance(value, float) and not float("-inf") < value < float("inf"):
         return None
     if value is None or isinstance(value, bool | int | float | str):
@@ -225,7 +225,7 @@ def select(
     Raises
     ------
     InvalidInput
-        For a misspelled column (the nearest are named) or what is no SQL.
+        For a misspelled column (the nearest are named) or invalid SQL.
     """
     _check_clauses(results, columns, where, order)
     statement = f"SELECT {', '.join(columns)} FROM points WHERE {_condition(where)}"
@@ -285,7 +285,7 @@ def query(results: Results, sql: str, place: str = "sql") -> Rows:
     Raises
     ------
     InvalidInput
-        For what is no SQL, or would change something; ``place`` stands in front.
+        For invalid SQL, or a statement that would change something; ``place`` is the prefix.
     """
     try:
         cursor = results.connection.execute(sql)

@@ -84,7 +84,7 @@ class Store:
     version: str
 
     def finished(self) -> frozenset[str]:
-        """Return the digests of points that need no computing any more; what had failed does."""
+        """Return the digests of finished points; failed ones are computed again."""
         rows = self.connection.execute("SELECT digest FROM points WHERE status <> ?", [FAILED]).fetchall()
         return frozenset(row[0] for row in rows)
 
@@ -172,7 +172,7 @@ def run_sweep(
 ) -> SweepRun:
     """Compute the missing points, writing each answer before the next one.
 
-    A process that is killed at any moment has lost only what was being computed: the next run goes on with it.
+    A process killed at any moment loses only the points being computed: the next run continues with them.
 
     Raises
     ------
@@ -347,7 +347,7 @@ def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDB
 
 
 def is_damage(error: duckdb.Error) -> bool:
-    """Return whether what DuckDB complains of is the file, and not the question."""
+    """Return whether DuckDB's error is about the file, not the query."""
     kinds = (
         duckdb.IOException | duckdb.InternalException | duckdb.FatalException | duckdb.SerializationException
     )

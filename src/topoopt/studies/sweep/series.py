@@ -1,4 +1,4 @@
-"""Rows as lines: what is drawn over what, with a line for each value of other columns."""
+"""Rows as lines: two columns, with a line for each value of other columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from topoopt.plans import front
 from topoopt.studies.sweep.results import Results, Rows, axes_of, check_expressions, select
 
 FRONT = "front"
-"""Word for what none beats in price and time."""
+"""Name of the front of price and time."""
 _FIGURES = ("cost_usd", "iteration_time_s")
 MOST_LINES = 24
 """More cannot be told apart."""
@@ -94,8 +94,8 @@ def front_rows(
 ) -> Rows:
     """Return, of every combination of the columns ``per``, the points on the front, the cheapest first.
 
-    A point without a price is on no front. Parameters as :func:`topoopt.studies.sweep.best`, without what there is
-    least of.
+    A point without a price is on no front. Parameters as in :func:`topoopt.studies.sweep.best`, without the
+    quantity.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Workers of a sweep: processes of this machine, or the machines of a Ray cluster; they compute, and never write.
 
-Who asks again and again keeps them: starting one takes about a second of CPU time, and what it has made is still there.
+Callers that run repeatedly keep them: a start takes about a second of CPU time, and caches are kept.
 """
 
 import os
@@ -131,7 +131,7 @@ class _Run:
         worker.begin(task)
 
     def after_death(self, worker: _Worker) -> Iterator[Answer]:
-        """The point that a process died of has failed; another process takes what it had not come to."""
+        """The point at which a process died has failed; another process takes its remaining points."""
         self.workers.remove(worker)
         worker.process.join()
         how = _cause_of_death(worker.process.exitcode)
@@ -259,7 +259,7 @@ def _ready(address: str) -> Any:
 
 
 def _check_reachable(address: str, host: str, port: int) -> None:
-    """Knock at a host and port: Ray itself would wait for half a minute, and tell what it tries."""
+    """Check that a host and port respond: Ray itself would wait for half a minute, with messages."""
     try:
         socket.create_connection((host, port), KNOCK_S).close()
     except (OSError, OverflowError) as error:

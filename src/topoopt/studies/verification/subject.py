@@ -32,7 +32,7 @@ class Check:
     looked_at : str
         Number and kind of items checked: ``1,728 cables``.
     failures : tuple of str
-        The first of what is wrong, each with its place.
+        The first failures, each with its place.
     skipped : str
         Reason why it was not checked; empty if it was.
     """
@@ -215,7 +215,7 @@ class Subject:
 
 
 def subject_of_plan(plan: Plan, name: str = "plan", document: Mapping[str, Any] | None = None) -> Subject:
-    """Return a plan as what is verified."""
+    """Return a plan as a subject of verification."""
     cluster = plan.job.cluster
     return Subject(name, plan.fabric.topology, cluster.degree, cluster.links, plan=plan, document=document)
 
@@ -223,7 +223,7 @@ def subject_of_plan(plan: Plan, name: str = "plan", document: Mapping[str, Any] 
 def subject_of_wiring(
     wiring: DirectWiring, ports: PortedLinks | None, name: str, rings_found: bool = False
 ) -> Subject:
-    """Return a wiring as what is verified; its rings may have been found, and not given."""
+    """Return a wiring as a subject of verification; its rings may have been found, and not given."""
     return Subject(
         name, wiring.topology(), wiring.degree, wiring.links, wiring, ports, rings_found=rings_found
     )

@@ -54,7 +54,7 @@ def _times(subject: Subject) -> Iterator[_Row]:
 
 
 def _bounds(subject: Subject) -> Iterator[_Row]:
-    """Yield the bounds, all of which must be at most the time, and what follows from both."""
+    """Yield the bounds, all of which must be at most the time, and values derived from both."""
     plan, result = subject.plan, subject.simulated
     assert plan is not None
     time_s, bound_s = plan.outcome.iteration_time_s, plan.bounds.lower_bound_s

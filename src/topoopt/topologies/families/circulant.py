@@ -1,4 +1,4 @@
-"""The circulant family: every server has a link along the same strides; what TopologyFinder builds."""
+"""The circulant family, built by TopologyFinder: every server has a link along the same strides."""
 
 import itertools
 import math

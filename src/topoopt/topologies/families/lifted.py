@@ -28,7 +28,8 @@ _PILOT, _LEVELS = 64, 8  # steps that say how long one takes; hops that one look
 _SPREAD_S, _WORD_S, _STEP_S, _PLACE_S = 7e-9, 0.1e-9, 2e-7, 5e-9
 """Costs of one neighbor, one of its words, a step, and a place of a cycle, measured on a 2020 core."""
 _HOT, _COOLS = 24.0, 1 / 16
-"""Hops of all pairs, of 128 servers, that a move may cost with a chance of 1/e at first; what is left of it at last.
+"""Hops of all pairs, of 128 servers, that a move may cost with probability 1/e at first; and the fraction at the
+end.
 
 Measured best of 12 to 120, for 3, 4 and 8 interfaces; it grows with the root of the servers, for 1,024 and 4,096.
 """

@@ -1,7 +1,7 @@
 """Circulants and unions of lifted cycles with the fewest hops, compiled.
 
-Server (o, r) stands for orbit o < m and element r of the integers mod g; what one server of an orbit sees, they all
-see, so that breadth-first search from the m servers of r = 0 says all, a bit for each of them.
+Server (o, r) is orbit o < m and element r of the integers mod g; all servers of an orbit have equal views, so that
+breadth-first search from the m servers with r = 0 suffices, one bit for each of them.
 
 Arrays
 ------

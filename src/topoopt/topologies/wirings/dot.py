@@ -128,7 +128,7 @@ class _Reader:
         return self._edges(usual, depth)
 
     def _edges(self, usual: _Usual, depth: int) -> list[_End]:
-        """Parse a node, or a chain of edges; a subgraph stands for its nodes."""
+        """Parse a node, or a chain of edges; a subgraph represents its nodes."""
         first = self._peek("a node")
         groups = [self._ends(usual, depth)]
         lines = [first.line]
@@ -234,7 +234,7 @@ def dot_tokens(text: str) -> Iterator[Token]:
     Raises
     ------
     InvalidInput
-        With the line, for what belongs to no DOT file, or quotes or brackets that do not end.
+        With the line, for invalid DOT syntax, or unterminated quotes or brackets.
     """
     held: Token | None = None  # a quoted word that a + may go on with
     joins = False

@@ -87,20 +87,20 @@ def read_wiring_file(
 ) -> tuple[DirectWiring, PortedLinks | None]:
     """Return the wiring of a file, and the ports of its links where the file says them.
 
-    A file of :func:`write_wiring_file` is read with ports and rings, and gives links and degree itself. Other files
-    hold a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, or two servers
-    a line, such as ``0 1``; what follows a # is a remark. A link that stands twice has two ports. Servers that have
-    names keep them in ``recipe["names"]``, with the bandwidth and latency that all links have.
+    A file of :func:`write_wiring_file` is read with ports and rings, and gives links and degree itself. Other
+    files hold a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, or
+    two servers per line, such as ``0 1``; text after a # is a comment. A repeated link has two ports. Named
+    servers keep their names in ``recipe["names"]``, with the bandwidth and latency common to all links.
 
     Parameters
     ----------
     links : str, optional
-        ``duplex``: each link is a cable, both ways. ``directed``: a fiber from the first to the second. Where not
-        given, as the file says, else duplex; if every link stands there and back, these two are one cable.
+        ``duplex``: each link is a cable, both ways. ``directed``: a fiber from the first to the second. By default
+        as in the file, else duplex; if the file has the reverse of every link, each such pair is one cable.
     degree : int, optional
         Ports of a server; of fewer links, ports are idle.
     only_listed : bool
-        Whether these two are meant for files that do not say them, and not compared with what others say.
+        Whether these two apply only to files without them, and are not compared with those of others.
 
     Raises
     ------

@@ -117,7 +117,7 @@ def exported_document(graph: ForeignGraph) -> dict[str, Any]:
     Raises
     ------
     InvalidInput
-        If a node has no number, a link no ports, or an attribute of the graph is not what it should be.
+        If a node has no number, a link no ports, or an attribute of the graph is invalid.
     """
     number = {node.name: _number(node.says.get("number"), f"{node.place}: number") for node in graph.nodes}
     says = {name: value for name, value in graph.says.items() if name in GraphPart.model_fields}

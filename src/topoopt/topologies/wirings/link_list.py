@@ -263,7 +263,7 @@ def refuse_parts(wiring: DirectWiring, place_of: Callable[[int], str], root_name
 
 
 def listed_graph(text: str) -> ForeignGraph:
-    """Return the graph of a list of links; what follows a # is a remark.
+    """Return the graph of a list of links; text after a # is a comment.
 
     Raises
     ------

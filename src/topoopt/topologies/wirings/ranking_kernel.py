@@ -1,7 +1,7 @@
 """Shortest routes of a uniform all-to-all that keep the fullest link as empty as can be, compiled.
 
-Every server sends 1 to every other. What goes to server (o, 0) says what goes to all of orbit o, turned; a link stands
-for all that are turned into it.
+Every server sends 1 to every other. Traffic to server (o, 0) represents that to all of orbit o, rotated; a link
+represents all its rotations.
 
 Arrays
 ------

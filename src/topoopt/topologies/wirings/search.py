@@ -2,8 +2,8 @@
 
 Wirings found by long searches, for common numbers of servers and interfaces: recipes and figures.
 
-The rows are made by ``python -m benchmarks.known_wirings``. Cycles are divided by ``|``; a cycle ``in order`` visits
-0, 1, 2, …, and one voltage stands for all of a cycle.
+The rows are made by ``python -m benchmarks.known_wirings``. Cycles are divided by `` ``; a cycle ``in order``
+visits 0, 1, 2, …, and a single voltage applies to all of a cycle.
 """
 
 from collections.abc import Iterator, Mapping
@@ -142,8 +142,8 @@ def search_wirings(
 ) -> FoundWirings:
     """Return the best wiring found, and those best in another figure; ``word`` is used in messages.
 
-    Seed 0 begins with what is known of longer searches, and searches on only for a budget that is asked for; another
-    seed begins at nothing. Equal requests give equal answers; a search that is interrupted gives the best so far, if
+    Seed 0 begins with the known results of longer searches, and searches on only with an explicit budget; another
+    seed begins from scratch. Equal requests give equal answers; an interrupted search gives the best so far, if
     there is one.
 
     Raises

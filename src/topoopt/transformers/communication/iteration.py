@@ -137,8 +137,8 @@ def _shards(configuration: Configuration, groups: Ints, kind: str) -> tuple[Ints
 def _messages(zero: int, blocks: tuple[int, ...]) -> list[tuple[int, int]]:
     """Return the parameters of a message and how many such messages there are.
 
-    With ZeRO 2 and 3 every block (a layer, or what is outside the layers) is one, which leaves while the next one
-    computes; otherwise all of them together.
+    With ZeRO 2 and 3 every block (a layer, or the parameters outside the layers) is separate, and communicates
+    while the next one computes; otherwise all of them together.
     """
     if zero < 2:
         return [(sum(blocks), 1)]

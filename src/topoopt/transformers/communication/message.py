@@ -140,7 +140,8 @@ class Communication:
     def wire_bytes(self) -> float:
         """Bytes that leave ranks for others in the whole iteration, over all groups.
 
-        AllReduce 2(n-1)·S for each group; all-gather and reduce-scatter half of it; all-to-all what does not stay.
+        AllReduce 2(n-1)·S for each group; all-gather and reduce-scatter half of it; all-to-all the bytes that do
+        not stay.
         """
         size = self.groups.shape[1]
         return (

@@ -324,10 +324,10 @@ def rank_pairs(one: Communication) -> Iterator[tuple[Ints, Ints, Floats]]:
 def server_traffic(communications: Iterable[Communication], servers_of_rank: Ints) -> Traffic:
     """Return the traffic between servers in one iteration, without that inside servers.
 
-    Collectives are hierarchical: ranks of a server that reduce with the same other servers add up inside first (or
+    Collectives are hierarchical: ranks of a server that reduce with the same other servers sum inside first (or
     have their bytes added, where they are of different groups). All-to-alls with even loads and as many ranks on
-    every server stay groups; others, and what is sent to one rank, are transfers. An all-gather or reduce-scatter of S
-    counts as an AllReduce of S/2, which puts as much on the wire.
+    every server stay groups; others, and sends to one rank, are transfers. An all-gather or reduce-scatter of S
+    counts as an AllReduce of S/2, with the same bytes on the wire.
 
     Parameters
     ----------

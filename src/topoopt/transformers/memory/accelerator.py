@@ -79,7 +79,7 @@ class MemoryColumns:
         Logits of one micro-batch, with their softmax and gradient; 0 where the fullest stage is not the last.
     buffers : array
         Short-lived buffers: the layer that is recomputed, gradients of a layer's activations, data arriving over
-        the network, gathered weights; and what the optimizer's step needs beyond all of this and the activations.
+        the network, gathered weights; and the optimizer step's needs beyond all of this and the activations.
     overhead : array
         Memory of the framework besides tensors.
     total : array

@@ -166,9 +166,9 @@ def widest_gradients(
 ) -> Floats:
     """Return bytes per token of the gradients alive at once in a layer's backward pass, shape (configurations,).
 
-    Those of the layer's output and input, and of the widest part between: the inner feed-forward part, or softmax and
-    scores of an attention that is not fused, when what the feed-forward part kept is gone. Compiled code has gradients
-    take the place of what they are of.
+    Gradients of the layer's output and input, and of the widest part between: the inner feed-forward part, or
+    softmax and scores of an unfused attention, after the feed-forward part's activations are freed. In compiled
+    code gradients replace the tensors that they belong to.
     """
     element, matrices = ELEMENT_BYTES[table.precision], 1 if framework.compiled else 2 + model.gated
     dense = element * matrices * model.ffn / table.tp
@@ -309,8 +309,8 @@ def recurrence_kept(
     """Return bytes per token that a layer's recurrence keeps between its norm and the residual.
 
     The kept tensors are the projections, the output of the states, and the gated norm's output into the last
-    projection: convolution and states are computed again from the first (``MambaSplitConv1dScanCombinedFn`` of
-    state-spaces/mamba). With the delta rule, what comes out of the convolution is kept, too
+    projection: convolution and states are recomputed from the first (``MambaSplitConv1dScanCombinedFn`` of
+    state-spaces/mamba). With the delta rule, the output of the convolution is kept, too
     (``chunk_gated_delta_rule`` of flash-linear-attention).
     """
     one = model.recurrence

@@ -1,7 +1,7 @@
 """Memory of frameworks: bytes per parameter, and memory not accounted for by tensors of the model.
 
 Mixed precision keeps 16-bit weights, an fp32 copy of them and two fp32 moments of Adam. Frameworks differ in the
-gradients, and in what contexts, communicators, buckets and the allocator take.
+gradients, and in the memory of contexts, communicators, buckets and the allocator.
 """
 
 import tomllib
@@ -93,8 +93,8 @@ class Framework:
     dummy_gradients : bool
         Whether kernels that add to fp32 gradients hand autograd a tensor of each weight's shape that stays.
     gathers : float
-        Layers whose weights are gathered to 16 bits at once, while what is outside of layers stays gathered (FSDP); 0
-        where whole weights are stored.
+        Layers whose weights are gathered to 16 bits at once, while parameters outside of layers stay gathered
+        (FSDP); 0 where whole weights are stored.
     compiled : bool
         Whether a compiler gathers matrices one by one, scatters gradients in 16 bits, and has norms and activations
         computed by the kernels that read them.

@@ -6,9 +6,9 @@ them (HSDP).
 
 Low-rank adapters (LoRA, Hu et al. 2021) reduce this memory.
 
-Frozen weights have no gradients and no optimizer state. What enters a frozen matrix is kept only where its adapter
-needs it; what the backward pass of norms, activations and attention's core needs stays, for gradients of inputs go
-through all of them.
+Frozen weights have no gradients and no optimizer state. The input of a frozen matrix is kept only where its
+adapter needs it; inputs of the backward pass of norms, activations and attention's core stay, since gradients of
+inputs go through all of them.
 """
 
 from dataclasses import dataclass, replace
@@ -196,8 +196,8 @@ def _weight_bytes(
 ) -> tuple[Floats, Floats]:
     """Return the bytes of a weight outside of layers, and in a layer, whose products may be in 8 bits.
 
-    Those products read casts of the weights, which are kept over the micro-batches: beside weights of 16 or 32 bits, or
-    as the only ones. FSDP casts what it has gathered; who casts online keeps none.
+    Those products read casts of the weights, which are kept over the micro-batches: besides weights of 16 or 32
+    bits, or as the only ones. FSDP casts gathered weights; online casts are not kept.
     """
     eight, four = STORED_PRECISIONS.index("fp8"), STORED_PRECISIONS.index("nf4")
     stored = np.where(table.weights == eight, usual, _given(table.weights, usual))

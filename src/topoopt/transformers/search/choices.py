@@ -31,8 +31,8 @@ MAX_MICRO_BATCH = 16
 class Choices:
     """The values that each column of a :class:`~topoopt.transformers.ConfigurationTable` may have.
 
-    ``recompute`` holds bits of :func:`~topoopt.transformers.recomputation_bits`, ``sequence_parallel`` 0 and 1; ``dp``
-    is what the other degrees leave, and an empty ``dp`` allows any.
+    ``recompute`` holds bits of :func:`~topoopt.transformers.recomputation_bits`, ``sequence_parallel`` 0 and 1;
+    ``dp`` is the rest after the other degrees, and an empty ``dp`` allows any.
 
     Attributes
     ----------

@@ -210,8 +210,8 @@ def _words(row: Mapping[str, str]) -> dict[str, Any]:
 def why_slower(search: ConfigurationSearch, one: Configuration, rank: int) -> Mapping[str, float]:
     """Return the changes made by the fastest configuration, with the share of the time that each saves.
 
-    Words are changed to those of the fastest one after the other, first that which saves most, as long as the result is
-    valid and fits; each share is of the time before. Nothing for one that stands among the first of the list.
+    Fields are changed to those of the fastest one after the other, largest saving first, as long as the result is
+    valid and fits; each share is of the time before. Empty for one that is among the first of the list.
     """
     if rank <= AMONG_THE_FIRST * len(search.table):
         return {}

@@ -113,9 +113,9 @@ def _is_twin(seconds: Floats, needed_bytes: Floats) -> Bools:
 def nothing_valid(request: SearchRequest) -> InvalidInput:
     """Return the error for options that together allow no valid configuration.
 
-    Each fixed word is let go in turn, those that few configurations have first; with the first that leaves some the
-    plainest of these is refused for what that word says. Where the batch alone is in the way, the replicas that there
-    can be are named.
+    Each fixed option is released in turn, rare ones first; with the first that leaves some configurations, the
+    plainest of these is refused with the reason by that option. If the batch alone is the obstacle, the possible
+    replicas are named.
     """
     fixed: dict[str, Any] = dict(request.fixed)
     inside = prod(int(fixed.get(name, 1)) for name in ("tp", "pp", "cp"))

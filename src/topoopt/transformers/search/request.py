@@ -2,8 +2,8 @@
 
 All valid configurations for a number of accelerators and a batch, as columns.
 
-The rules are those of :func:`~topoopt.transformers.check_configuration`, one column after the other, so that what is
-ruled out by the first degrees is never multiplied by the later ones.
+The rules are those of :func:`~topoopt.transformers.check_configuration`, one column after the other, so that
+combinations excluded by the first degrees are never multiplied by the later ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -265,7 +265,7 @@ def _batch_is_valid(by: Columns, accelerators: int, global_batch: int) -> Bools:
 def schedule_rules(accelerators: int, global_batch: int) -> Mapping[str, Callable[[Columns], Bools]]:
     """Return which rows are valid by the rules of :func:`~topoopt.transformers.check_configuration`.
 
-    DualPipe overlaps all-to-alls in any case, so that it stands in the list once.
+    DualPipe overlaps all-to-alls in any case, so that it is listed once.
     """
 
     def batches(by: Columns) -> Ints:

@@ -79,8 +79,8 @@ class ConfigurationSearch:
         FLOPs of the model's matrix products over those of all accelerators at their peak.
     tokens_per_s : float array
     is_variant : bool array
-        Whether a faster row differs only in what is computed again, shared out or split along the sequence, or the
-        row before takes the same time and memory.
+        Whether a faster row differs only in recomputation, sharding or sequence splitting, or the row before takes
+        the same time and memory.
     valid, feasible : int
         Configurations that were enumerated, and those that fit.
     too_large : mapping of str to int

@@ -115,10 +115,10 @@ def _seen(case: Case) -> Floats:
 def computed_share(shapes: Shapes, sequence: Floats | Ints) -> Floats:
     """Return the share by which windows shorten the core, 1 without any.
 
-    With s tokens, a causal mask leaves s/2 per token, a window w that slides ``w·(1 - w/2s)`` and a chunk of w
-    ``w/2``. A kernel works on tiles, of which the mask cuts off corners: windows have a tile's more keys than they let
-    through, up to what is computed without a window. Kernels that write scores (eager) compute them all, windows or
-    not.
+    With s tokens, a causal mask leaves s/2 per token, a sliding window w ``w·(1 - w/2s)`` and a chunk of w
+    ``w/2``. A kernel works on tiles, of which the mask cuts off corners: windows compute a tile's more keys than
+    they let through, at most as many as without a window. Kernels that write scores (eager) compute them all,
+    windows or not.
     """
     if not shapes.any_window:
         return np.ones(())

@@ -174,8 +174,8 @@ class Stage:
 def slowest_stages(case: Case, one: MicroBatch) -> tuple[Stage, Ints, Stage]:
     """Return the busiest stage of each pipeline, the rows where one with more layers may be slower, and that one.
 
-    Layers that do not divide evenly go to the first stages, so that the last, with the logits and with what predicts
-    further tokens, has the fewest. A rank of DualPipe has a stage and its mirror image, and half of the micro-batches
+    Layers that do not divide evenly go to the first stages, so that the last, with the logits and multi-token
+    prediction, has the fewest. A rank of DualPipe has a stage and its mirror image, and half of the micro-batches
     go through either: its ranks at the ends, or those in the middle.
     """
     layers, pp, vpp = case.shapes.layers, case.table.pp.astype(np.float64), case.table.vpp.astype(np.float64)
@@ -264,8 +264,8 @@ def combined_s(kernels_s: Floats, launches_s: Floats) -> Floats:
 def _bubble_s(case: Case, one: MicroBatch, stage: Stage, hop_s: Floats) -> Floats:
     """Return the time that a stage waits for others while the pipeline fills and drains.
 
-    With 1F1B that is both passes in all others, with v chunks in each stage a v-th of it. The first micro-batch and the
-    last go through all chunks, and nothing hides what these send each other.
+    With 1F1B that is both passes in all others, with v chunks in each stage a v-th of it. The first micro-batch
+    and the last go through all chunks, and nothing hides the transfers between these.
     """
     table = case.table
     others_s = stage.others_s + stage.layers * (one.ep_alone_s - one.ep_s) * stage.other_stages

@@ -2,15 +2,15 @@
 
 ZeRO 2 and 3 wait for weights gathered before every layer, and for gradients scattered after it.
 
-The weights of a layer are gathered while the layer before computes, forward and backward, and its gradients leave
-while the next one does its backward pass (Zhao 2023, "PyTorch FSDP", section 3.3). So a layer waits for what its
-communication takes longer than that computation, the first gather and the last scatter of a micro-batch hide behind
-nothing, and of everything else a share is in the way whatever the time: kernels of collectives take multiprocessors and
-memory bandwidth from those beside them. With hybrid sharding (HSDP) all of this stays within a shard, and the shards
-sum up their gradients once an iteration, beside the last backward pass.
+The weights of a layer are gathered while the layer before computes, forward and backward, and its gradients are
+sent during the backward pass of the next one (Zhao 2023, "PyTorch FSDP", section 3.3). So a layer waits for the
+excess of its communication over that computation, the first gather and the last scatter of a micro-batch are fully
+exposed, and a share of everything else is exposed whatever the time: kernels of collectives take multiprocessors
+and memory bandwidth from concurrent ones. With hybrid sharding (HSDP) all of this stays within a shard, and the
+shards sum their gradients once an iteration, during the last backward pass.
 
-Nothing of this takes longer with faster links: time is hidden behind one exchange only, and what the passes take with
-waits and launches adds up to what the stage takes.
+None of this takes longer with faster links: time is hidden behind one exchange only, and the passes with waits and
+launches add up to the time of the stage.
 
 Who shares out gradients in an interleaved pipeline scatters those of a chunk when the last of the micro-batches that go
 through it one after the other is done, as many as there are stages (Chu 2025, "Scaling Llama 3 Training with Efficient
@@ -205,7 +205,7 @@ def _exposed_reduce_s(
 ) -> Floats:
     """Return the exposed part of the AllReduce between shards.
 
-    It hides in what time the exchanges of the last micro-batch leave beside its backward pass.
+    It hides in the time that the exchanges of the last micro-batch leave beside its backward pass.
     """
     beside_s = _behind_s(case, layer) / _turns(case)
     beside_s = longer_by_s(beside_s + layer.reduce_s, backward_s) - longer_by_s(beside_s, backward_s)

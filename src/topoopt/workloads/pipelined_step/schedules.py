@@ -1,7 +1,7 @@
 """Pipeline schedules: 1F1B, interleaved 1F1B and DualPipe, and the order of passes that each gives a worker.
 
-ZB-H1 is 1F1B whose backward passes are split, so that gradients of weights fill what was idle. In DualPipe
-micro-batches enter a pipeline from both ends, and passes of opposite directions are done at once.
+ZB-H1 is 1F1B with split backward passes, so that gradients of weights fill idle time. In DualPipe micro-batches
+enter a pipeline from both ends, and passes of opposite directions are done at once.
 
 References
 ----------
@@ -35,8 +35,8 @@ class Schedule:
     micro_batch : int64 array
         Micro-batch of each pass, numbered within the chunk.
     begin, end : int64 arrays
-        Places of the first and the last pass of those that are done as one: they begin when all of them can, and what
-        they make leaves when all of them are done. The place itself for a pass that is alone.
+        Places of the first and the last pass of those done as one: they begin when all inputs are there, and their
+        outputs are sent when all are done. The place itself for a single pass.
     """
 
     direction: Ints

@@ -247,8 +247,8 @@ def read_program(path: str, settings: Mapping[str, Any]) -> tuple[OperatorGraph,
     Parameters
     ----------
     settings : mapping
-        ``samples``: what the shapes of the file are for, where its inputs do not say it. ``unknown``: ``bytes`` to
-        count unknown operators by their reads and writes. Of ONNX also the sizes of its named dimensions.
+        ``samples``: batch of the file's shapes, where its inputs do not give it. ``unknown``: ``bytes`` to count
+        unknown operators by their reads and writes. For ONNX also the sizes of its named dimensions.
 
     Raises
     ------

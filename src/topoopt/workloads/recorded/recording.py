@@ -85,8 +85,8 @@ class Call(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``allreduce``, ``broadcast``, ``reduce``: the bytes are those of the buffer. ``all-gather``, ``reduce-scatter``:
-        of all shards together. ``gather``, ``scatter``: of one member's part. ``all-to-all``: what a member has for one
+        ``allreduce``, ``broadcast``, ``reduce``: bytes of the buffer. ``all-gather``, ``reduce-scatter``: of all
+        shards together. ``gather``, ``scatter``: of one member's part. ``all-to-all``: of a member's data for one
         other. ``send``, ``receive``: of the message.
     members : tuple of int
         Ranks of the group, ascending; of a message none.

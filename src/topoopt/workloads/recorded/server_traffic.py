@@ -38,7 +38,7 @@ class GroupCall(NamedTuple):
 
 
 _BYTES_OF_A_PAIR = 32
-"""Memory per pair of servers for the matrix and what is derived from it."""
+"""Memory per pair of servers for the matrix and its derivatives."""
 
 
 def recorded_traffic(

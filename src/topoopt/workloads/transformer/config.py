@@ -285,8 +285,8 @@ def family_model(family: str, config: ConfigFields) -> TransformerModel:
 def refuse_unread(family: str, config: ConfigFields) -> None:
     """Refuse a file whose family's rules leave out a key that would change shapes.
 
-    Values that change nothing are fine: missing, null, false, 0, empty, what ``data/shape_keys.csv`` calls neutral, and
-    layers that all have attention.
+    Values without effect are accepted: missing, null, false, 0, empty, neutral values in ``data/shape_keys.csv``,
+    and layers that all have attention.
 
     Raises
     ------

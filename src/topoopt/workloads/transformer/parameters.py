@@ -269,7 +269,7 @@ def layer_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParame
 def feed_forward_parameters(model: TransformerModel, ffn: int, width: int = 0) -> int:
     """Return the parameters of a feed-forward part of inner size ``ffn``: two matrices, or three if gated.
 
-    ``width`` is what it comes from and goes to where that is not the hidden size.
+    ``width`` is the size of its input and output where that is not the hidden size.
     """
     into, outside = 2 if model.gated else 1, width or model.hidden
     biases = (into * ffn + outside) * (model.mlp_bias and ffn > 0)

@@ -1,9 +1,9 @@
 """Connections: opened for every transfer, and for every member and round of a collective; closed when all is in.
 
-A connection is opened with a packet of one byte; when it has arrived, the sender may send: what its window allows, or
-at its own pace. Connections that are kept (``accounts.py``) need not be opened again. A packet that arrives is
-acknowledged, at once or by a packet on the way back; then the one that opens is answered likewise before the sender
-may send.
+A connection is opened with a packet of one byte; when it has arrived, the sender may send, as far as its window
+allows, or at its own pace. Kept connections (``accounts.py``) need not be opened again. A packet is acknowledged
+on arrival, at once or by a packet on the return path; then the opening packet is acknowledged likewise before the
+sender may send.
 
 Kept connections hand over their state to later ones of the job, as sockets that stay open over iterations do.
 

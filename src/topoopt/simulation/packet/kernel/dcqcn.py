@@ -1,7 +1,7 @@
 """DCQCN: a sender that paces its packets, slower on notices of congestion, faster with time and bytes.
 
-RATE and TARGET are shares of the rate of the sender's link. What is due by timers since the last look is done at the
-next: between two packets only their own timers can change the rate. ``LEFT`` is what the next packet has to wait, in
+RATE and TARGET are shares of the rate of the sender's link. Timer actions since the last look are applied at the
+next: between two packets only their own timers can change the rate. ``LEFT`` is the wait of the next packet, in
 picoseconds at the full rate.
 """
 

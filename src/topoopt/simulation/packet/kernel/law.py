@@ -1,7 +1,7 @@
 """The face of a transport in the engine, and the plainest transport: a sender at the rate of its first link.
 
-``cwnd`` and ``ssthresh`` of a connection count packets. A transport has a window or paces its packets, and leaves out
-what does not concern it.
+``cwnd`` and ``ssthresh`` of a connection count packets. A transport has a window or paces its packets, and omits
+the other functions.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """Loss recovery: detection of lost packets and retransmission.
 
-``selective``: the receiver keeps whatever comes and says so; a packet is taken as lost when some later ones have been
-acknowledged (RFC 6675), or after a timeout. ``board`` knows the fate of each packet. ``go-back-n``: the receiver
-refuses what is out of order and says so once for a gap; the sender goes back to there.
+``selective``: the receiver keeps every packet and reports it; a packet counts as lost when some later ones have
+been acknowledged (RFC 6675), or after a timeout. ``board`` has the fate of each packet. ``go-back-n``: the
+receiver drops out-of-order packets and reports it once per gap; the sender goes back to there.
 """
 
 from topoopt.base.kernel import compiled, inlined

@@ -1,8 +1,8 @@
 """TCP Reno with explicit congestion notification, and TCP CUBIC (RFC 9438).
 
-The window of CUBIC is W(t) = C (t - K)³ + W_max, with K = cbrt((W_max - W_0) / C): after K seconds the window W_0 is
-back at W_max, from which it was cut. Below what Reno would have, it is that. Of a connection with a weight both grow
-so much faster: time counts so many times for the cubic function, and so does each acknowledgment for Reno's.
+The window of CUBIC is W(t) = C (t - K)³ + W_max, with K = cbrt((W_max - W_0) / C): after K seconds the window W_0
+is back at W_max, from which it was cut. Below Reno's window, it is Reno's. For a weighted connection both grow
+faster by the weight: time in the cubic function, and acknowledgments in Reno's, count that many times.
 
 Reno halves the window at most once a window, and adds one packet each window. Where congestion is avoided, the growth
 of a window is one step in one place, ``grow_window``: there connections are weighed. Slow start has no weight.
