@@ -33,8 +33,7 @@ class Switching:
     planes : int
         Sets of panels or switches: 2 with look-ahead, where each port of a server is behind a 1×2 switch.
     move_s : float
-        Time in which one pair of hands moves one fiber; wirings are made one after another. 0: all at once, whoever
-        else is rewired.
+        Time in which one pair of hands moves one fiber; wirings are made one after another. 0: all at once.
     hands : int
         Hands (people or robots) per plane, at each set of panels.
     change_s : float

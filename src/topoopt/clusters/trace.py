@@ -180,9 +180,9 @@ def check_model(job: TraceJob) -> None:
     Raises
     ------
     InvalidInput
-        For an unknown model, words of a training that a model of operators does not have or that are misspelled, a
-        batch that is said twice, and a transformer that changes its size while its batch is not said for each
-        accelerator; for a served model that is no transformer, or whose words are wrong.
+        For an unknown model, training options that a model of operators does not have or that are misspelled, a
+        batch size given twice, and a transformer that changes its size without a batch size per
+        accelerator; for a served model that is no transformer, or whose options are wrong.
     """
     if job.serving:
         if not is_transformer(JobRequest(model=job.model)):

@@ -1,4 +1,4 @@
-"""Detection of the kind of a file, whoever wrote it, and the verbs that accept it. All kinds are listed here."""
+"""Detection of the kind of a file, by its content, and the verbs that accept it. All kinds are listed here."""
 
 import os
 import re

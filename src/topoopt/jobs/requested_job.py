@@ -191,7 +191,7 @@ def given_traffic_job(request: JobRequest) -> Job:
     """Return the job of known traffic.
 
     Rows of a matrix are servers. They are accelerators where ``servers`` times ``accelerators_per_server`` are as many,
-    or only the latter is said. A recording is of accelerators, and may say itself which share a server.
+    or only the latter is given. A recording is of accelerators, and may itself contain which share a server.
 
     Raises
     ------

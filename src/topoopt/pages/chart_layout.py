@@ -2,8 +2,8 @@
 
 Colors, markers and dashes of the series of a chart, the same for every renderer.
 
-The colors are those of Okabe and Ito, which people with any color vision tell apart, without their yellow, which is
-too light on paper, and with a gray and a brown more. No series is told apart by its color alone: marker and dash
+The colors are those of Okabe and Ito, which are distinct with any color vision, without their yellow, which is
+too light on paper, plus a gray and a brown. No series is distinguished by color alone: marker and dash
 differ, too. A fabric, and a part of the iteration, has the same color in every chart.
 
 References

@@ -1,4 +1,4 @@
-"""Report of a plan, a comparison or a cluster, told apart by the content of the file."""
+"""Report of a plan, a comparison or a cluster, detected by the content of the file."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -17,8 +17,8 @@ A group is a pair of servers with its paths over links, or a distance with its c
 
 option_first : int64 (groups+1,) options of a group; their weights sum to 1
 entry_first : int64 (options+1,) entries of an option
-resource : int32 (entries,)      what an entry loads: a link, a class of coins
-amount : float64                 how much that is at weight 1: (entries,), or (groups,) where those of a group are alike
+resource : int32 (entries,)      loaded resource: a link, a class of coins
+amount : float64                 load at weight 1: (entries,), or (groups,) where those of a group are alike
 capacity, load : float64 (resources,)  in units of one another: utilization = load / capacity
 weight : float64 (options,)
 sharpness : float64 (sweeps,)    exponent of the fullest resource's price

@@ -15,8 +15,8 @@ from topoopt.simulation import SimResult
 
 LARGEST_TO_SETTLE = 256
 """Servers up to which all sizes of buckets are tried, here and on other fabrics, and an algorithm for each message. Of
-1,024 servers each simulation takes seconds of CPU time, and choosing algorithms half a minute: above, it is the usual
-bucket or the largest, and rings."""
+1,024 servers each simulation takes seconds of CPU time, and choosing algorithms half a minute: above, the default
+bucket or the largest is used, with rings."""
 
 WORTH_ANOTHER_BUCKET = 1e-3
 """Fraction of the iteration time that a non-default bucket size must save to be chosen."""

@@ -10,8 +10,8 @@ class_mask, class_count (servers,) int64   room: links of each class, and its sh
 class_of (servers,)      int64    room: the class of the server at each place in the queue
 flow (servers, links)    int64    room: units of each class on each link
 load, came_class, came_link, line (links,)  int64  room: units on each link; how a search came to it; its order
-row_step, row_link, row_shard, row_first, row_count (room,)  int64  what is sent: in which step, over which link (its
-                                  place among the links in), of whose shard, from which chunk on, how many
+row_step, row_link, row_shard, row_first, row_count (room,)  int64  each send: step, link (its
+                                  place among the links in), owner of the shard, first chunk, number
 
 Arrays of how full the fullest link into a server must be in each step of a broadcast
 -----------------------------------------------------------------------------------

@@ -187,7 +187,7 @@ def loads_over_iterations(first: ExpertLoads, seed: int = 0) -> Iterator[ExpertL
     variance, ``z(i+1) = r·z(i) + sqrt(1-r²)·noise`` with ``r = exp(-1/MEMORY_ITERATIONS)``. The spread goes from
     that of ``first`` to ``SPREAD_AT_LAST`` as ``exp(-i/SETTLING_ITERATIONS)``, and is never made wider: uniform loads
     stay uniform. The process is ours. It has the two published properties (loads change from one iteration to the
-    next, and grow more uniform as training goes on; the MixNet paper), and whoever measures sets its constants.
+    next, and grow more uniform as training goes on; the MixNet paper), and its constants can be set from measurements.
 
     The constants are assumptions: :data:`SPREAD_AT_LAST`, :data:`SETTLING_ITERATIONS`, :data:`MEMORY_ITERATIONS`.
     """

@@ -38,7 +38,7 @@ sums       tensor-parallel sums are not cut into pieces that go on beside the pr
 loss       logits are turned to 32 bits, their softmax and its gradients are written
 logits     every tensor-parallel rank gathers all logits, and has the loss of all
 sends      every tensor-parallel rank sends all activations to the next stage, not its slice (Narayanan 2021, 4.1)
-hops       interleaved stages wait for what they send, which does not go on beside the work on other chunks, as it does
+hops       interleaved stages wait for their sends, which do not overlap the work on other chunks, as they do
            by default in Megatron Core since 2023 (``overlap_p2p_comm``)
 pieces     tensor-parallel sums are whole, but the backward pass scatters beside the product for weights, as Megatron
            does without user buffers (``LinearWithGradAccumulationAndAsyncCommunication``, 2022)

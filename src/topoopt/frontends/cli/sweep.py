@@ -1,4 +1,4 @@
-"""``topoopt sweep`` and ``topoopt results``: many plans from one file, and what is stored of them."""
+"""``topoopt sweep`` and ``topoopt results``: many plans from one file, and their stored results."""
 
 import shlex
 from typing import Annotated, TypedDict

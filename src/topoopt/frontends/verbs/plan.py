@@ -1,4 +1,4 @@
-"""``topoopt.plan``, ``compare`` and ``traffic``: a job planned, on other fabrics, and what it sends."""
+"""``topoopt.plan``, ``compare`` and ``traffic``: plan of a job, comparison of fabrics, and traffic of the job."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -68,7 +68,7 @@ def topology(
     degree
         Ports of a server; not needed with a list of strides.
     links
-        ``duplex`` (a port is a fiber pair to one neighbor; where not given) or ``directed`` (it sends to one and hears
+        ``duplex`` (default: a port is a fiber pair to one neighbor) or ``directed`` (it sends to one and receives from
         another).
     strides
         The rule that chooses the rings (``best``, ``nearest``, ``lower-bound``), or the strides themselves.

@@ -238,7 +238,7 @@ def _sketch(cluster: ClusterSpec) -> Sketch:
 
 
 def terms_of(question: Question, cluster: ClusterSpec) -> OwnershipTerms:
-    """Return running costs and server prices; what the question does not give is a default.
+    """Return running costs and server prices, with defaults for those that the question omits.
 
     Raises
     ------

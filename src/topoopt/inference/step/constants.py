@@ -45,7 +45,7 @@ class Constants:
     activation_passes : how often kernels between a layer's products read or write the whole activations of a token
     exchange_s : an exchange of experts' inputs of nothing
     layer_s, step_s, request_s : overhead of a decode step per layer, per step, and per request
-    prompt_layer_s, prompt_step_s : what a layer and a step take at least, and add, where prompts are read
+    prompt_layer_s, prompt_step_s : minimum and overhead of a layer and a step that process prompts
     interference : share of a prompt's reading that requests which decode meanwhile feel
     wave : share of the clients of a closed loop whose prompts are read before one's own, on average
     queue : waiting behind other prompts over that of a queue of M/D/1

@@ -44,7 +44,7 @@ class Replica:
     expert_bytes : of one such weight
     experts, experts_per_token, experts_held : of a layer, of a token, of an accelerator
     cache_bytes_per_token : read for each cached token of the requests of an accelerator
-    window_bytes_per_token, window : the same in layers of sliding windows, which keep so many tokens
+    window_bytes_per_token, window : the same in layers of sliding windows, and tokens in a window
     state_bytes : read and written for each request in recurrent layers
     cached_flops : for each cached token: latent attention, whose cache is small and whose heads are many
     pair_flops, window_pair_flops : for each pair of tokens when a prompt is read

@@ -143,7 +143,7 @@ def _stage(word: str) -> str | None:
 
 
 def _shared_out(word: str) -> set[str]:
-    """Return the ZeRO stages in a word, by number or by what is sharded."""
+    """Return the ZeRO stages in a word, by number or by the sharded tensors."""
     by_words = {stage for pattern, stage in SHARED_OUT.items() if re.search(pattern, word)}
     return set(STAGE.findall(word)) or by_words
 

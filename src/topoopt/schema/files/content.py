@@ -105,7 +105,7 @@ def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = Fal
     Raises
     ------
     InvalidInput
-        If the text is not JSON or cut short, or names a key twice, with the line, or holds what :func:`checked`
+        If the text is not JSON or cut short, or repeats a key, with the line, or has a value that :func:`checked`
         refuses, with the key. In a file of another program a later key overwrites an earlier one.
     """
     remedy = f"; {expected}" if expected else ""

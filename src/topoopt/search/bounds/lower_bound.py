@@ -11,7 +11,7 @@ The bounds hold for every network of these interfaces, every order of work and e
 of a group's own members, with the buckets that the strategy's task graph has. They leave out packet headers.
 
 The bound of all links together takes bytes × hops of the best graph that there could be. For a set of bytes, each
-server's heaviest destinations are its nearest ones in Moore's tree, and likewise the sources that it hears most from.
+server's heaviest destinations are its nearest ones in Moore's tree, and likewise the sources of most bytes.
 Where a cable leads both ways, so do distances, and the bytes of both ways count together. However few the bytes are,
 of k destinations one is as far as the last of k in that tree, a latency for each hop.
 

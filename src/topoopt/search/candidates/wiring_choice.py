@@ -44,7 +44,7 @@ MOST_PATHS, MOST_DETOUR = 16, 2
 """Candidate paths of a pair and hops beyond the shortest: sparse demands come within 2 % of the optimum with
 these and stay 30 to 70 % above it on shortest paths (random demands on 6 to 64 servers of degree 4)."""
 LARGEST_FOR_DETOURS = 256
-"""Servers up to which every pair has so many candidates. Above, it is half as many: where 64 of 512 servers exchange
+"""Servers up to which every pair has that many candidates; half as many above: where 64 of 512 servers exchange
 with all others on a random graph these leave the fullest link 1 % fuller, shortest paths alone 33 %."""
 MOST_STEPS = 40_000_000
 """Links of all candidate paths together above that size: 12 bytes each. Pairs have as many paths as that allows."""

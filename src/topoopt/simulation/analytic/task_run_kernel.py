@@ -51,7 +51,7 @@ class FlowRun(NamedTuple):
     newest_s                  (chains,)    s; the moment of that chain
     heard_s                   (tasks,)     s; the latest known end of communication that a task waits for
     heard                     (tasks,)     the event of that end, -1: none is known
-    told                      (tasks,)     whether the end of communication is an event: :data:`PLANNED`, :data:`PAST`
+    told                      (tasks,)     state of the event of its communication's end: :data:`PLANNED`, :data:`PAST`
     highest                   (1,)         the highest code of the events of this moment that were served
     ========================= ============ ==================================================================
     """

@@ -5,8 +5,8 @@ The wire format is read as far as these files need it: varints, 8 and 4 bytes, a
 References
 ----------
 .. [1] github.com/mlcommons/chakra, ``schema/protobuf/et_def.proto`` (package ``ChakraProtoMsg``).
-.. [2] github.com/astra-sim/astra-sim, ``astra-sim/workload/Workload.cc`` and ``feeder_v3/et_feeder_node_attr.h``: which
-   attributes are taken, and what for.
+.. [2] github.com/astra-sim/astra-sim, ``astra-sim/workload/Workload.cc`` and ``feeder_v3/et_feeder_node_attr.h``:
+   attributes read, and their use.
 .. [3] protobuf.dev/programming-guides/encoding: base-128 varints, tags, packed repeated fields.
 """
 

@@ -150,7 +150,7 @@ PATH_CHOICES = ("connection", "paths", "packet")
 into one connection per path, by weight. ``packet``: each packet draws one (spraying)."""
 RECOVERIES = ("selective", "go-back-n")
 """Packets resent after a loss. ``selective``: the lost ones. ``go-back-n``: everything from the lost one on, since
-the receiver drops what is out of order, like early network interfaces with RDMA."""
+the receiver drops packets out of order, like early network interfaces with RDMA."""
 CONNECTIONS = ("new", "kept")
 """Connection of a transfer. ``new``: its own. ``kept``: it continues the previous one between the same two
 servers, with its window and round-trip time, as a socket that stays open over iterations."""

@@ -248,7 +248,7 @@ def candidates(
     """Return the algorithms that the closed form compares, some schedules in several numbers of chunks.
 
     On circuits that change no closed form is known: ``auto`` leaves them the ring, and of several schedules of one
-    algorithm the first is taken. An all-to-all sends everything at once unless it is told otherwise, which no order
+    algorithm the first is taken. By default an all-to-all sends everything at once, which no order
     of steps betters in closed form.
     """
     fixed = fabric.reconfiguration is None

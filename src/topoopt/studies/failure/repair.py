@@ -163,7 +163,7 @@ def spare_server(situation: Situation) -> Repair:
 def fewer_servers(situation: Situation) -> Repair:
     """Go on without the dead server: data parallelism on the others, wired for that with the fewest moves.
 
-    Each server has as many samples as before. Where the panels cannot carry the links of so many servers (cables
+    Each server has as many samples as before. Where the panels cannot carry the links of that many servers (cables
     around an odd number), one more is left out.
     """
     assert isinstance(situation.failure, FailedServer)

@@ -14,7 +14,7 @@ FRONT = "front"
 """Name of the front of price and time."""
 _FIGURES = ("cost_usd", "iteration_time_s")
 MOST_LINES = 24
-"""More cannot be told apart."""
+"""Most lines of a chart that can be distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def lines_of(results: Results, x: str, y: str, by: Sequence[str], where: str | N
     Raises
     ------
     InvalidInput
-        For misspelled columns, a y that is no number, no points, or more lines than can be told apart.
+        For misspelled columns, a y that is no number, no points, or more lines than :data:`MOST_LINES`.
     """
     for flag, expressions in (("plot", (x,)), ("y", (y,)), ("by", tuple(by))):
         check_expressions(results, expressions, flag)

@@ -117,8 +117,8 @@ def fat_tree(
     oversubscription : float
         Bandwidth into a full ToR from its servers over bandwidth out of it; 2 in the paper's "Oversub.
         Fat-tree". A ToR has (k/2) / oversubscription uplinks, rounded up, to as many aggregation switches in
-        its pod; where it is rounded, they are slower than a server's link. The tiers above carry what the
-        ToRs can send.
+        its pod; where it is rounded, they are slower than a server's link. The tiers above carry the
+        uplinks of all ToRs.
     arity : int, optional
         The k, even; by default the smallest that holds the servers.
     switches : bool

@@ -5,11 +5,11 @@ breadth-first search from the m servers with r = 0 suffices, one bit for each of
 
 Arrays
 ------
-order, voltage : int64 (places,)       the orbits of each cycle in turn, and what is added to r on the way to the next
+order, voltage : int64 (places,)       the orbits of each cycle in turn, and the increment of r to the next
 first : int64 (cycles + 1,)            cycle c takes the places ``first[c] : first[c + 1]``
 column : int64 (cycles,)               first column of ``near`` that a cycle fills: one of its own a factor
 mate : int64 (orbits,) or (0,)         of an odd degree: the partner of each server in a matching, in the last column
-near, shift : int64 (orbits, fibers)   the orbit from which a fiber comes, and what to add to r to find the sender
+near, shift : int64 (orbits, fibers)   the orbit from which a fiber comes, and the increment of r to the sender
 old, new : uint64 (orbits * g * words,) bits of the sources that reached each server, 64 a word
 kept : int64 (2, longest cycle)        room for a cycle as it was
 state : uint64 (1,)                    of the random numbers

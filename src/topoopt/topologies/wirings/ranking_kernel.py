@@ -8,8 +8,8 @@ Arrays
 near, shift : int64 (orbits, fibers)    where fiber k into an orbit comes from
 hops, order : int32 (orbits, servers)   links from each server to the one of each orbit; servers, the nearest first
 loads, aside, price : float64 (orbits, fibers)  of the links
-cost, flow : float64 (servers,)         of the cheapest shortest way; what a server passes on
-way : int32 (servers, 2)                the receiving server and the fiber of that way
+cost, flow : float64 (servers,)         cost of the cheapest shortest path; traffic that a server passes on
+way : int32 (servers, 2)                the receiving server and the fiber of that path
 """
 
 from typing import NamedTuple

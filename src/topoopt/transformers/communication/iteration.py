@@ -34,8 +34,8 @@ def communications(
 ) -> tuple[Communication, ...]:
     """Return everything that the ranks send each other in one iteration.
 
-    Groups of one rank and idle communication are omitted. The configuration is taken as it is: whoever has it from a
-    user checks it first with :func:`~topoopt.transformers.check_configuration`.
+    Groups of one rank and idle communication are omitted. The configuration is not checked: callers check that of a
+    user first with :func:`~topoopt.transformers.check_configuration`.
 
     Parameters
     ----------

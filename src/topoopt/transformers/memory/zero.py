@@ -1,7 +1,7 @@
 """Parameters, their gradients and their optimizer state on one accelerator of a stage.
 
 ZeRO shares out the optimizer state (1), gradients (2) and parameters (3) over the replicas of a parameter: ``dp·cp``,
-or those of an expert (Rajbhandari 2020). Where there are more than ``shard`` replicas, it shares out over so many of
+or those of an expert (Rajbhandari 2020). Where there are more than ``shard`` replicas, it shares out over ``shard`` of
 them (HSDP).
 
 Low-rank adapters (LoRA, Hu et al. 2021) reduce this memory.

@@ -34,7 +34,7 @@ from topoopt.transformers.step_time.micro_batch import MicroBatch
 from topoopt.transformers.step_time.offload import offloaded_step_s
 
 PARAMETERS_OF_A_LAYER = 4
-"""Matrices of a GPT layer, each gathered by itself by DeepSpeed in 2021; what has less than 100,000 numbers stays whole
+"""Matrices of a GPT layer, each gathered by itself by DeepSpeed in 2021; those of less than 100,000 numbers stay whole
 (``stage3_param_persistence_threshold``)."""
 
 

@@ -4,7 +4,7 @@ without PyTorch and without unpickling anything.
 References
 ----------
 .. [1] github.com/pytorch/pytorch, ``torch/_export/serde/schema.py``: the JSON of a program; and
-   ``torch/export/pt2_archive/constants.py``: where it stands in the archive.
+   ``torch/export/pt2_archive/constants.py``: its place in the archive.
 """
 
 import importlib

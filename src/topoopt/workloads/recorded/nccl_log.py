@@ -2,8 +2,8 @@
 
 References
 ----------
-.. [1] github.com/NVIDIA/nccl, ``src/enqueue.cc`` (``ncclEnqueueCheck``) and ``src/init.cc`` (``Init START``): what a
-   process prints with ``NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL``. Since 2.23 or so a communicator that was split
+.. [1] github.com/NVIDIA/nccl, ``src/enqueue.cc`` (``ncclEnqueueCheck``) and ``src/init.cc`` (``Init START``): the
+   output with ``NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL``. Since 2.23 or so a communicator that was split
    from another is printed with its parent and no ``commId``; before, with both.
 .. [2] github.com/ROCm/rccl, the same files: more words behind the ``commId``, and behind each call.
 """

@@ -6,10 +6,10 @@ times.
 References
 ----------
 .. [1] github.com/pytorch/pytorch, ``torch/csrc/profiler/util.cpp`` (``saveNcclMeta``): the arguments of an event; and
-   ``torch/profiler/profiler.py`` (``_get_distributed_info``): what stands under ``distributedInfo``.
+   ``torch/profiler/profiler.py`` (``_get_distributed_info``): the content of ``distributedInfo``.
 .. [2] github.com/pytorch/pytorch, ``torch/csrc/profiler/standalone/execution_trace_observer.cpp`` (attributes of a
    node ``record_param_comms``) and ``torch/csrc/distributed/c10d/ParamCommsUtils.hpp`` (its inputs, of which the fourth
-   is the rank in the group; of messages and of what has a root the other end).
+   is the rank in the group; for messages and rooted collectives the other end).
 """
 
 import json
@@ -97,13 +97,13 @@ def is_profiler_trace(content: object) -> bool:
 def profiler_recording(traces: Sequence[tuple[str, Mapping[str, Any]]], place: str) -> Recording:
     """Return the recording in the traces of some ranks; ``traces`` are files and their content.
 
-    Each says its rank and all process groups under ``distributedInfo``. The iterations are the steps of the profiler.
+    Each has its rank and all process groups under ``distributedInfo``. The iterations are the steps of the profiler.
 
     Raises
     ------
     InvalidInput
-        If there are no collectives, one is unknown or of an unknown type, two traces are of one rank, or a group is not
-        said.
+        If there are no collectives, one is unknown or of an unknown type, two traces are of one rank, or a group is
+        missing.
     """
     calls, seen, accelerators, steps = Calls(), dict[int, str](), 0, set[int]()
     devices = []

@@ -28,7 +28,7 @@ way_share      f8    (entries,)               bytes on it for a byte of a cache
 capacity       f8    (links,)                 bytes/s that a link carries now, 0 while it is down
 whole          f8    (links,)                 while it is not
 down           i8    (links,)                 outages that it is in
-left, slope    f8    (links,)                 scratch of sharing: what is left, bytes for a byte/s of all that rise
+left, slope    f8    (links,)                 scratch of sharing: bandwidth left, load per unit of all rates that rise
 flow           f8    (requests, len(Flow))    of a cache that crosses links; one row without a fabric
 flowing        i8    (requests,)              requests whose caches do or will, in order; the first tally[FLOWING]
 change_s       f8    (changes,)               when a replica or a link fails or comes back

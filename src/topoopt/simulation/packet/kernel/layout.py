@@ -15,7 +15,7 @@ window           float64   (flows, WINDOW_FIELDS) state of the transport of each
 board            int8      (bytes,)             fate of every packet of the open connections, if any can be lost
 constant         float64   (CONSTANTS + …,)     constants of the transport; weights and accounts, if any
 path_start       int64     (paths,)             start of a path in ``path_link``
-path_link        int64     (entries,)           links of all paths; -1 stands before and behind each path
+path_link        int64     (entries,)           links of all paths; -1 before and behind each path
 path_cumulative  float64   (paths,)             weights of a pair's paths, summed up
 path_reverse     int64     (paths,)             path of the acknowledgments, -1 without
 pair_first       int64     (pairs+1,)           paths of each ordered pair
@@ -107,7 +107,7 @@ class Link(IntEnum):
 
 
 UP, PAUSED, DOWN = 0, 1, 2
-"""States of a link: it sends; it holds what it has not begun to send; it loses everything. The last two are bits."""
+"""States of a link: it sends; it is paused after the current packet; it loses everything. The last two are bits."""
 
 
 class Packet(IntEnum):

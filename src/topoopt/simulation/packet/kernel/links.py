@@ -11,11 +11,11 @@ known to have left; joined. A ring buffer of 2^k slots holds those between ``HEA
 Random numbers are without a state, as in :mod:`topoopt.routing.routes`: the same question gets the same number, in any
 process and order.
 
-Under priority flow control a switch that holds much of what came by one link pauses that link. What came by a link
-and waits in its node is the link's ``INGRESS``. Above one threshold the node sends a pause to the link's sender,
-below another a resume; either takes the latency of the link. Departures are seen when the next packet joins their
-queue, or at the far end: a node may count what left an otherwise silent queue for one latency longer, and a resume
-still comes in time where all latencies are equal.
+Under priority flow control a switch pauses a link whose packets fill its buffer. The bytes that came by a link and
+wait in its node are the link's ``INGRESS``. Above one threshold the node sends a pause to the link's sender, below
+another a resume; either takes the latency of the link. Departures are seen when the next packet joins their queue, or
+at the far end: a node may count packets that left an otherwise silent queue for one latency longer, and a resume still
+comes in time where all latencies are equal.
 """
 
 import numpy as np
